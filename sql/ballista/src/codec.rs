@@ -1,9 +1,10 @@
 //! Codecs of plans: tables and scans of ours as messages, and all others by the codecs of Ballista.
 
 use crate::error::PlanError;
+use crate::join_codec::{key_join, key_join_message, look_up, look_up_message};
 use crate::message::{
-    EndMessage, KeySetMessage, Kind, PartitionMessage, RangeMessage, RelationMessage, ScanMessage, TableMessage,
-    is_frame, read, write,
+    EndMessage, FenceMessage, KeySetMessage, Kind, PartitionMessage, RangeMessage, RelationMessage, ScanMessage,
+    TableMessage, is_frame, kind_of, read, write,
 };
 use crate::tables::OpenTables;
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
@@ -27,7 +28,10 @@ use datafusion_proto::physical_plan::{
 };
 use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
-use ogive_datafusion::{KeyRange, OgiveSource, OgiveTable, PartitionRows, RelationIdentity, partition_rows};
+use ogive_datafusion::{
+    FenceExec, KeyJoinNode, KeyRange, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows, RelationIdentity,
+    partition_rows,
+};
 use prost::Message;
 use std::ops::Bound;
 use std::path::Path;
@@ -50,11 +54,19 @@ impl OgiveLogicalCodec {
 
 impl LogicalExtensionCodec for OgiveLogicalCodec {
     fn try_decode(&self, buf: &[u8], inputs: &[LogicalPlan], ctx: &TaskContext) -> Result<Extension> {
-        self.others.try_decode(buf, inputs, ctx)
+        if !is_frame(buf) {
+            return self.others.try_decode(buf, inputs, ctx);
+        }
+        let node = Arc::new(key_join(&read(Kind::KeyJoin, buf)?, inputs, ctx, self)?);
+        Ok(Extension { node })
     }
 
     fn try_encode(&self, node: &Extension, buf: &mut Vec<u8>) -> Result<()> {
-        self.others.try_encode(node, buf)
+        let Some(join) = node.node.as_any().downcast_ref::<KeyJoinNode>() else {
+            return self.others.try_encode(node, buf);
+        };
+        write(Kind::KeyJoin, &key_join_message(join, self)?, buf);
+        Ok(())
     }
 
     fn try_decode_table_provider(
@@ -178,10 +190,20 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
         ctx: &TaskContext,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if is_frame(buf) {
-            return self.scan(read(Kind::Scan, buf)?, ctx, converter);
+        if !is_frame(buf) {
+            return self.others.try_decode(buf, inputs, ctx, converter);
         }
-        self.others.try_decode(buf, inputs, ctx, converter)
+        match (kind_of(buf), inputs) {
+            (Some(Kind::LookUp), _) => {
+                let context = PhysicalPlanDecodeContext::new(ctx, self);
+                Ok(Arc::new(look_up(&read(Kind::LookUp, buf)?, inputs, &context, converter)?))
+            }
+            (Some(Kind::Fence), [input]) => {
+                read::<FenceMessage>(Kind::Fence, buf)?;
+                Ok(Arc::new(FenceExec::new(input.clone())))
+            }
+            _ => self.scan(read(Kind::Scan, buf)?, ctx, converter),
+        }
     }
 
     fn try_encode(
@@ -190,6 +212,14 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
         buf: &mut Vec<u8>,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
+        if let Some(join) = node.downcast_ref::<LookUpJoinExec>() {
+            write(Kind::LookUp, &look_up_message(join, self, converter)?, buf);
+            return Ok(());
+        }
+        if node.downcast_ref::<FenceExec>().is_some() {
+            write(Kind::Fence, &FenceMessage {}, buf);
+            return Ok(());
+        }
         let scan = node.downcast_ref::<DataSourceExec>().and_then(DataSourceExec::downcast_to_file_source);
         let Some((config, source)) = scan else {
             return self.others.try_encode(node, buf, converter);

@@ -1,23 +1,29 @@
 //! Tests of the codecs: plans come back as they went, and whatever else comes is an error.
 
 use crate::allowed::Allowed;
-use crate::codec::{OgivePhysicalCodec, table_message};
-use crate::message::{ScanMessage, frame_again, is_frame};
+use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec, table_message};
+use crate::message::{Kind, ScanMessage, frame_again, is_frame, kind_of};
 use crate::session::session_config;
 use crate::tables::OpenTables;
 use ballista::prelude::SessionConfigExt;
 use datafusion::catalog::TableProvider;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
-use datafusion::execution::TaskContext;
+use datafusion::execution::{SessionStateBuilder, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_proto::logical_plan::{AsLogicalPlan, LogicalExtensionCodec};
 use datafusion_proto::physical_plan::{
     AsExecutionPlan, DefaultPhysicalProtoConverter, PhysicalExtensionCodec, PhysicalProtoConverterExtension,
 };
 use datafusion_proto::protobuf::physical_expr_node::ExprType;
-use datafusion_proto::protobuf::{FileScanExecConf, PhysicalColumn, PhysicalExprNode, PhysicalPlanNode};
+use datafusion_proto::protobuf::{
+    FileScanExecConf, LogicalPlanNode, PhysicalColumn, PhysicalExprNode, PhysicalPlanNode,
+};
 use ogive::{KeyType, LocalStorage, TableOptions, TableWriteOptions, TableWriter};
-use ogive_datafusion::{OgiveOptions, OgiveTable, RelationIdentity};
+use ogive_datafusion::{OgiveOptions, OgiveTable, RelationIdentity, with_key_joins};
+use ogive_testkit::Random;
 use prost::Message;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,19 +31,6 @@ use std::sync::{Arc, Mutex};
 const ROWS: u64 = 70_000;
 /// Mutations of each message.
 const MUTATIONS: u64 = 4_000;
-
-/// A generator of numbers from a seed (SplitMix64).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ word >> 31) % end
-    }
-}
 
 fn write_numbers(folder: &Path, rows: u64) -> String {
     let options = TableWriteOptions::default().key_type(KeyType::U64).replace(true);
@@ -49,13 +42,20 @@ fn write_numbers(folder: &Path, rows: u64) -> String {
     folder.join("t.ogive").display().to_string()
 }
 
-async fn plan(location: &str, query: &str) -> Arc<dyn ExecutionPlan> {
-    let config = SessionConfig::new().with_target_partitions(3).with_batch_size(777);
-    let context = SessionContext::new_with_config(config);
+/// A session with joins by key, in which merges are preferred to hash joins.
+fn session(location: &str) -> SessionContext {
+    let mut config = SessionConfig::new().with_target_partitions(3).with_batch_size(777);
+    config.options_mut().optimizer.prefer_hash_join = false;
+    let state = SessionStateBuilder::new().with_default_features().with_config(config);
+    let context = SessionContext::from(with_key_joins(state).build());
     context
         .register_table("t", Arc::new(OgiveOptions::default().open(location).unwrap().unwrap().without_ranges()))
         .unwrap();
-    context.sql(query).await.unwrap().create_physical_plan().await.unwrap()
+    context
+}
+
+async fn plan(location: &str, query: &str) -> Arc<dyn ExecutionPlan> {
+    session(location).sql(query).await.unwrap().create_physical_plan().await.unwrap()
 }
 
 const QUERIES: &[&str] = &[
@@ -65,13 +65,26 @@ const QUERIES: &[&str] = &[
     "select key from t where key > 30 limit 11",
     "select count(*) from t where value like '%9'",
     "select * from t where key > 10 and key < 10",
+    LOOK_UP,
+    MERGE,
 ];
+const LOOK_UP: &str = "select t.key, v.k from t right join (select key as k from t where key in (3, 30000)) v on \
+                       t.key = v.k and t.value < '7'";
+const MERGE: &str = "select a.value from t a join t b on a.key = b.key and a.value <= b.value";
 
-/// Frames that the codec makes of plans.
+/// Frames that the codec makes of operators, with their inputs.
 #[derive(Debug)]
 struct Recorder {
     codec: OgivePhysicalCodec,
-    frames: Mutex<Vec<Vec<u8>>>,
+    frames: Mutex<Vec<(Vec<u8>, Inputs)>>,
+}
+
+type Inputs = Vec<Arc<dyn ExecutionPlan>>;
+
+impl Recorder {
+    fn frames(self) -> Vec<Vec<u8>> {
+        self.frames.into_inner().unwrap().into_iter().map(|(frame, _)| frame).collect()
+    }
 }
 
 impl PhysicalExtensionCodec for Recorder {
@@ -91,8 +104,9 @@ impl PhysicalExtensionCodec for Recorder {
         buf: &mut Vec<u8>,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
-        self.codec.try_encode(node, buf, converter)?;
-        self.frames.lock().unwrap().push(buf.clone());
+        self.codec.try_encode(node.clone(), buf, converter)?;
+        let inputs = node.children().into_iter().cloned().collect();
+        self.frames.lock().unwrap().push((buf.clone(), inputs));
         Ok(())
     }
 }
@@ -110,20 +124,64 @@ async fn plans_come_back_as_they_went() {
         let (plan, codec) = (plan(&location, query).await, recorder());
         let node = PhysicalPlanNode::try_from_physical_plan(plan.clone(), &codec).unwrap();
         let back = node.try_into_physical_plan(&ctx, &codec).unwrap();
+        // The ranges of partitions are in their keys.
         let text = |plan: &Arc<dyn ExecutionPlan>| {
-            displayable(plan.as_ref()).set_show_statistics(true).indent(true).to_string()
+            let shown = displayable(plan.as_ref()).set_show_statistics(true).indent(true).to_string();
+            let mut parts = shown.split(", output_partitioning=Range(");
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |text, part| text + &part[part.find(", file_type").unwrap()..])
         };
         assert_eq!(text(&back), text(&plan), "{query}");
         let again = recorder();
         PhysicalPlanNode::try_from_physical_plan(back, &again).unwrap();
-        let frames = codec.frames.into_inner().unwrap();
+        let frames = codec.frames();
         assert!(!frames.is_empty() && frames.iter().all(|frame| is_frame(frame)), "{query}");
-        assert_eq!(again.frames.into_inner().unwrap(), frames, "{query}");
+        let has = |kind| frames.iter().any(|frame| kind_of(frame) == Some(kind));
+        assert_eq!(has(Kind::LookUp), *query == LOOK_UP, "{query}");
+        assert_eq!(has(Kind::Fence), *query == MERGE, "{query}");
+        assert_eq!(again.frames(), frames, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn logical_plans_with_joins_by_key_come_back_as_they_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session(&write_numbers(folder.path(), ROWS));
+    let (codec, mut draw) = (OgiveLogicalCodec::new(Arc::default()), Random::new(3));
+    for query in [LOOK_UP, MERGE, "select count(*) from t a full join t b on a.key = b.key"] {
+        let plan = context.sql(query).await.unwrap().into_optimized_plan().unwrap();
+        let node = LogicalPlanNode::try_from_logical_plan(&plan, &codec).unwrap();
+        let back = node.try_into_logical_plan(&context.task_ctx(), &codec).unwrap();
+        let text = plan.display_indent_schema().to_string();
+        assert!(text.contains("KeyJoin"), "{text}");
+        assert_eq!(back.display_indent_schema().to_string(), text);
+        let mut joins = Vec::new();
+        plan.apply(|plan| {
+            if let LogicalPlan::Extension(node) = plan {
+                joins.push(node.clone());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .unwrap();
+        for join in joins {
+            let (mut frame, mut taken) = (Vec::new(), 0);
+            codec.try_encode(&join, &mut frame).unwrap();
+            let inputs: Vec<LogicalPlan> = join.node.inputs().into_iter().cloned().collect();
+            for _ in 0..MUTATIONS {
+                let bytes = frame_again(&frame, |message| mutated(&mut draw, message));
+                if let Ok(join) = codec.try_decode(&bytes, &inputs, &context.task_ctx()) {
+                    taken += 1;
+                    codec.try_encode(&join, &mut Vec::new()).unwrap();
+                }
+            }
+            assert!(taken > 0 && taken < MUTATIONS, "{taken} taken");
+            assert!(codec.try_decode(&frame, &inputs[..1], &context.task_ctx()).is_err());
+        }
     }
 }
 
 /// Bytes of a message that were changed, cut, repeated or replaced.
-fn mutated(draw: &mut Draw, message: &[u8]) -> Vec<u8> {
+fn mutated(draw: &mut Random, message: &[u8]) -> Vec<u8> {
     let mut bytes = message.to_vec();
     for _ in 0..1 + draw.below(4) {
         let at = draw.below(bytes.len().max(1) as u64) as usize;
@@ -154,16 +212,16 @@ async fn damaged_plans_are_errors_and_end_no_process() {
         4,
     ));
     let codec = OgivePhysicalCodec::new(tables);
-    let mut draw = Draw(7);
+    let mut draw = Random::new(7);
     let (mut refused, mut taken) = (0, 0);
     for query in QUERIES {
         let recorder = recorder();
         PhysicalPlanNode::try_from_physical_plan(plan(&location, query).await, &recorder).unwrap();
-        for frame in recorder.frames.into_inner().unwrap() {
+        for (frame, inputs) in recorder.frames.into_inner().unwrap() {
             for _ in 0..MUTATIONS {
                 // With a checksum that fits, as an attacker would send it.
                 let bytes = frame_again(&frame, |message| mutated(&mut draw, message));
-                match codec.try_decode(&bytes, &[], &context.task_ctx(), &converter) {
+                match codec.try_decode(&bytes, &inputs, &context.task_ctx(), &converter) {
                     // What is understood can be shown, and sent on.
                     Ok(plan) => {
                         taken += 1;
@@ -174,7 +232,7 @@ async fn damaged_plans_are_errors_and_end_no_process() {
                 }
                 let bytes = mutated(&mut draw, &frame);
                 if bytes != frame {
-                    assert!(codec.try_decode(&bytes, &[], &context.task_ctx(), &converter).is_err());
+                    assert!(codec.try_decode(&bytes, &inputs, &context.task_ctx(), &converter).is_err());
                 }
             }
         }
@@ -258,7 +316,7 @@ async fn an_expression_about_an_absent_column_is_an_error() {
     PhysicalPlanNode::try_from_physical_plan(plan(&location, QUERIES[0]).await, &recorder).unwrap();
     let ctx = SessionContext::new().task_ctx();
     for (index, name, is_fine) in [(1, "value", true), (0, "value", false), (9, "value", false)] {
-        let changed = frame_again(&recorder.frames.lock().unwrap()[0], |message| {
+        let changed = frame_again(&recorder.frames.lock().unwrap()[0].0, |message| {
             let mut scan = ScanMessage::decode(message).unwrap();
             let mut config = FileScanExecConf::decode(&scan.config[..]).unwrap();
             let column = PhysicalColumn { name: name.to_owned(), index };

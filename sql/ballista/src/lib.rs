@@ -21,6 +21,7 @@ mod demo;
 mod error;
 mod executor;
 mod guard;
+mod join_codec;
 mod logging;
 mod message;
 mod process;

@@ -20,6 +20,12 @@ pub(crate) enum Kind {
     Table,
     /// [`ScanMessage`]
     Scan,
+    /// [`KeyJoinMessage`]
+    KeyJoin,
+    /// [`LookUpMessage`]
+    LookUp,
+    /// [`FenceMessage`]
+    Fence,
 }
 
 impl Kind {
@@ -27,6 +33,9 @@ impl Kind {
         match self {
             Self::Table => b'T',
             Self::Scan => b'S',
+            Self::KeyJoin => b'J',
+            Self::LookUp => b'L',
+            Self::Fence => b'F',
         }
     }
 }
@@ -110,6 +119,39 @@ pub(crate) struct EndMessage {
     pub(crate) excluded: bool,
 }
 
+/// A join of a logical plan with a side in the order of a key.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct KeyJoinMessage {
+    /// `LogicalExprNode`s of DataFusion: the columns of either side that are equal.
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    pub(crate) left_on: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub(crate) right_on: Vec<Vec<u8>>,
+    /// A condition on both sides.
+    #[prost(bytes = "vec", optional, tag = "3")]
+    pub(crate) filter: Option<Vec<u8>>,
+    /// `JoinType` of DataFusion.
+    #[prost(int32, tag = "4")]
+    pub(crate) join_type: i32,
+    #[prost(bool, tag = "5")]
+    pub(crate) nulls_are_equal: bool,
+}
+
+/// A join that looks keys up.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LookUpMessage {
+    /// `PhysicalPlanNode` of DataFusion: a hash join with the same columns, type and condition, of the scan of the
+    /// relation and an empty input in place of the other one.
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) join: Vec<u8>,
+    #[prost(bool, tag = "2")]
+    pub(crate) looks_left: bool,
+}
+
+/// A fence above a join: its input is all there is to it.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FenceMessage {}
+
 /// Whether bytes are meant to be a frame of ours, whatever its version and damage.
 pub(crate) fn is_frame(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
@@ -144,11 +186,17 @@ pub(crate) fn read<M: Message + Default>(kind: Kind, bytes: &[u8]) -> Result<M, 
         0 => return Err(damaged("its version is 0")),
         found => return Err(PlanError::Newer { found, known: VERSION }),
     }
-    if bytes[4] != kind.byte() {
+    if kind_of(bytes) != Some(kind) {
         return Err(damaged("it is a message of another kind"));
     }
     let message = &bytes[HEADER_BYTES..bytes.len() - CHECKSUM_BYTES];
     M::decode(message).map_err(|error| damaged(&error.to_string()))
+}
+
+/// What the message of a frame is; `None` if this version has no such message.
+pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
+    let byte = *bytes.get(MAGIC.len())?;
+    [Kind::Table, Kind::Scan, Kind::KeyJoin, Kind::LookUp, Kind::Fence].into_iter().find(|kind| kind.byte() == byte)
 }
 
 /// A frame with another message, for tests.

@@ -13,16 +13,20 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_session::SessionStore;
-use ogive_datafusion::{OgiveOptions, OgiveTableFactory, OgiveUrls};
+use ogive_datafusion::{OgiveOptions, OgiveTableFactory, OgiveUrls, with_key_joins};
 use std::sync::Arc;
 
 /// The port of schedulers, if an address has none.
 pub const SCHEDULER_PORT: u16 = 50050;
 
 /// A configuration with the codecs of tables, for schedulers, executors and clients.
+///
+/// Plans are not adapted while they run, unless the setting `ballista.planner.adaptive.enabled` says so: in version 55,
+/// rows then lose the order of a query at times, and some queries do not end.
 #[must_use]
 pub fn session_config(tables: &Arc<OpenTables>) -> SessionConfig {
     SessionConfig::new_with_ballista()
+        .with_ballista_adaptive_query_planner(false)
         .with_ballista_logical_extension_codec(Arc::new(OgiveLogicalCodec::new(tables.clone())))
         .with_ballista_physical_extension_codec(Arc::new(OgivePhysicalCodec::new(tables.clone())))
 }
@@ -40,8 +44,8 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_scalar_functions(ballista_scalar_functions())
         .with_aggregate_functions(ballista_aggregate_functions())
         .with_window_functions(ballista_window_functions())
-        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(OgiveOptions::default())))
-        .build();
+        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(OgiveOptions::default())));
+    let state = with_key_joins(state).build();
     if allowed.is_all() {
         return Ok(state);
     }
@@ -66,11 +70,25 @@ impl Client {
         Ok(Self { state, files })
     }
 
-    fn finish(&self, context: SessionContext) -> SessionContext {
+    fn finish(&self, context: &SessionContext) -> SessionContext {
+        let state = context.state();
+        let rules = state.optimizers().iter().filter(|rule| CLIENT_RULES.contains(&rule.name())).cloned().collect();
+        let state = SessionStateBuilder::new_from_existing(state).with_optimizer_rules(rules).build();
+        let context = SessionContext::from(state);
         self.files.session_store().with_state(context.state_weak_ref());
         context
     }
 }
+
+/// The rules that a client applies: those that make joins of subqueries, which do not travel otherwise. The scheduler
+/// applies all. Some of the others make an `EmptyRelation`, whose columns DataFusion 55 loses on the way.
+const CLIENT_RULES: [&str; 5] = [
+    "not_in_subquery_rewrite",
+    "rewrite_set_comparison",
+    "decorrelate_predicate_subquery",
+    "scalar_subquery_to_join",
+    "decorrelate_lateral_join",
+];
 
 /// Connects to the scheduler of a cluster, at `HOST:PORT` or `df://HOST:PORT`. Quoted paths and URLs are tables; paths
 /// are those of this machine, and must lead to the same files on all.
@@ -100,7 +118,7 @@ pub async fn connect_with(address: &str, config: SessionConfig) -> Result<Sessio
     let client = Client::new(config, &OpenTables::default())?;
     let host = if host.contains(':') { format!("[{host}]") } else { host };
     let context = SessionContext::remote_with_state(&format!("df://{host}:{port}"), client.state.clone()).await?;
-    Ok(client.finish(context))
+    Ok(client.finish(&context))
 }
 
 const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -113,7 +131,7 @@ pub async fn standalone(config: SessionConfig, tables: &OpenTables, tasks: usize
     ogive_object_store::register();
     let client = Client::new(config.with_ballista_standalone_parallelism(tasks.max(1)), tables)?;
     let context = SessionContext::standalone_with_state(client.state.clone()).await?;
-    Ok(client.finish(context))
+    Ok(client.finish(&context))
 }
 
 /// Host and port of `HOST`, `HOST:PORT`, `[::1]:PORT`, or one of these after a scheme.

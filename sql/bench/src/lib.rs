@@ -9,14 +9,13 @@
 //! rows as text with types ([`answer`]).
 
 pub mod answer;
-mod draw;
 mod error;
 pub mod files;
 mod json;
 pub mod measure;
+mod mixed;
 pub mod random;
 pub mod session;
 pub mod tpch;
 
-pub use draw::Draw;
 pub use json::quoted;

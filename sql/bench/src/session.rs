@@ -49,6 +49,18 @@ pub fn session_with_ogive(limits: &Limits, settings: &[(&str, &str)]) -> Result<
     Ok(SessionContext::from(with_ogive(builder, &OgiveOptions::default()).build()))
 }
 
+/// A session whose queries run in a cluster with this scheduler. Its executors limit their own memory.
+///
+/// # Errors
+/// A scheduler that does not answer.
+pub async fn session_of_cluster(address: &str, limits: &Limits) -> Result<SessionContext> {
+    let mut config = ogive_ballista::session_config(&Arc::default());
+    if let Some(partitions) = limits.partitions {
+        config = config.with_target_partitions(partitions.max(1));
+    }
+    ogive_ballista::connect_with(address, config).await
+}
+
 fn builder(limits: &Limits, settings: &[(&str, &str)], mut config: SessionConfig) -> Result<SessionStateBuilder> {
     if let Some(partitions) = limits.partitions {
         config = config.with_target_partitions(partitions.max(1));

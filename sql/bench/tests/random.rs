@@ -6,44 +6,23 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use datafusion::datasource::MemTable;
-use datafusion::error::Result;
-use datafusion::execution::SessionStateBuilder;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::prelude::SessionContext;
 use ogive::{MemoryStorage, Storage};
-use ogive_sql_bench::Draw;
-use ogive_sql_bench::answer::Answer;
 use ogive_sql_bench::files::FilesWriter;
-use ogive_sql_bench::random::{DataSet, Size, random_query};
-use ogive_sql_bench::session::{Limits, register_ogive, session, session_with_ogive};
+use ogive_sql_bench::random::{DataSet, Size, answer_of, random_query, reference_session};
+use ogive_sql_bench::session::{Limits, register_ogive, session_with_ogive};
+use ogive_testkit::Random;
 use std::sync::Arc;
 
 /// Data sets of a run, and queries of each.
 const DATA_SETS: u64 = 15;
 const QUERIES: u64 = 20;
 
-/// A session that pushes no conditions down in physical plans. DataFusion 55.2 finds their columns by name there, so
-/// that a condition of one table lands at another with a column of the same name (apache/datafusion#25259).
-fn plain_session(limits: &Limits) -> SessionContext {
-    let state = session(limits, &[]).unwrap().state();
-    let rules = PhysicalOptimizer::new().rules.into_iter().filter(|rule| !rule.name().starts_with("FilterPushdown"));
-    let rules: Vec<_> = rules.collect();
-    assert_eq!(rules.len() + 2, PhysicalOptimizer::new().rules.len(), "the rule and its second run have other names");
-    SessionContext::from(SessionStateBuilder::from(state).with_physical_optimizer_rules(rules).build())
-}
-
-async fn answer(context: &SessionContext, query: &str) -> Result<Answer> {
-    let frame = context.sql(query).await?;
-    let schema = Arc::clone(frame.schema().inner());
-    Answer::of_batches(&schema, &frame.collect().await?)
-}
-
 /// Returns the number of rows of all answers.
 async fn check(seed: u64) -> usize {
-    let mut draw = Draw::new(seed);
+    let mut draw = Random::new(seed);
     let set = DataSet::new(&mut draw, Size::Small).unwrap();
     let limits = Limits { partitions: Some(*draw.pick(&[1, 2, 3, 16])), ..Limits::default() };
-    let (ours, reference) = (session_with_ogive(&limits, &[]).unwrap(), plain_session(&limits));
+    let (ours, reference) = (session_with_ogive(&limits, &[]).unwrap(), reference_session(&limits).unwrap());
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for table in &set.tables {
         let mut writer = FilesWriter::ogive(storage.clone(), &table.table, &table.rows.schema()).unwrap();
@@ -57,8 +36,8 @@ async fn check(seed: u64) -> usize {
     for _ in 0..QUERIES {
         let query = random_query(&mut draw, &set).unwrap();
         let failed = |error| format!("OGIVE_SQL_SEED={seed}: {query}: {error}");
-        let wanted = answer(&reference, &query).await.map_err(failed).unwrap();
-        let found = answer(&ours, &query).await.map_err(failed).unwrap();
+        let wanted = answer_of(&reference, &query).await.map_err(failed).unwrap();
+        let found = answer_of(&ours, &query).await.map_err(failed).unwrap();
         assert_eq!(found.difference(&wanted), None, "OGIVE_SQL_SEED={seed}: {query}");
         rows += wanted.rows.len();
     }

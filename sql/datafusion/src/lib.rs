@@ -52,11 +52,11 @@ mod url;
 mod write;
 
 pub use external_table::OgiveTableFactory;
-pub use join::{KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
+pub use join::{FenceExec, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;
 pub use open::OgiveOptions;
 pub use relation::RelationIdentity;
-pub use session::{configure, with_ogive};
+pub use session::{configure, with_key_joins, with_ogive};
 pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;
 pub use table::OgiveTable;

@@ -43,8 +43,14 @@ pub fn configure(mut config: SessionConfig) -> SessionConfig {
 /// ```
 #[must_use]
 pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> SessionStateBuilder {
-    let mut builder = builder;
+    let mut builder = with_key_joins(builder);
     builder.file_formats().get_or_insert_default().push(Arc::new(OgiveFormatFactory));
+    builder.with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
+}
+
+/// Adds the rule and the planner of joins by key to a session, as [`with_ogive`] does, and nothing that writes.
+#[must_use]
+pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     // In version 55, this rule takes a column for another one of the same name if a join has both, and rows are wrong.
     // Conditions that are known before are pushed down by the logical optimiser, too.
     let optimizer = builder.physical_optimizers().take().unwrap_or_default();
@@ -53,7 +59,6 @@ pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> Sessi
         .with_physical_optimizer_rules(rules)
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
         .with_query_planner(Arc::new(KeyQueryPlanner))
-        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
 }
 
 /// DataFusion's planner, and that of joins by key.

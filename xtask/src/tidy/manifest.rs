@@ -53,12 +53,17 @@ const RULES: &[Rule] = &[
             "ogive-object-store",
             "ogive-parquet",
             "ogive-report",
+            "ogive-sql-bench",
             "ogive-testkit",
         ],
         outside: true,
     },
     Rule { path: "sql/ballista/Cargo.toml", ours: &["ogive", "ogive-datafusion", "ogive-object-store"], outside: true },
-    Rule { path: "sql/bench/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-datafusion"], outside: true },
+    Rule {
+        path: "sql/bench/Cargo.toml",
+        ours: &["ogive", "ogive-arrow", "ogive-ballista", "ogive-datafusion", "ogive-testkit"],
+        outside: true,
+    },
     Rule {
         path: "sql/datafusion/Cargo.toml",
         ours: &["ogive", "ogive-arrow", "ogive-parquet", "ogive-testkit"],

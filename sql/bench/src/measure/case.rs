@@ -1,10 +1,11 @@
 //! The queries that are measured.
 
 use super::data::{RATIOS, UserIds};
-use crate::draw::{Draw, mixed};
+use crate::mixed::mixed;
+use ogive_testkit::Random;
 
 /// Queries of a kind, made from random keys.
-type Maker = Box<dyn Fn(&mut Draw, &UserIds) -> String + Send + Sync>;
+type Maker = Box<dyn Fn(&mut Random, &UserIds) -> String + Send + Sync>;
 
 /// A kind of query.
 pub(super) struct Case {
@@ -17,7 +18,11 @@ pub(super) struct Case {
 }
 
 impl Case {
-    fn new(name: &str, queries: usize, maker: impl Fn(&mut Draw, &UserIds) -> String + Send + Sync + 'static) -> Self {
+    fn new(
+        name: &str,
+        queries: usize,
+        maker: impl Fn(&mut Random, &UserIds) -> String + Send + Sync + 'static,
+    ) -> Self {
         Self { name: name.to_owned(), queries, memory_bytes: None, maker: Box::new(maker) }
     }
 
@@ -29,12 +34,12 @@ impl Case {
     /// The queries of a round, the same for all subjects.
     pub(super) fn round(&self, round: u64, ids: &UserIds) -> Vec<String> {
         let name = self.name.bytes().fold(0, |word, byte| mixed(word ^ u64::from(byte)));
-        let mut draw = Draw::new(name ^ mixed(round + 1));
+        let mut draw = Random::new(name ^ mixed(round + 1));
         (0..self.queries).map(|_| (self.maker)(&mut draw, ids)).collect()
     }
 }
 
-fn list(keys: usize) -> impl Fn(&mut Draw, &UserIds) -> String {
+fn list(keys: usize) -> impl Fn(&mut Random, &UserIds) -> String {
     move |draw, ids| {
         let keys: Vec<String> = (0..keys).map(|_| ids.draw(draw).to_string()).collect();
         format!("select count(*), sum(balance) from users where id in ({})", keys.join(", "))

@@ -1,10 +1,11 @@
 //! The data set of the measurements: users, their events, and streams of ids, from a seed.
 
-use crate::draw::{Draw, mixed};
 use crate::error::file;
 use crate::files::{FilesWriter, TableName};
+use crate::mixed::mixed;
 use datafusion::arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use datafusion::error::Result;
+use ogive_testkit::Random;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,14 +54,14 @@ impl UserIds {
     }
 
     /// The id of some user; half of all draws prefer those with small numbers.
-    pub(super) fn draw(&self, draw: &mut Draw) -> i64 {
-        let share = draw.share();
+    pub(super) fn draw(&self, draw: &mut Random) -> i64 {
+        let share = draw.unit();
         let share = if draw.one_in(2) { share * share * share } else { share };
         self.id((share * self.users as f64) as u64)
     }
 
     /// The first and the last id of a range of users.
-    pub(super) fn range(&self, draw: &mut Draw, users: u64) -> (i64, i64) {
+    pub(super) fn range(&self, draw: &mut Random, users: u64) -> (i64, i64) {
         let users = users.clamp(1, self.users);
         let first = draw.below(self.users - users + 1);
         (self.id(first), self.id(first + users - 1))
@@ -125,10 +126,10 @@ fn user_rows(ids: &UserIds, numbers: std::ops::Range<u64>) -> Result<RecordBatch
 
 /// Events of a range of users: none for half of them, and hundreds for one in a thousand.
 fn event_rows(ids: &UserIds, numbers: std::ops::Range<u64>) -> Result<RecordBatch> {
-    let mut draw = Draw::new(ids.seed ^ mixed(numbers.start + 3));
+    let mut draw = Random::new(ids.seed ^ mixed(numbers.start + 3));
     let (mut user_ids, mut times, mut amounts, mut kinds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for user in numbers {
-        let mut events = draw.next_word().trailing_zeros();
+        let mut events = draw.next_u64().trailing_zeros();
         if draw.one_in(1_000) {
             events += draw.below(500) as u32;
         }
@@ -150,7 +151,7 @@ fn event_rows(ids: &UserIds, numbers: std::ops::Range<u64>) -> Result<RecordBatc
 }
 
 fn stream_rows(ids: &UserIds, ratio: u64, numbers: std::ops::Range<u64>) -> Result<RecordBatch> {
-    let mut draw = Draw::new(ids.seed ^ mixed(numbers.start + ratio));
+    let mut draw = Random::new(ids.seed ^ mixed(numbers.start + ratio));
     let rows = numbers.count();
     // One id in twenty may be that of no user.
     let id: Int64Array = (0..rows).map(|_| Some(ids.draw(&mut draw) + i64::from(draw.one_in(20)))).collect();

@@ -42,6 +42,9 @@ pub struct MeasureArguments {
     /// A Python with the package duckdb, which is measured, too
     #[arg(long, value_name = "PYTHON")]
     duckdb: Option<PathBuf>,
+    /// A scheduler whose cluster is measured, too; its executors must find the folder at the same path
+    #[arg(long, value_name = "HOST:PORT")]
+    cluster: Option<String>,
     /// Another setting of DataFusion, for its own sessions and ours, as in datafusion.execution.batch_size=4096
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     settings: Vec<(String, String)>,
@@ -89,7 +92,8 @@ pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result
     std::fs::create_dir_all(&scratch).map_err(file("create", &scratch))?;
     let limits = Limits { partitions: Some(partitions), memory_bytes: None, scratch: Some(scratch) };
     let timeout = Duration::from_secs(arguments.timeout);
-    let mut subjects = Subjects::new(&arguments.folder, limits, settings, timeout, duckdb);
+    let folder = std::path::absolute(&arguments.folder).map_err(file("find", &arguments.folder))?;
+    let mut subjects = Subjects::new(&folder, limits, settings, timeout, duckdb, arguments.cluster.clone());
     let json: Option<Box<dyn Write>> = match &arguments.json {
         Some(path) => Some(Box::new(File::create(path).map_err(file("create", path))?)),
         None => None,

@@ -4,7 +4,7 @@ use super::data::{RATIOS, events, stream, users};
 use super::duckdb::DuckDb;
 use crate::answer::Answer;
 use crate::error::failed;
-use crate::session::{Limits, register_ogive, register_parquet, session, session_with_ogive};
+use crate::session::{Limits, register_ogive, register_parquet, session, session_of_cluster, session_with_ogive};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::Result;
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 pub(super) enum Subject {
     /// DataFusion over Ogive tables; streams are Parquet files.
     Ogive,
+    /// A cluster over Ogive tables; streams are Parquet files.
+    Cluster,
     /// DataFusion over Parquet files.
     Parquet,
     /// DuckDB over its own file.
@@ -34,6 +36,7 @@ impl Subject {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ogive => "ogive",
+            Self::Cluster => "cluster",
             Self::Parquet => "parquet",
             Self::DuckDb => "duckdb",
             Self::DuckDbParquet => "duckdb-parquet",
@@ -62,6 +65,7 @@ pub(super) struct Subjects {
     /// Sessions by engine and limit of memory.
     sessions: BTreeMap<(Subject, Option<usize>), SessionContext>,
     duckdb: Option<DuckDb>,
+    cluster: Option<String>,
 }
 
 impl Subjects {
@@ -71,17 +75,22 @@ impl Subjects {
         parquet_settings: Vec<(String, String)>,
         timeout: Duration,
         duckdb: Option<DuckDb>,
+        cluster: Option<String>,
     ) -> Self {
         let meter = Arc::new(Meter::new(Arc::new(LocalStorage::new(folder))));
         let folder = folder.to_owned();
-        Self { folder, limits, parquet_settings, timeout, meter, sessions: BTreeMap::new(), duckdb }
+        Self { folder, limits, parquet_settings, timeout, meter, sessions: BTreeMap::new(), duckdb, cluster }
     }
 
     pub(super) fn all(&self) -> Vec<Subject> {
-        match self.duckdb {
-            Some(_) => vec![Subject::Ogive, Subject::Parquet, Subject::DuckDb, Subject::DuckDbParquet],
-            None => vec![Subject::Ogive, Subject::Parquet],
+        let mut all = vec![Subject::Ogive, Subject::Parquet];
+        if self.cluster.is_some() {
+            all.push(Subject::Cluster);
         }
+        if self.duckdb.is_some() {
+            all.extend([Subject::DuckDb, Subject::DuckDbParquet]);
+        }
+        all
     }
 
     /// The session of an engine of DataFusion, with its tables open.
@@ -92,13 +101,16 @@ impl Subjects {
         let limits = Limits { memory_bytes, ..self.limits.clone() };
         let settings: Vec<(&str, &str)> =
             self.parquet_settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let context = match subject {
-            Subject::Ogive => session_with_ogive(&limits, &settings)?,
+        let context = match (subject, &self.cluster) {
+            (Subject::Cluster, Some(address)) => session_of_cluster(address, &limits).await?,
+            (Subject::Ogive, _) => session_with_ogive(&limits, &settings)?,
             _ => session(&limits, &settings)?,
         };
         for table in [users(), events()] {
             match subject {
-                Subject::Ogive => register_ogive(&context, self.meter.clone() as Arc<dyn Storage>, &table)?,
+                Subject::Ogive | Subject::Cluster => {
+                    register_ogive(&context, self.meter.clone() as Arc<dyn Storage>, &table)?
+                }
                 _ => register_parquet(&context, &self.folder, &table).await?,
             }
         }
@@ -151,11 +163,14 @@ impl Subjects {
         }
         let reads = self.meter.snapshot().reads;
         taken.peak_rss_bytes = peak_rss_bytes();
-        if subject == Subject::Ogive {
-            taken.read_requests = Some(reads.requests);
-            taken.read_bytes = Some(reads.bytes);
-        } else {
-            taken.read_bytes = Some(scanned_bytes);
+        match subject {
+            Subject::Ogive => {
+                taken.read_requests = Some(reads.requests);
+                taken.read_bytes = Some(reads.bytes);
+            }
+            // Executors read.
+            Subject::Cluster => {}
+            _ => taken.read_bytes = Some(scanned_bytes),
         }
         Ok(taken)
     }

@@ -1,6 +1,5 @@
 //! Columns whose values stand for numbers: the order of values is that of the numbers, in every type.
 
-use crate::draw::Draw;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, StringArray,
     TimestampMicrosecondArray, UInt8Array, UInt64Array,
@@ -8,6 +7,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::error::Result;
+use ogive_testkit::Random;
 use std::sync::Arc;
 
 /// What follows the number of a text: nothing, characters of two and three bytes, a quote, and wildcards.
@@ -155,17 +155,17 @@ pub(crate) struct RandomColumn {
 
 impl RandomColumn {
     /// The number of a row.
-    pub(super) fn draw(&self, draw: &mut Draw) -> Option<u64> {
+    pub(super) fn draw(&self, draw: &mut Random) -> Option<u64> {
         if self.is_nullable && draw.one_in(6) {
             return None;
         }
-        let share = draw.share();
+        let share = draw.unit();
         let share = if self.is_skewed { share * share * share } else { share };
         Some((share * self.domain as f64) as u64)
     }
 
     /// A value in SQL: one of a row, which limits include or exclude, or any.
-    pub(super) fn literal(&self, draw: &mut Draw) -> Result<String> {
+    pub(super) fn literal(&self, draw: &mut Random) -> Result<String> {
         if !self.seen.is_empty() && !draw.one_in(3) {
             return self.kind.literal(*draw.pick(&self.seen));
         }

@@ -1,13 +1,13 @@
 //! Random tables.
 
 use super::column::{ColumnKind, KEY_KINDS, RandomColumn};
-use crate::draw::Draw;
 use crate::files::{TableName, sorted};
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::error::Result;
+use ogive_testkit::Random;
 use std::sync::Arc;
 
 /// Names of columns: some are words of SQL, some need quotes, and those that a table without names has.
@@ -19,6 +19,8 @@ const SEEN_MAX: usize = 100;
 /// The size of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
+    /// Up to 300 rows, for tests of clusters, which write the rows of each join.
+    Tiny,
     /// Up to 2,500 rows, for tests.
     Small,
     /// Up to 40,000 rows.
@@ -28,6 +30,7 @@ pub enum Size {
 impl Size {
     fn rows(self) -> &'static [u64] {
         match self {
+            Self::Tiny => &[0, 1, 40, 40, 300, 300],
             Self::Small => &[0, 1, 40, 300, 300, 900, 900, 2_500],
             Self::Large => &[0, 1, 300, 3_000, 9_000, 40_000],
         }
@@ -36,6 +39,7 @@ impl Size {
     /// Rows of a join that a query may have, roughly.
     pub(super) fn joined_rows(self) -> u64 {
         match self {
+            Self::Tiny => 2_000,
             Self::Small => 5_000,
             Self::Large => 200_000,
         }
@@ -68,7 +72,7 @@ impl DataSet {
     ///
     /// # Errors
     /// None but those of Arrow.
-    pub fn new(draw: &mut Draw, size: Size) -> Result<Self> {
+    pub fn new(draw: &mut Random, size: Size) -> Result<Self> {
         let shared: Vec<Shared> = (0..3).map(|_| shared(draw)).collect();
         let names = &["a", "b", "c"][..2 + draw.below(2) as usize];
         let tables = names.iter().map(|name| RandomTable::new(draw, name, &shared, size)).collect::<Result<_>>()?;
@@ -76,13 +80,13 @@ impl DataSet {
     }
 }
 
-fn shared(draw: &mut Draw) -> Shared {
+fn shared(draw: &mut Random) -> Shared {
     let kind = *draw.pick(&KEY_KINDS);
     (kind, kind.numbers().min(*draw.pick(&[7, 60, 300, 1_000, 4_000])))
 }
 
 impl RandomTable {
-    fn new(draw: &mut Draw, name: &str, shared_columns: &[Shared], size: Size) -> Result<Self> {
+    fn new(draw: &mut Random, name: &str, shared_columns: &[Shared], size: Size) -> Result<Self> {
         let keys = *draw.pick(&[1, 1, 1, 2, 2, 3]);
         let count = keys + 2 + draw.below(3) as usize;
         let mut columns: Vec<RandomColumn> = (0..count)
@@ -122,7 +126,7 @@ impl RandomTable {
     }
 }
 
-fn rows_of(draw: &mut Draw, columns: &mut [RandomColumn], rows: usize) -> Result<RecordBatch> {
+fn rows_of(draw: &mut Random, columns: &mut [RandomColumn], rows: usize) -> Result<RecordBatch> {
     let field = |column: &RandomColumn| Field::new(&column.name, column.kind.data_type(), column.is_nullable);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
     let arrays = columns.iter_mut().map(|column| {

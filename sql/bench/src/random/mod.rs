@@ -7,8 +7,10 @@
 mod column;
 mod data_set;
 mod query;
+mod reference;
 mod run;
 
 pub use data_set::{DataSet, RandomTable, Size};
 pub use query::random_query;
+pub use reference::{answer_of, reference_session};
 pub use run::{RandomArguments, run};

@@ -2,14 +2,14 @@
 
 use super::column::{ColumnKind, RandomColumn};
 use super::data_set::DataSet;
-use crate::draw::Draw;
 use datafusion::error::Result;
+use ogive_testkit::Random;
 
 /// A query with a total order of its rows.
 ///
 /// # Errors
 /// None but those of Arrow.
-pub fn random_query(draw: &mut Draw, set: &DataSet) -> Result<String> {
+pub fn random_query(draw: &mut Random, set: &DataSet) -> Result<String> {
     let mut writer = QueryWriter { draw, set };
     match writer.draw.below(10) {
         0..=3 => Ok(writer.plain()?.0),
@@ -35,7 +35,7 @@ struct Source<'a> {
 }
 
 struct QueryWriter<'a, 'd> {
-    draw: &'d mut Draw,
+    draw: &'d mut Random,
     set: &'a DataSet,
 }
 
@@ -236,8 +236,8 @@ impl<'a> QueryWriter<'a, '_> {
 
     /// Ordinals in random directions, these first.
     fn order(&mut self, ordinals: impl IntoIterator<Item = usize>) -> String {
-        let direction = |draw: &mut Draw| *draw.pick(&["", " desc"]);
-        let nulls = |draw: &mut Draw| *draw.pick(&[" nulls first", " nulls last"]);
+        let direction = |draw: &mut Random| *draw.pick(&["", " desc"]);
+        let nulls = |draw: &mut Random| *draw.pick(&[" nulls first", " nulls last"]);
         let parts = ordinals.into_iter().map(|at| format!("{at}{}{}", direction(self.draw), nulls(self.draw)));
         format!(" order by {}", parts.collect::<Vec<_>>().join(", "))
     }

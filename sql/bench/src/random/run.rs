@@ -1,16 +1,15 @@
 //! Random tables and queries on disk, with our answers, for a comparison with DuckDB by `compare.py`.
 
-use super::{DataSet, Size, random_query};
+use super::{DataSet, Size, answer_of, random_query};
 use crate::answer::Answer;
-use crate::draw::Draw;
 use crate::error::{failed, file};
 use crate::files::FilesWriter;
 use crate::json::quoted;
-use crate::session::{Limits, register_ogive, session_with_ogive};
+use crate::session::{Limits, register_ogive, session_of_cluster, session_with_ogive};
 use clap::Args;
 use datafusion::error::Result;
-use datafusion::prelude::SessionContext;
 use ogive::{LocalStorage, Storage};
+use ogive_testkit::Random;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -31,6 +30,9 @@ pub struct RandomArguments {
     /// Queries of each data set
     #[arg(long, value_name = "N", default_value_t = 100)]
     queries: u64,
+    /// Run the queries in the cluster with this scheduler
+    #[arg(long, value_name = "HOST:PORT")]
+    cluster: Option<String>,
 }
 
 /// Writes data sets, queries and answers.
@@ -38,23 +40,27 @@ pub struct RandomArguments {
 /// # Errors
 /// Failed writes, and queries that DataFusion does not run.
 pub async fn run(arguments: &RandomArguments, output: &mut dyn Write) -> Result<()> {
+    let folder = std::path::absolute(&arguments.folder).map_err(file("find", &arguments.folder))?;
     for seed in arguments.seed..arguments.seed + arguments.data_sets {
-        let folder = arguments.folder.join(format!("seed-{seed}"));
+        let folder = folder.join(format!("seed-{seed}"));
         std::fs::create_dir_all(&folder).map_err(file("create", &folder))?;
-        write_set(seed, arguments.queries, &folder).await?;
+        write_set(seed, arguments, &folder).await?;
     }
     let (sets, queries) = (arguments.data_sets, arguments.data_sets * arguments.queries);
     let folder = arguments.folder.display();
     Ok(writeln!(output, "{queries} queries of {sets} data sets are in {folder}; compare them by compare.py {folder}")?)
 }
 
-async fn write_set(seed: u64, queries: u64, folder: &Path) -> Result<()> {
-    let mut draw = Draw::new(seed);
+async fn write_set(seed: u64, arguments: &RandomArguments, folder: &Path) -> Result<()> {
+    let mut draw = Random::new(seed);
     let size = *draw.pick(&[Size::Small, Size::Small, Size::Large]);
     let set = DataSet::new(&mut draw, size)?;
     let limits = Limits { partitions: Some(*draw.pick(&[1, 2, 3, 16])), ..Limits::default() };
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let context = session_with_ogive(&limits, &[])?;
+    let context = match &arguments.cluster {
+        Some(address) => session_of_cluster(address, &limits).await?,
+        None => session_with_ogive(&limits, &[])?,
+    };
     for table in &set.tables {
         let mut writer = FilesWriter::create(folder, &table.table, &table.rows.schema())?;
         writer.write(&table.rows)?;
@@ -63,20 +69,13 @@ async fn write_set(seed: u64, queries: u64, folder: &Path) -> Result<()> {
     }
     let path = folder.join("queries.jsonl");
     let mut lines = BufWriter::new(File::create(&path).map_err(file("create", &path))?);
-    for _ in 0..queries {
+    for _ in 0..arguments.queries {
         let query = random_query(&mut draw, &set)?;
         let answer = answer_of(&context, &query).await;
         let answer = answer.map_err(|error| failed(format!("seed {seed}: {query}: {}", error.strip_backtrace())))?;
         writeln!(lines, "{}", line(&query, &answer))?;
     }
     Ok(lines.flush()?)
-}
-
-/// The rows of a query.
-async fn answer_of(context: &SessionContext, query: &str) -> Result<Answer> {
-    let frame = context.sql(query).await?;
-    let schema = Arc::clone(frame.schema().inner());
-    Answer::of_batches(&schema, &frame.collect().await?)
 }
 
 fn line(query: &str, answer: &Answer) -> String {

@@ -9,5 +9,5 @@ mod run;
 mod tables;
 
 pub use queries::{QUERIES, TpchQuery};
-pub use run::{ANSWERED_SCALE, TpchArguments, ogive_session, parquet_session, run};
+pub use run::{ANSWERED_SCALE, TpchArguments, ogive_session, parquet_session, register_tables, run};
 pub use tables::{TABLES, TpchTable, write_files, write_ogive};

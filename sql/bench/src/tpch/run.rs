@@ -3,7 +3,9 @@
 use super::{QUERIES, TABLES, TpchQuery, write_files};
 use crate::answer::Answer;
 use crate::error::{failed, file};
-use crate::session::{Limits, PARQUET_SETTINGS, register_ogive, register_parquet, session, session_with_ogive};
+use crate::session::{
+    Limits, PARQUET_SETTINGS, register_ogive, register_parquet, session, session_of_cluster, session_with_ogive,
+};
 use clap::Args;
 use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
@@ -34,6 +36,9 @@ pub struct TpchArguments {
     /// Partitions of a scan [default: the number of cores]
     #[arg(long, value_name = "N")]
     partitions: Option<usize>,
+    /// Run the queries over Ogive tables in the cluster with this scheduler
+    #[arg(long, value_name = "HOST:PORT")]
+    cluster: Option<String>,
 }
 
 /// A session over the Ogive tables of a storage.
@@ -42,8 +47,16 @@ pub struct TpchArguments {
 /// Tables that cannot be opened.
 pub fn ogive_session(storage: &Arc<dyn Storage>, limits: &Limits) -> Result<SessionContext> {
     let context = session_with_ogive(limits, &[])?;
-    TABLES.iter().try_for_each(|table| register_ogive(&context, storage.clone(), &table.table()))?;
+    register_tables(&context, storage)?;
     Ok(context)
+}
+
+/// Adds the Ogive tables of a storage to a session.
+///
+/// # Errors
+/// Tables that cannot be opened.
+pub fn register_tables(context: &SessionContext, storage: &Arc<dyn Storage>) -> Result<()> {
+    TABLES.iter().try_for_each(|table| register_ogive(context, storage.clone(), &table.table()))
 }
 
 /// A session over the Parquet files of a folder.
@@ -73,9 +86,18 @@ pub async fn run(arguments: &TpchArguments, output: &mut dyn Write) -> Result<()
         return Ok(());
     }
     let limits = Limits { partitions: arguments.partitions, ..Limits::default() };
+    let folder = &std::path::absolute(folder).map_err(file("find", folder))?;
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let contexts = [("Ogive", ogive_session(&storage, &limits)?), ("Parquet", parquet_session(folder, &limits).await?)];
-    writeln!(output, "query   Ogive s  Parquet s  rows")?;
+    let mut contexts = vec![("Ogive", ogive_session(&storage, &limits)?)];
+    match &arguments.cluster {
+        Some(address) => {
+            let context = session_of_cluster(address, &limits).await?;
+            register_tables(&context, &storage)?;
+            contexts.push(("cluster", context));
+        }
+        None => contexts.push(("Parquet", parquet_session(folder, &limits).await?)),
+    }
+    writeln!(output, "query {:>9} {:>9}  rows", format!("{} s", contexts[0].0), format!("{} s", contexts[1].0))?;
     let mut different = Vec::new();
     for query in &QUERIES {
         let answer = answer_of(query, arguments)?;

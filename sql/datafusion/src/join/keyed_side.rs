@@ -8,6 +8,7 @@ use crate::source::{OgiveSource, PartitionKeys};
 use arrow_array::ArrayRef;
 use datafusion::common::ScalarValue;
 use datafusion::common::internal_err;
+use datafusion::datasource::physical_plan::FileSource;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
@@ -17,9 +18,10 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr};
 use ogive_arrow::{append_frequent_key, value_of};
 use std::sync::Arc;
 
@@ -50,6 +52,11 @@ impl KeyedSide {
 
     pub(crate) fn plan(&self) -> &Arc<dyn ExecutionPlan> {
         &self.plan
+    }
+
+    /// What the scan has measured.
+    pub(crate) fn scan_metrics(&self) -> Option<MetricsSet> {
+        Some(scan_of(&self.plan)?.1.metrics().clone_inner())
     }
 
     /// The relation that is read.
@@ -91,18 +98,12 @@ impl KeyedSide {
 
     /// The same rows, with partitions that begin at these values of the first columns of the key.
     pub(crate) fn cut_at(&self, cuts: &[Vec<ScalarValue>]) -> Option<Result<Arc<dyn ExecutionPlan>>> {
-        let (config, source) = scan_of(&self.plan)?;
-        let key = source.relations().first()?.key();
+        let key = self.relation()?.key();
         let starts = cuts.iter().map(|values| key.start_of(values)).collect::<Option<Vec<_>>>()?;
         let parts = cut_exactly(&self.keys(), &starts);
         let points = cuts.iter().map(|values| SplitPoint::new(values.clone())).collect();
         let ranges = RangePartitioning::try_new(self.ordering()?, points).ok()?;
-        let rows = config
-            .file_groups
-            .iter()
-            .flat_map(FileGroup::iter)
-            .filter_map(|file| file.extension::<PartitionKeys>().map(|part| part.rows));
-        let rows = rows.sum::<u64>() / parts.len().max(1) as u64;
+        let rows = self.rows() / parts.len().max(1) as u64;
         let parts = parts.into_iter().map(|keys| PartitionKeys { relation: 0, keys, rows }).collect();
         Some(self.with_parts(parts, Some(Partitioning::Range(ranges))))
     }
@@ -113,6 +114,20 @@ impl KeyedSide {
         let keys = if own.is_all() { keys.clone() } else { keys.clone().intersection(&own) };
         let rows = keys.ranges().len() as u64;
         self.with_parts(vec![PartitionKeys { relation: 0, keys, rows }], None)
+    }
+
+    /// All rows in one partition.
+    pub(crate) fn whole(&self) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.plan.output_partitioning().partition_count() == 1 {
+            return Ok(self.plan.clone());
+        }
+        self.with_parts(vec![PartitionKeys { relation: 0, keys: self.keys(), rows: self.rows() }], None)
+    }
+
+    /// About how many rows are read.
+    fn rows(&self) -> u64 {
+        let files = scan_of(&self.plan).into_iter().flat_map(|(config, _)| &config.file_groups);
+        files.flat_map(FileGroup::iter).filter_map(|file| Some(file.extension::<PartitionKeys>()?.rows)).sum()
     }
 
     fn with_parts(

@@ -14,10 +14,11 @@ use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::utils::{JoinFilter, JoinOn, build_join_schema};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, Metric, MetricValue, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
+    displayable,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use std::collections::VecDeque;
@@ -29,15 +30,18 @@ const ROWS_AT_ONCE: usize = 64 << 10;
 /// Fewest rows of a part into which rows are divided if their join does not fit memory.
 const ROWS_MIN: usize = 256;
 
-/// Joins the rows of any plan, a batch at a time, with the rows of a relation that have their keys. Where a block has
+/// Joins the rows of a plan, a batch at a time, with the rows of a relation that have their keys. Where a block has
 /// several of the keys, it is read once.
 ///
 /// Rows of the relation without a row of the plan are not found; so it does inner joins, and outer, semi, anti and mark
 /// joins that return the rows of the plan.
 #[derive(Clone, Debug)]
 pub struct LookUpJoinExec {
-    left: Arc<dyn ExecutionPlan>,
-    right: Arc<dyn ExecutionPlan>,
+    /// Whose rows pass.
+    stream: Arc<dyn ExecutionPlan>,
+    /// What is read of the relation. It is no child: each partition reads any of it, and what optimisers insert there,
+    /// such as exchanges, would be in the way of that.
+    keyed: Arc<dyn ExecutionPlan>,
     on: JoinOn,
     filter: Option<JoinFilter>,
     join_type: JoinType,
@@ -75,7 +79,7 @@ impl LookUpJoinExec {
             return internal_err!("a {join_type} join needs all rows of the input whose keys are looked up");
         }
         let (schema, _) = build_join_schema(&left.schema(), &right.schema(), &join_type);
-        let stream = if looks_left { &right } else { &left };
+        let (stream, keyed) = if looks_left { (right, left) } else { (left, right) };
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::new(schema)),
             Partitioning::UnknownPartitioning(stream.output_partitioning().partition_count()),
@@ -83,8 +87,8 @@ impl LookUpJoinExec {
             Boundedness::Bounded,
         );
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
-        let join = Self { left, right, on, filter, join_type, looks_left, properties, metrics };
-        join.side()?;
+        let mut join = Self { stream, keyed, on, filter, join_type, looks_left, properties, metrics };
+        join.keyed = join.side()?.whole()?;
         Ok(join)
     }
 
@@ -112,19 +116,25 @@ impl LookUpJoinExec {
         self.looks_left
     }
 
+    /// The input whose rows pass.
+    #[must_use]
+    pub fn stream(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.stream
+    }
+
+    /// The input whose keys are looked up.
+    #[must_use]
+    pub fn keyed(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.keyed
+    }
+
     fn side(&self) -> Result<KeyedSide> {
-        let (plan, columns): (_, Vec<Arc<dyn PhysicalExpr>>) = match self.looks_left {
-            true => (&self.left, self.on.iter().map(|(left, _)| left.clone()).collect()),
-            false => (&self.right, self.on.iter().map(|(_, right)| right.clone()).collect()),
-        };
-        match KeyedSide::of(plan, &columns) {
+        let column = |(left, right): &(_, _)| Arc::clone(if self.looks_left { left } else { right });
+        let columns: Vec<Arc<dyn PhysicalExpr>> = self.on.iter().map(column).collect();
+        match KeyedSide::of(&self.keyed, &columns) {
             Some(side) => Ok(side),
             None => internal_err!("keys can be looked up only in a scan of one relation, by the first of its columns"),
         }
-    }
-
-    fn stream_input(&self) -> &Arc<dyn ExecutionPlan> {
-        if self.looks_left { &self.right } else { &self.left }
     }
 
     /// The rows of a batch, joined.
@@ -199,10 +209,15 @@ impl DisplayAs for LookUpJoinExec {
         let on: Vec<String> = self.on.iter().map(|(left, right)| format!("({left}, {right})")).collect();
         let side = if self.looks_left { "left" } else { "right" };
         write!(formatter, "LookUpJoinExec: join_type={}, on=[{}], look_up={side}", self.join_type, on.join(", "))?;
-        match &self.filter {
-            Some(filter) => write!(formatter, ", filter={}", filter.expression()),
-            None => Ok(()),
+        if let Some(filter) = &self.filter {
+            write!(formatter, ", filter={}", filter.expression())?;
         }
+        let mut reads = Some(&self.keyed);
+        while let Some(plan) = reads {
+            write!(formatter, " <- {}", displayable(plan.as_ref()).one_line().to_string().trim_end())?;
+            reads = plan.children().first().copied();
+        }
+        Ok(())
     }
 }
 
@@ -216,12 +231,7 @@ impl ExecutionPlan for LookUpJoinExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.left, &self.right]
-    }
-
-    /// The input whose keys are looked up is a description of what is read, and is not to be divided.
-    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![!self.looks_left, self.looks_left]
+        vec![&self.stream]
     }
 
     fn apply_expressions(
@@ -238,10 +248,11 @@ impl ExecutionPlan for LookUpJoinExec {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(right), Some(left)) = (children.pop(), children.pop()) else {
-            return internal_err!("a join has two inputs");
+        let (Some(stream), None) = (children.pop(), children.pop()) else {
+            return internal_err!("a join that looks keys up has one input");
         };
-        let Self { on, filter, join_type, looks_left, .. } = &*self;
+        let Self { keyed, on, filter, join_type, looks_left, .. } = &*self;
+        let (left, right) = if *looks_left { (keyed.clone(), stream) } else { (stream, keyed.clone()) };
         Ok(Arc::new(Self::try_new(left, right, on.clone(), filter.clone(), *join_type, *looks_left)?))
     }
 
@@ -253,7 +264,7 @@ impl ExecutionPlan for LookUpJoinExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.stream_input().execute(partition, context.clone())?;
+        let input = self.stream.execute(partition, context.clone())?;
         let side = self.side()?;
         let measured = BaselineMetrics::new(&self.metrics, partition);
         let state = State { join: self.clone(), side, input: Some(input), ready: VecDeque::new(), context };
@@ -269,8 +280,18 @@ impl ExecutionPlan for LookUpJoinExec {
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        let mut metrics = self.metrics.clone_inner();
+        let read = self.side().ok().and_then(|side| side.scan_metrics());
+        for metric in read.iter().flat_map(MetricsSet::iter).filter(|metric| is_of_reads(metric)) {
+            metrics.push(metric.clone());
+        }
+        Some(metrics)
     }
+}
+
+/// Whether a metric of a scan is about what it read, rather than about its rows, which the join has metrics of, too.
+fn is_of_reads(metric: &Metric) -> bool {
+    matches!(metric.value(), MetricValue::Count { .. })
 }
 
 /// The state of one partition.
@@ -308,7 +329,7 @@ impl State {
                 None => self.input = None,
             }
         }
-        let schema: SchemaRef = self.join.stream_input().schema();
+        let schema: SchemaRef = self.join.stream.schema();
         if rows == 0 { Ok(None) } else { Ok(Some(concat_batches(&schema, &batches)?)) }
     }
 }

@@ -5,12 +5,14 @@
 //! in order are merged, or the side in memory is the smaller one, as in DataFusion's own hash join.
 
 mod choice;
+mod fence;
 mod keyed_side;
 mod look_up;
 mod node;
 mod planner;
 mod rule;
 
+pub use fence::FenceExec;
 pub use look_up::LookUpJoinExec;
 pub use node::KeyJoinNode;
 pub use planner::KeyJoinPlanner;

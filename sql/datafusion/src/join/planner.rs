@@ -1,6 +1,7 @@
 //! The plan of a join with rows in the order of a key.
 
 use super::choice::{look_up_us, scan_us};
+use super::fence::FenceExec;
 use super::keyed_side::KeyedSide;
 use super::look_up::LookUpJoinExec;
 use super::node::KeyJoinNode;
@@ -157,7 +158,7 @@ impl Candidate<'_> {
             let (filter, join_type) = (self.filter.clone(), self.join.join_type);
             let nulls = self.join.null_equality;
             let join = SortMergeJoinExec::try_new(left?, right?, on, filter, join_type, options, nulls)?;
-            Ok(Arc::new(join) as Arc<dyn ExecutionPlan>)
+            Ok(fenced(join))
         };
         Some(planned(left.cut_at(&cuts)?, right.cut_at(&cuts)?))
     }
@@ -175,16 +176,22 @@ impl Candidate<'_> {
         let (left, right) = (self.left.clone(), self.right.clone());
         let join_type = self.join.join_type;
         let many = self.session.config().target_partitions() > 1;
+        let (nulls, aware) = (self.join.null_equality, self.join.null_aware);
         if many && (!options.prefer_hash_join || self.exceeds_memory()) && self.can_merge() {
             let sort = vec![arrow_schema::SortOptions::default(); self.on.len()];
-            let nulls = self.join.null_equality;
             let join = SortMergeJoinExec::try_new(left, right, self.on, self.filter, join_type, sort, nulls)?;
-            return Ok(Arc::new(join));
+            return Ok(fenced(join));
         }
-        let mode = if many && options.repartition_joins { PartitionMode::Auto } else { PartitionMode::CollectLeft };
-        let (nulls, aware) = (self.join.null_equality, self.join.null_aware);
+        let mode = match many && options.repartition_joins {
+            // Ballista 55 divides joins that are collected where others read the whole.
+            true if !options.prefer_hash_join => PartitionMode::Partitioned,
+            true => PartitionMode::Auto,
+            false => PartitionMode::CollectLeft,
+        };
+        let may_merge = !options.prefer_hash_join && self.filter.is_some();
         let join = HashJoinExec::try_new(left, right, self.on, self.filter, &join_type, None, mode, nulls, aware)?;
-        Ok(Arc::new(join))
+        // An engine that prefers merges may still make one of it.
+        Ok(if may_merge { Arc::new(FenceExec::new(Arc::new(join))) } else { Arc::new(join) })
     }
 
     /// Whether the smaller side takes more memory than a hash table may have.
@@ -205,6 +212,13 @@ impl Candidate<'_> {
         };
         smaller > limit as f64 * HASH_MEMORY_SHARE
     }
+}
+
+/// A merge, behind a fence if it has a condition.
+fn fenced(join: SortMergeJoinExec) -> Arc<dyn ExecutionPlan> {
+    let has_condition = join.filter().is_some();
+    let join = Arc::new(join);
+    if has_condition { Arc::new(FenceExec::new(join)) } else { join }
 }
 
 /// About how many rows a plan has, if anything is known.

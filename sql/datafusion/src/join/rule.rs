@@ -9,7 +9,8 @@ use datafusion::logical_expr::{Expr, Extension, Join, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Marks joins by columns of which one side has its rows in the order of a key: see [`KeyJoinNode`].
+/// Marks joins by columns of which one side has its rows in the order of a key: see [`KeyJoinNode`]. Where merges are
+/// preferred to hash joins, as in clusters, joins with a condition are marked, too.
 ///
 /// To be applied after all rules of DataFusion, which do not look into the node.
 #[derive(Debug, Default)]
@@ -24,9 +25,10 @@ impl OptimizerRule for MarkKeyJoins {
         Some(ApplyOrder::BottomUp)
     }
 
-    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let may_merge = !config.options().optimizer.prefer_hash_join;
         match plan {
-            LogicalPlan::Join(join) if is_by_key(&join) => {
+            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && has_condition(&join) => {
                 let node = Arc::new(KeyJoinNode::new(join));
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
             }
@@ -37,11 +39,18 @@ impl OptimizerRule for MarkKeyJoins {
 
 /// Whether columns are joined, and one side is a scan of an Ogive table.
 fn is_by_key(join: &Join) -> bool {
+    is_of_columns(join) && (is_keyed(&join.left) || is_keyed(&join.right))
+}
+
+/// Whether columns are joined, and a condition is on both sides. DataFusion 55 loses the places of its columns in
+/// merges: see [`FenceExec`](super::FenceExec).
+fn has_condition(join: &Join) -> bool {
+    is_of_columns(join) && join.filter.is_some()
+}
+
+fn is_of_columns(join: &Join) -> bool {
     let is_columns = |(left, right): &(Expr, Expr)| matches!((left, right), (Expr::Column(_), Expr::Column(_)));
-    !join.on.is_empty()
-        && join.on.iter().all(is_columns)
-        && !join.null_aware
-        && (is_keyed(&join.left) || is_keyed(&join.right))
+    !join.on.is_empty() && join.on.iter().all(is_columns) && !join.null_aware
 }
 
 fn is_keyed(plan: &LogicalPlan) -> bool {

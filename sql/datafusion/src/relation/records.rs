@@ -136,11 +136,11 @@ impl<R: Records> RecordScan<R> {
         let (builder, rows) = (&mut self.builder, self.batch_rows.min(self.left));
         let (mut failed, last) = (None, &mut range.last);
         range.records.visit(&mut |key, value| {
-            failed = builder.append(key, value).err();
-            if failed.is_none() && !is_full(builder, rows) {
-                return ControlFlow::Continue(());
+            match builder.append(key, value) {
+                Ok(()) if !is_full(builder, rows) => return ControlFlow::Continue(()),
+                Ok(()) => *last = key.to_vec(),
+                Err(error) => failed = Some(error),
             }
-            *last = key.to_vec();
             ControlFlow::Break(())
         })?;
         if let Some(error) = failed {
