@@ -86,7 +86,11 @@ fn cells_of(key_type: KeyType) -> Box<dyn Cells> {
         KeyType::Time(TimeUnit::Millisecond) => checked::<Time32MillisecondType>(key_type),
         KeyType::Time(TimeUnit::Microsecond) => checked::<Time64MicrosecondType>(key_type),
         KeyType::Time(TimeUnit::Nanosecond) => checked::<Time64NanosecondType>(key_type),
-        KeyType::Decimal { .. } => checked::<Decimal128Type>(key_type),
+        KeyType::Decimal { precision, .. } => {
+            let builder = PrimitiveBuilder::<Decimal128Type>::new().with_data_type(data_type_of(key_type));
+            let end = 10_i128.checked_pow(precision.into()).unwrap_or(i128::MAX);
+            Box::new(Decimals { width: key_type.width().unwrap_or_default(), end, builder })
+        }
         KeyType::U128 | KeyType::I128 => Box::new(Digits { key_type, builder: StringBuilder::new() }),
         KeyType::Text => Box::new(StringBuilder::new()),
         KeyType::FixedBytes(_) | KeyType::Uuid => {
@@ -118,6 +122,7 @@ from_key! {
     u8: u8::from_be_bytes, u16: u16::from_be_bytes, u32: u32::from_be_bytes, u64: u64::from_be_bytes,
     i8: |bytes| i8::from_be_bytes(bytes) ^ i8::MIN, i16: |bytes| i16::from_be_bytes(bytes) ^ i16::MIN,
     i32: |bytes| i32::from_be_bytes(bytes) ^ i32::MIN, i64: |bytes| i64::from_be_bytes(bytes) ^ i64::MIN,
+    i128: |bytes| i128::from_be_bytes(bytes) ^ i128::MIN,
     f32: decode_f32, f64: decode_f64
 }
 
@@ -148,6 +153,40 @@ where
     }
 }
 
+/// Decimals, whose width is that of their precision.
+struct Decimals {
+    width: usize,
+    /// The least number that has a digit too many.
+    end: i128,
+    builder: PrimitiveBuilder<Decimal128Type>,
+}
+
+impl Cells for Decimals {
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        let number = match self.width {
+            _ if bytes.len() != self.width => None,
+            4 => i32::from_key(bytes).map(i128::from),
+            8 => i64::from_key(bytes).map(i128::from),
+            _ => i128::from_key(bytes),
+        };
+        match number {
+            Some(number) if -self.end < number && number < self.end => {
+                self.builder.append_value(number);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn append_null(&mut self) {
+        self.builder.append_null();
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        Arc::new(self.builder.finish())
+    }
+}
+
 fn checked<T: ArrowPrimitiveType>(key_type: KeyType) -> Box<dyn Cells>
 where
     T::Native: TryFrom<i128>,
@@ -156,7 +195,7 @@ where
     Box::new(Checked { key_type, builder })
 }
 
-/// Numbers that have bounds of their own: times of a day, decimals.
+/// Numbers that have bounds of their own: times of a day.
 struct Checked<T: ArrowPrimitiveType> {
     key_type: KeyType,
     builder: PrimitiveBuilder<T>,

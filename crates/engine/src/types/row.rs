@@ -165,6 +165,9 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Takes the number of a field, and its bytes or `None` for a null.
+type VisitField<'a> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'a;
+
 /// Reads some fields of many rows of one type: what all rows have in common is computed once.
 #[derive(Clone, Debug)]
 pub struct FieldReader {
@@ -274,7 +277,7 @@ impl FieldReader {
 
     /// A row with fewer fields, or none.
     #[cold]
-    fn read_other(&self, bytes: &[u8], visit: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<()>) -> Result<()> {
+    fn read_other(&self, bytes: &[u8], visit: &mut VisitField<'_>) -> Result<()> {
         let row = Row::find(&self.row_type, bytes).ok_or_else(|| wrong(&self.row_type, bytes))?;
         self.places.iter().enumerate().try_for_each(|(number, place)| visit(number, row.field(place.field)?))
     }
