@@ -75,7 +75,10 @@ proptest! {
         }
         for bytes in [&bytes, &changed] {
             let mut found = Vec::new();
-            let read = reader.read(bytes, |number, field| Ok(found.push((number, field.map(<[u8]>::to_vec)))));
+            let read = reader.read(bytes, |number, field| {
+                found.push((number, field.map(<[u8]>::to_vec)));
+                Ok(())
+            });
             let fields = Row::new(&row_type, bytes).and_then(|row| {
                 let field = |&index: &usize| Ok(row.field(index)?.map(<[u8]>::to_vec));
                 wanted.iter().map(field).collect::<Result<Vec<_>, Error>>()
