@@ -19,6 +19,7 @@ mod codec;
 mod codec_tests;
 mod demo;
 mod error;
+mod exchange;
 mod executor;
 mod guard;
 mod join_codec;
