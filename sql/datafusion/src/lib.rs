@@ -41,6 +41,7 @@ mod join;
 mod key_columns;
 mod key_set;
 mod metrics;
+mod null_lists;
 mod open;
 mod partition;
 mod relation;

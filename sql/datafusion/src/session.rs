@@ -2,6 +2,7 @@
 
 use crate::external_table::OgiveTableFactory;
 use crate::join::{KeyJoinPlanner, MarkKeyJoins};
+use crate::null_lists::SeparateNullsOfLists;
 use crate::open::OgiveOptions;
 use crate::write::OgiveFormatFactory;
 use async_trait::async_trait;
@@ -48,7 +49,7 @@ pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> Sessi
     builder.with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
 }
 
-/// Adds the rule and the planner of joins by key to a session, as [`with_ogive`] does, and nothing that writes.
+/// Adds the rules and the planner of joins by key to a session, as [`with_ogive`] does, and nothing that writes.
 #[must_use]
 pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     // In version 55, this rule takes a column for another one of the same name if a join has both, and rows are wrong.
@@ -57,6 +58,7 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     let rules = optimizer.rules.into_iter().filter(|rule| rule.name() != "FilterPushdown").collect();
     builder
         .with_physical_optimizer_rules(rules)
+        .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
         .with_query_planner(Arc::new(KeyQueryPlanner))
 }

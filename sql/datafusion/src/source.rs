@@ -32,6 +32,10 @@ const BATCH_ROWS: usize = 8192;
 /// Keys that a condition found at run time is worth: a row that is looked up costs as much as this many that are read
 /// in a row, on the storages that were measured, warm; cold, blocks are read once in either way.
 const ROWS_PER_LOOKUP: u64 = 12;
+/// The same for the keys of a batch of rows that are joined: the rows that are read are kept in a hash table.
+const ROWS_PER_LOOKUP_JOINED: u64 = 4;
+/// Fewer keys are looked up without asking how many rows are between them, which takes a read or two.
+const COUNTED_KEYS_MIN: usize = 1024;
 
 /// The keys of a partition.
 #[derive(Clone, Debug)]
@@ -41,6 +45,8 @@ pub(crate) struct PartitionKeys {
     pub(crate) keys: KeySet,
     /// About how many rows they have.
     pub(crate) rows: u64,
+    /// Whether rows of other keys may be read, too, because they are left out above.
+    pub(crate) is_hint: bool,
 }
 
 /// The rows that a partition of a scan reads, as another process needs them.
@@ -57,7 +63,7 @@ pub struct PartitionRows {
 /// The rows that a partition of a scan reads; `None` for a file of another source.
 #[must_use]
 pub fn partition_rows(file: &PartitionedFile) -> Option<PartitionRows> {
-    let PartitionKeys { relation, keys, rows } = file.extension::<PartitionKeys>()?;
+    let PartitionKeys { relation, keys, rows, .. } = file.extension::<PartitionKeys>()?;
     Some(PartitionRows { relation: *relation, ranges: keys.ranges().to_vec(), rows: *rows })
 }
 
@@ -249,6 +255,7 @@ impl FileOpener for RelationOpener {
             is_descending: self.is_descending,
             metrics: self.metrics.clone(),
         };
+        let is_hint = part.is_hint;
         let dynamic =
             self.dynamic.clone().map(|condition| DynamicKeys { condition, generation: None, rows: part.rows });
         // Other engines split files by their bytes.
@@ -260,6 +267,9 @@ impl FileOpener for RelationOpener {
         let sender = builder.tx();
         builder.spawn_blocking(move || {
             let (mut request, mut dynamic) = (request, dynamic);
+            if is_hint {
+                request.keys = closed(&*relation, request.keys)?;
+            }
             if let Some((from, to)) = bytes {
                 request.keys = split(&*relation, &request.keys, (from, to), file_bytes)?;
             }
@@ -282,6 +292,13 @@ impl FileOpener for RelationOpener {
         let stream = builder.build();
         Ok(Box::pin(async move { Ok(stream.boxed()) }))
     }
+}
+
+/// All keys between the first and the last one, if these have few rows more.
+fn closed(relation: &dyn Relation, keys: KeySet) -> Result<KeySet> {
+    let Some(hull) = keys.hull().filter(|_| keys.ranges().len() >= COUNTED_KEYS_MIN) else { return Ok(keys) };
+    let most = (keys.ranges().len() as u64).saturating_mul(ROWS_PER_LOOKUP_JOINED);
+    Ok(if relation.count(&hull)?.rows <= most { KeySet::of(vec![hull]) } else { keys })
 }
 
 fn is_dynamic(condition: &Arc<dyn PhysicalExpr>) -> bool {

@@ -133,7 +133,7 @@ impl OgiveTable {
     #[must_use]
     pub fn partition(&self, rows: &PartitionRows) -> Option<PartitionedFile> {
         let keys = KeySet::of(rows.ranges.clone());
-        Self::file(&self.relations(), PartitionKeys { relation: rows.relation, keys, rows: rows.rows })
+        Self::file(&self.relations(), PartitionKeys { relation: rows.relation, keys, rows: rows.rows, is_hint: false })
     }
 
     fn file(relations: &[Arc<dyn Relation>], part: PartitionKeys) -> Option<PartitionedFile> {
@@ -163,7 +163,12 @@ impl OgiveTable {
             let share = (most as u128 * u128::from(count.rows)).div_ceil(u128::from(all.max(1)));
             let parts = cut(&**relation, keys, count.rows, (share as usize).clamp(1, most.max(1)))?;
             let rows = count.rows / parts.len().max(1) as u64;
-            plan.parts.extend(parts.into_iter().map(|keys| PartitionKeys { relation: number, keys, rows }));
+            plan.parts.extend(parts.into_iter().map(|keys| PartitionKeys {
+                relation: number,
+                keys,
+                rows,
+                is_hint: false,
+            }));
         }
         if let [relation] = relations
             && let Some(hull) = keys.hull()

@@ -104,16 +104,18 @@ impl KeyedSide {
         let points = cuts.iter().map(|values| SplitPoint::new(values.clone())).collect();
         let ranges = RangePartitioning::try_new(self.ordering()?, points).ok()?;
         let rows = self.rows() / parts.len().max(1) as u64;
-        let parts = parts.into_iter().map(|keys| PartitionKeys { relation: 0, keys, rows }).collect();
+        let parts = parts.into_iter().map(|keys| PartitionKeys { relation: 0, keys, rows, is_hint: false }).collect();
         Some(self.with_parts(parts, Some(Partitioning::Range(ranges))))
     }
 
-    /// The rows of the keys that are read, as far as they are in a set, in one partition.
+    /// The rows of the keys that are read, as far as they are in a set, and perhaps others, in one partition.
     pub(crate) fn with_keys(&self, keys: &KeySet) -> Result<Arc<dyn ExecutionPlan>> {
         let own = self.keys();
         let keys = if own.is_all() { keys.clone() } else { keys.clone().intersection(&own) };
         let rows = keys.ranges().len() as u64;
-        self.with_parts(vec![PartitionKeys { relation: 0, keys, rows }], None)
+        // What is between two keys of one range is in it, too.
+        let is_hint = own.ranges().len() == 1;
+        self.with_parts(vec![PartitionKeys { relation: 0, keys, rows, is_hint }], None)
     }
 
     /// All rows in one partition.
@@ -121,7 +123,7 @@ impl KeyedSide {
         if self.plan.output_partitioning().partition_count() == 1 {
             return Ok(self.plan.clone());
         }
-        self.with_parts(vec![PartitionKeys { relation: 0, keys: self.keys(), rows: self.rows() }], None)
+        self.with_parts(vec![PartitionKeys { relation: 0, keys: self.keys(), rows: self.rows(), is_hint: false }], None)
     }
 
     /// About how many rows are read.

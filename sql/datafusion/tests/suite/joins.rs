@@ -3,7 +3,9 @@
 
 use crate::conditions::Conditions;
 use crate::relations::{FORMS, Form, Rows, pick};
-use crate::{first_seed, ours, plan, reference, register_memory, sorted_rows};
+use crate::{first_seed, ours, plan, reference, register_memory, rows, sorted_rows};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -151,4 +153,28 @@ async fn joins_divide_their_batches_where_memory_is_short() {
     let query = "select sum(t.number), count(t.name), max(some.weight) from some join t on some.key = t.key";
     assert!(plan(&short, query).await.contains("LookUpJoinExec"), "{}", plan(&short, query).await);
     assert_eq!(sorted_rows(&short, query).await, sorted_rows(&reference, query).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_close_are_read_in_a_row_and_conditions_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, reference) = (session(folder.path(), 1).await, reference());
+    let data = Rows::random(&mut Random::new(7), KeyType::U64, 100_000, true);
+    let dense = data.batch.slice(40_000, 3_000);
+    register_memory(&context, "dense", &dense);
+    register_memory(&reference, "dense", &dense);
+    register_memory(&reference, "t", &data.batch);
+    let keys = dense.column_by_name("key").unwrap().as_primitive::<UInt64Type>();
+    let gap = format!("(t.key < {} or t.key > {})", keys.value(1_000), keys.value(1_500));
+    for (query, reads_most) in [
+        ("select count(t.key), sum(t.number) from dense d left join t on d.key = t.key".to_owned(), 40),
+        (format!("select count(t.key), sum(t.number) from dense d left join t on d.key = t.key and {gap}"), usize::MAX),
+    ] {
+        assert!(plan(&context, &query).await.contains("LookUpJoinExec"), "{}", plan(&context, &query).await);
+        assert_eq!(rows(&context, &query).await, rows(&reference, &query).await, "{query}");
+        let analyzed = rows(&context, &format!("explain analyze {query}")).await;
+        let requests =
+            analyzed.split("storage_requests=").nth(1).and_then(|rest| rest.split([',', ']']).next()).unwrap();
+        assert!(requests.parse().is_ok_and(|requests: usize| requests <= reads_most), "{analyzed}");
+    }
 }

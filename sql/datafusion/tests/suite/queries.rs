@@ -4,6 +4,7 @@
 use crate::conditions::Conditions;
 use crate::relations::{FORMS, Form, KEY_TYPES, Rows, pick};
 use crate::{first_seed, ours, reference, register_memory, rows, sorted_rows};
+use datafusion::prelude::SessionContext;
 use ogive::KeyType;
 use ogive_testkit::Random;
 use std::sync::Arc;
@@ -89,4 +90,35 @@ async fn conditions_that_are_rewritten_after_they_were_taken_hold() {
             assert_eq!(rows(&ours, &query).await, wanted, "{query}");
         }
     }
+}
+
+/// DataFusion's own optimiser forgets the null of the first condition.
+#[tokio::test(flavor = "multi_thread")]
+async fn nulls_of_lists_are_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(1);
+    let data = Rows::random(&mut random, KeyType::Text, 300, true);
+    let context = ours(2);
+    context.register_table("t", Arc::new(data.open(&mut random, folder.path(), Form::Table))).unwrap();
+    register_memory(&context, "m", &data.batch);
+    for (condition, is_some) in [
+        ("number not in (1, null) and number in (2, 5, 8)", false),
+        ("key not in ('k001', null) and key in ('k002', 'k003', 'k004')", false),
+        ("number in (null)", false),
+        ("number in (2, 5, 8, null)", true),
+        ("(number not in (1, null)) is null", true),
+        ("not (number in (2, 5, 8, 11, null))", false),
+    ] {
+        let [t, m] = ["t", "m"].map(|name| format!("select count(*) > 0 as found from {name} where {condition}"));
+        assert!(rows(&context, &t).await.contains(&is_some.to_string()), "{t}");
+        assert!(rows(&context, &m).await.contains(&is_some.to_string()), "{m}");
+    }
+    let name = |context: SessionContext, table: &'static str| async move {
+        let frame = context.sql(&format!("select number in (1, null) from {table} limit 1")).await.unwrap();
+        let batches = frame.collect().await.unwrap();
+        batches[0].schema().field(0).name().clone()
+    };
+    let plain = reference();
+    register_memory(&plain, "t", &data.batch);
+    assert_eq!(name(context, "t").await, name(plain, "t").await);
 }
