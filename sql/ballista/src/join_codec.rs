@@ -51,10 +51,9 @@ pub(crate) fn key_join(
     let pairs = message.left_on.iter().zip(&message.right_on);
     let on = pairs.map(|(left, right)| Ok((decoded(left)?, decoded(right)?))).collect::<Result<Vec<_>>>()?;
     for (expr, input) in on.iter().flat_map(|(one, other)| [(one, left), (other, right)]) {
-        let Expr::Column(column) = expr else {
-            return Err(PlanError::Damaged("a join by key is of something else than columns".to_owned()).into());
-        };
-        input.schema().index_of_column(column)?;
+        for column in expr.column_refs() {
+            input.schema().index_of_column(column)?;
+        }
     }
     let join_type = protobuf::JoinType::try_from(message.join_type).map_err(damaged)?;
     let nulls = match message.nulls_are_equal {

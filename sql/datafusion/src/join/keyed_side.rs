@@ -157,11 +157,12 @@ pub(crate) fn keys_of_rows(key: &KeyColumns, columns: &[ArrayRef]) -> Option<Key
     let types = key.columns().iter().zip(columns).map(|(part, array)| part.type_of(array));
     let types = types.collect::<Option<Vec<_>>>()?;
     let mut starts = Vec::with_capacity(rows);
+    let (mut bytes, mut words) = (Vec::new(), Vec::new());
     for row in 0..rows {
         if columns.iter().any(|array| array.is_null(row)) {
             continue;
         }
-        let mut bytes = Vec::new();
+        bytes.clear();
         if key.is_tuple() {
             for ((part, array), key_type) in key.columns().iter().zip(columns).zip(&types) {
                 bytes.extend(part.encoded(&value_of(array, *key_type, row))?);
@@ -169,8 +170,15 @@ pub(crate) fn keys_of_rows(key: &KeyColumns, columns: &[ArrayRef]) -> Option<Key
         } else if !append_frequent_key(&columns[0], types[0], row, &mut bytes) {
             bytes = types[0].encode(&value_of(&columns[0], types[0], row)).ok()?;
         }
-        starts.push(bytes);
+        match bytes[..].try_into() {
+            Ok(word) => words.push(u64::from_be_bytes(word)),
+            Err(_) => starts.push(bytes.clone()),
+        }
     }
+    // Keys of eight bytes, which most are, are ordered as numbers, and repeated ones left out, before they are copied.
+    words.sort_unstable();
+    words.dedup();
+    starts.extend(words.into_iter().map(|word| word.to_be_bytes().to_vec()));
     Some(key.with_prefixes(starts))
 }
 

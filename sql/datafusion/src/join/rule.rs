@@ -39,18 +39,17 @@ impl OptimizerRule for MarkKeyJoins {
 
 /// Whether columns are joined, and one side is a scan of an Ogive table.
 fn is_by_key(join: &Join) -> bool {
-    is_of_columns(join) && (is_keyed(&join.left) || is_keyed(&join.right))
-}
-
-/// Whether columns are joined, and a condition is on both sides. DataFusion 55 loses the places of its columns in
-/// merges: see [`FenceExec`](super::FenceExec).
-fn has_condition(join: &Join) -> bool {
-    is_of_columns(join) && join.filter.is_some()
-}
-
-fn is_of_columns(join: &Join) -> bool {
     let is_columns = |(left, right): &(Expr, Expr)| matches!((left, right), (Expr::Column(_), Expr::Column(_)));
-    !join.on.is_empty() && join.on.iter().all(is_columns) && !join.null_aware
+    !join.on.is_empty()
+        && join.on.iter().all(is_columns)
+        && !join.null_aware
+        && (is_keyed(&join.left) || is_keyed(&join.right))
+}
+
+/// Whether a condition is on both sides of a join that may become a merge. DataFusion 55 loses the places of its
+/// columns there, see [`FenceExec`](super::FenceExec), and fails if the merge adds nulls.
+fn has_condition(join: &Join) -> bool {
+    !join.on.is_empty() && !join.null_aware && join.filter.is_some()
 }
 
 fn is_keyed(plan: &LogicalPlan) -> bool {
