@@ -178,3 +178,21 @@ async fn keys_that_are_close_are_read_in_a_row_and_conditions_hold() {
         assert!(requests.parse().is_ok_and(|requests: usize| requests <= reads_most), "{analyzed}");
     }
 }
+
+/// DataFusion's own optimiser moves the projection below the merge, and leaves the condition with the places of before.
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_of_merges_keep_their_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, reference) = (session(folder.path(), 4).await, reference());
+    let data = Rows::random(&mut Random::new(7), KeyType::U64, 100_000, true);
+    register_memory(&reference, "t", &data.batch);
+    register_memory(&reference, "u", &data.batch);
+    for query in [
+        "select t.key, u.key from t join u on t.key = u.key and t.number % 7 < u.number % 5",
+        "select t.name, u.number from t join u on t.key = u.key and t.weight > u.number",
+    ] {
+        let merged = plan(&context, query).await;
+        assert!(merged.contains("FenceExec") && merged.contains("SortMergeJoinExec"), "{merged}");
+        assert_eq!(sorted_rows(&context, query).await, sorted_rows(&reference, query).await, "{query}");
+    }
+}
