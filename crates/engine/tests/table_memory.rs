@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
 
 use ogive::io::{LocalStorage, Storage};
-use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::table::{ReadTrace, Table, TableCache, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{PeakAlloc, Random};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +59,46 @@ fn writing_two_million_records_takes_bounded_memory() {
     // twice.
     let more_blocks = 1_000_000 / 250;
     assert!(peaks[1] <= peaks[0] + more_blocks * 200 + SLACK_BYTES, "{peaks:?}");
+}
+
+#[test]
+fn tables_share_the_memory_of_a_cache() {
+    let _guard = one_at_a_time();
+    let directory = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    let (tables, records, cache_bytes) = (6_u64, 200_000_u64, 2_u64 << 20);
+    let names: Vec<String> = (0..tables).map(|number| format!("t{number}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(4096);
+        let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+        for key in 0..records {
+            writer.append(&key.to_be_bytes(), &(key + number as u64).to_le_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+    let peak = peak_of(|| {
+        let options = TableOptions::default().memory_bytes(1 << 20).cache(TableCache::new(cache_bytes));
+        let open: Vec<Table> = names.iter().map(|name| Table::open(storage.clone(), name, &options).unwrap()).collect();
+        let mut random = Random::new(7);
+        let mut look_up = |table: usize, keys: u64| {
+            let key = random.below(keys);
+            let mut trace = ReadTrace::new();
+            let value = open[table].traced(&mut trace).get(&key.to_be_bytes()).unwrap();
+            assert_eq!(value.unwrap(), (key + table as u64).to_le_bytes(), "key {key} of table {table}");
+            trace.reads.len()
+        };
+        // All blocks of six tables, which are more than the cache has room for.
+        for round in 0..40_000 {
+            look_up(round % open.len(), records);
+        }
+        // The first blocks of each of them stay there together, under places that are the same in all tables.
+        for round in 0..6_000 {
+            look_up(round % open.len(), 2_000);
+        }
+        let reads: usize = (0..6_000).map(|round| look_up(round % open.len(), 2_000)).sum();
+        assert!(reads < 600, "{reads} reads of blocks that are cached");
+    });
+    assert!(peak <= cache_bytes as usize + 6 * (100 << 10) + SLACK_BYTES, "{peak}");
 }
 
 #[test]

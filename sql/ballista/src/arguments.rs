@@ -6,6 +6,7 @@ use crate::tables::OpenTables;
 use ballista_core::config::TaskSchedulingPolicy;
 use clap::{Args, ValueEnum};
 use ogive::TableOptions;
+use ogive::table::TableCache;
 use ogive_datafusion::OgiveOptions;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -18,7 +19,10 @@ pub struct SharedArguments {
     /// everything]
     #[arg(long, value_name = "PREFIX")]
     pub allow: Vec<String>,
-    /// Memory of an open table: its index and cached blocks
+    /// Memory of the cached blocks of all open tables together
+    #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = parse_bytes)]
+    pub block_cache: u64,
+    /// Most memory of an open table beside cached blocks
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_bytes)]
     pub table_memory: u64,
     /// Tables that stay open
@@ -60,7 +64,7 @@ impl SharedArguments {
     /// # Errors
     /// [`PlanError::Prefix`].
     pub fn tables(&self) -> Result<Arc<OpenTables>, PlanError> {
-        let table = TableOptions::default().memory_bytes(self.table_memory);
+        let table = TableOptions::default().memory_bytes(self.table_memory).cache(TableCache::new(self.block_cache));
         let options = OgiveOptions { table, ..OgiveOptions::default() };
         Ok(Arc::new(OpenTables::new(Allowed::of_arguments(&self.allow)?, options, self.open_tables)))
     }

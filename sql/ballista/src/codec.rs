@@ -7,6 +7,7 @@ use crate::message::{
     TableMessage, is_frame, kind_of, read, write,
 };
 use crate::tables::OpenTables;
+use crate::write_codec::{ranges, ranges_message, sample, sample_message, step, step_message, tables, tables_message};
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
@@ -29,8 +30,8 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
 use ogive_datafusion::{
-    FenceExec, KeyJoinNode, KeyRange, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows, RelationIdentity,
-    partition_rows,
+    FenceExec, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows, PartsNode,
+    RelationIdentity, SampleKeysExec, WriteTablesExec, partition_rows,
 };
 use prost::Message;
 use std::ops::Bound;
@@ -57,11 +58,19 @@ impl LogicalExtensionCodec for OgiveLogicalCodec {
         if !is_frame(buf) {
             return self.others.try_decode(buf, inputs, ctx);
         }
+        if kind_of(buf) == Some(Kind::Step) {
+            let node = Arc::new(step(read(Kind::Step, buf)?, inputs, self.tables.allowed())?);
+            return Ok(Extension { node });
+        }
         let node = Arc::new(key_join(&read(Kind::KeyJoin, buf)?, inputs, ctx, self)?);
         Ok(Extension { node })
     }
 
     fn try_encode(&self, node: &Extension, buf: &mut Vec<u8>) -> Result<()> {
+        if let Some(node) = node.node.as_any().downcast_ref::<PartsNode>() {
+            write(Kind::Step, &step_message(node)?, buf);
+            return Ok(());
+        }
         let Some(join) = node.node.as_any().downcast_ref::<KeyJoinNode>() else {
             return self.others.try_encode(node, buf);
         };
@@ -95,6 +104,8 @@ impl LogicalExtensionCodec for OgiveLogicalCodec {
             let encoded = self.others.try_encode_table_provider(table_ref, node, buf);
             return encoded.map_err(|_| PlanError::NoLocation { name: table_ref.to_string() }.into());
         };
+        // Rows that this session has inserted are of its next query.
+        table.refresh()?;
         write(Kind::Table, &table_message(table.identities().iter())?, buf);
         Ok(())
     }
@@ -202,6 +213,11 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
                 read::<FenceMessage>(Kind::Fence, buf)?;
                 Ok(Arc::new(FenceExec::new(input.clone())))
             }
+            (Some(Kind::Sample), [input]) => Ok(Arc::new(sample(read(Kind::Sample, buf)?, input.clone())?)),
+            (Some(Kind::KeyRanges), [input]) => Ok(Arc::new(ranges(read(Kind::KeyRanges, buf)?, input.clone())?)),
+            (Some(Kind::Tables), [input]) => {
+                Ok(Arc::new(tables(read(Kind::Tables, buf)?, input.clone(), self.tables.allowed())?))
+            }
             _ => self.scan(read(Kind::Scan, buf)?, ctx, converter),
         }
     }
@@ -218,6 +234,18 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
         }
         if node.downcast_ref::<FenceExec>().is_some() {
             write(Kind::Fence, &FenceMessage {}, buf);
+            return Ok(());
+        }
+        if let Some(plan) = node.downcast_ref::<SampleKeysExec>() {
+            write(Kind::Sample, &sample_message(plan), buf);
+            return Ok(());
+        }
+        if let Some(plan) = node.downcast_ref::<KeyRangesExec>() {
+            write(Kind::KeyRanges, &ranges_message(plan), buf);
+            return Ok(());
+        }
+        if let Some(plan) = node.downcast_ref::<WriteTablesExec>() {
+            write(Kind::Tables, &tables_message(plan)?, buf);
             return Ok(());
         }
         let scan = node.downcast_ref::<DataSourceExec>().and_then(DataSourceExec::downcast_to_file_source);
@@ -240,7 +268,7 @@ pub(crate) fn table_message<'a>(
     Ok(TableMessage { relations: relations.collect::<Result<_, _>>()? })
 }
 
-fn check_place(location: &str) -> Result<(), PlanError> {
+pub(crate) fn check_place(location: &str) -> Result<(), PlanError> {
     let Some(url) = remote_url(Path::new(location)) else {
         let is_place = Path::new(location).is_absolute() || location.starts_with("file://");
         return is_place.then_some(()).ok_or_else(|| PlanError::NoLocation { name: location.to_owned() });

@@ -10,7 +10,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::execution::{SessionStateBuilder, TaskContext};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Extension, LogicalPlan};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::logical_plan::{AsLogicalPlan, LogicalExtensionCodec};
@@ -22,7 +22,9 @@ use datafusion_proto::protobuf::{
     FileScanExecConf, LogicalPlanNode, PhysicalColumn, PhysicalExprNode, PhysicalPlanNode,
 };
 use ogive::{KeyType, LocalStorage, TableOptions, TableWriteOptions, TableWriter};
-use ogive_datafusion::{OgiveOptions, OgiveTable, RelationIdentity, with_key_joins};
+use ogive_datafusion::{
+    OgiveOptions, OgiveTable, PartsNode, PartsStep, RelationIdentity, StagedNames, TablesPlace, with_key_joins,
+};
 use ogive_testkit::Random;
 use prost::Message;
 use std::path::Path;
@@ -70,7 +72,7 @@ const QUERIES: &[&str] = &[
 ];
 const LOOK_UP: &str = "select t.key, v.k from t right join (select key as k from t where key in (3, 30000)) v on \
                        t.key = v.k and t.value < '7'";
-const MERGE: &str = "select a.value from t a join t b on a.key = b.key and a.value <= b.value";
+const MERGE: &str = "select a.value from t a join t b on a.value = b.value and a.key <= b.key";
 
 /// Frames that the codec makes of operators, with their inputs.
 #[derive(Debug)]
@@ -243,6 +245,76 @@ async fn damaged_plans_are_errors_and_end_no_process() {
         _ = codec.try_decode(&random, &[], &context.task_ctx(), &converter);
         let framed = [b"OGVP".as_slice(), &random].concat();
         assert!(codec.try_decode(&framed, &[], &context.task_ctx(), &converter).is_err());
+    }
+}
+
+/// The steps of a statement that writes rows: at a place that is allowed, and of a checked shape.
+#[tokio::test]
+async fn steps_that_write_rows_come_back_as_they_went() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let context = session(&write_numbers(folder.path(), ROWS));
+    let tables = |folder: &Path| {
+        let allowed = Allowed::only(&[folder.to_str().unwrap()]).unwrap();
+        Arc::new(OpenTables::new(allowed, OgiveOptions::default(), 4))
+    };
+    let logical = OgiveLogicalCodec::new(tables(folder.path()));
+    let physical = OgivePhysicalCodec::new(tables(folder.path()));
+    let (mut draw, converter) = (Random::new(11), DefaultPhysicalProtoConverter {});
+    let input = context.sql("select key, value from t").await.unwrap().into_optimized_plan().unwrap();
+    let place = |name: StagedNames, is_single| TablesPlace {
+        folder: folder.path().display().to_string(),
+        names: name,
+        is_single,
+    };
+    let cuts = vec![vec![0, 1], vec![0, 1, 7], vec![3]];
+    let prefix = StagedNames::Prefix("rows-7-".to_owned());
+    for step in [
+        PartsStep::Sample,
+        PartsStep::Write { cuts: cuts.clone(), place: place(prefix, false) },
+        PartsStep::Write { cuts: Vec::new(), place: place(StagedNames::Final("t2.ogive".to_owned()), true) },
+    ] {
+        let node = Arc::new(PartsNode::try_new(input.clone(), vec!["key".to_owned()], step.clone()).unwrap());
+        let plan = LogicalPlan::Extension(Extension { node });
+        let LogicalPlan::Extension(node) = &plan else { unreachable!() };
+        let mut frame = Vec::new();
+        logical.try_encode(node, &mut frame).unwrap();
+        let inputs = [input.clone()];
+        assert_eq!(logical.try_decode(&frame, &inputs, &context.task_ctx()).unwrap(), *node);
+        if step != PartsStep::Sample {
+            let elsewhere = OgiveLogicalCodec::new(tables(other.path()));
+            let error = elsewhere.try_decode(&frame, &inputs, &context.task_ctx()).unwrap_err().to_string();
+            assert!(error.contains("may not be opened by queries"), "{error}");
+        }
+        let mut operators = vec![context.state().create_physical_plan(&plan).await.unwrap()];
+        for _ in 0..MUTATIONS {
+            let bytes = frame_again(&frame, |message| mutated(&mut draw, message));
+            if let Ok(node) = logical.try_decode(&bytes, &inputs, &context.task_ctx()) {
+                logical.try_encode(&node, &mut Vec::new()).unwrap();
+            }
+        }
+        let mut found = 0;
+        while let Some(operator) = operators.pop() {
+            operators.extend(operator.children().into_iter().cloned());
+            if !["SampleKeysExec", "KeyRangesExec", "WriteTablesExec"].contains(&operator.name()) {
+                continue;
+            }
+            found += 1;
+            let (mut frame, inputs) = (Vec::new(), operator.children().into_iter().cloned().collect::<Vec<_>>());
+            physical.try_encode(operator.clone(), &mut frame, &converter).unwrap();
+            let back = physical.try_decode(&frame, &inputs, &context.task_ctx(), &converter).unwrap();
+            let shown = |plan: &Arc<dyn ExecutionPlan>| displayable(plan.as_ref()).indent(true).to_string();
+            assert_eq!(shown(&back), shown(&operator));
+            let mut again = Vec::new();
+            physical.try_encode(back, &mut again, &converter).unwrap();
+            assert_eq!(again, frame);
+            for _ in 0..MUTATIONS {
+                let bytes = frame_again(&frame, |message| mutated(&mut draw, message));
+                if let Ok(plan) = physical.try_decode(&bytes, &inputs, &context.task_ctx(), &converter) {
+                    physical.try_encode(plan, &mut Vec::new(), &converter).unwrap();
+                }
+            }
+        }
+        assert_eq!(found, if step == PartsStep::Sample { 1 } else { 2 });
     }
 }
 

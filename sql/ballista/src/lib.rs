@@ -29,6 +29,8 @@ mod process;
 mod scheduler;
 mod session;
 mod tables;
+mod write;
+mod write_codec;
 
 pub use allowed::Allowed;
 pub use arguments::{Policy, SharedArguments};

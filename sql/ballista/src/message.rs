@@ -26,7 +26,27 @@ pub(crate) enum Kind {
     LookUp,
     /// [`FenceMessage`]
     Fence,
+    /// [`StepMessage`]
+    Step,
+    /// [`SampleMessage`]
+    Sample,
+    /// [`KeyRangesMessage`]
+    KeyRanges,
+    /// [`TablesMessage`]
+    Tables,
 }
+
+const KINDS: [Kind; 9] = [
+    Kind::Table,
+    Kind::Scan,
+    Kind::KeyJoin,
+    Kind::LookUp,
+    Kind::Fence,
+    Kind::Step,
+    Kind::Sample,
+    Kind::KeyRanges,
+    Kind::Tables,
+];
 
 impl Kind {
     fn byte(self) -> u8 {
@@ -36,6 +56,10 @@ impl Kind {
             Self::KeyJoin => b'J',
             Self::LookUp => b'L',
             Self::Fence => b'F',
+            Self::Step => b'W',
+            Self::Sample => b'K',
+            Self::KeyRanges => b'R',
+            Self::Tables => b'P',
         }
     }
 }
@@ -152,6 +176,62 @@ pub(crate) struct LookUpMessage {
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FenceMessage {}
 
+/// A step of a statement that writes rows: a sample of their keys, or tables at a place.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct StepMessage {
+    /// The columns of the key.
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) key: Vec<String>,
+    /// The keys at which all ranges but the first begin.
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub(crate) cuts: Vec<Vec<u8>>,
+    /// Where tables are written; none for a sample.
+    #[prost(message, optional, tag = "3")]
+    pub(crate) place: Option<PlaceMessage>,
+}
+
+/// A place of tables.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct PlaceMessage {
+    #[prost(string, tag = "1")]
+    pub(crate) folder: String,
+    /// What names begin with, or the name.
+    #[prost(string, tag = "2")]
+    pub(crate) name: String,
+    #[prost(bool, tag = "3")]
+    pub(crate) is_final: bool,
+    #[prost(bool, tag = "4")]
+    pub(crate) is_single: bool,
+}
+
+/// A sample of keys.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SampleMessage {
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) key: Vec<String>,
+}
+
+/// The ranges of rows.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct KeyRangesMessage {
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) key: Vec<String>,
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub(crate) cuts: Vec<Vec<u8>>,
+    /// The partitions that rows are exchanged to.
+    #[prost(uint64, tag = "3")]
+    pub(crate) partitions: u64,
+}
+
+/// Tables that a task writes.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TablesMessage {
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) key: Vec<String>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) place: Option<PlaceMessage>,
+}
+
 /// Whether bytes are meant to be a frame of ours, whatever its version and damage.
 pub(crate) fn is_frame(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
@@ -196,7 +276,7 @@ pub(crate) fn read<M: Message + Default>(kind: Kind, bytes: &[u8]) -> Result<M, 
 /// What the message of a frame is; `None` if this version has no such message.
 pub(crate) fn kind_of(bytes: &[u8]) -> Option<Kind> {
     let byte = *bytes.get(MAGIC.len())?;
-    [Kind::Table, Kind::Scan, Kind::KeyJoin, Kind::LookUp, Kind::Fence].into_iter().find(|kind| kind.byte() == byte)
+    KINDS.into_iter().find(|kind| kind.byte() == byte)
 }
 
 /// A frame with another message, for tests.

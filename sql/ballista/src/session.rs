@@ -5,6 +5,7 @@ use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::exchange::SortBehindExchanges;
 use crate::guard::{GuardedPlanner, runtime};
 use crate::tables::OpenTables;
+use crate::write::WritePlanner;
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
 use ballista_core::optimizer::ballista_default_optimizer_rules;
@@ -14,7 +15,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_session::SessionStore;
-use ogive_datafusion::{OgiveOptions, OgiveTableFactory, OgiveUrls, with_key_joins};
+use ogive_datafusion::{OgiveOptions, OgiveUrls, with_ogive};
 use std::sync::Arc;
 
 /// The port of schedulers, if an address has none.
@@ -44,9 +45,9 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_optimizer_rules(ballista_default_optimizer_rules())
         .with_scalar_functions(ballista_scalar_functions())
         .with_aggregate_functions(ballista_aggregate_functions())
-        .with_window_functions(ballista_window_functions())
-        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(OgiveOptions::default())));
-    let state = with_key_joins(state).with_physical_optimizer_rule(Arc::new(SortBehindExchanges)).build();
+        .with_window_functions(ballista_window_functions());
+    let state =
+        with_ogive(state, &OgiveOptions::default()).with_physical_optimizer_rule(Arc::new(SortBehindExchanges)).build();
     if allowed.is_all() {
         return Ok(state);
     }
@@ -74,7 +75,11 @@ impl Client {
     fn finish(&self, context: &SessionContext) -> SessionContext {
         let state = context.state();
         let rules = state.optimizers().iter().filter(|rule| CLIENT_RULES.contains(&rule.name())).cloned().collect();
-        let state = SessionStateBuilder::new_from_existing(state).with_optimizer_rules(rules).build();
+        let planner = WritePlanner { queries: state.query_planner().clone() };
+        let state = SessionStateBuilder::new_from_existing(state)
+            .with_optimizer_rules(rules)
+            .with_query_planner(Arc::new(planner))
+            .build();
         let context = SessionContext::from(state);
         self.files.session_store().with_state(context.state_weak_ref());
         context

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{rows, write_table};
-use ogive_ballista::{ClusterOptions, DemoOptions, LocalCluster, connect, demo};
+use ogive_ballista::{ClusterOptions, DemoOptions, LocalCluster, connect, connect_with, demo, session_config};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest time for a test of processes.
@@ -59,4 +60,49 @@ async fn processes_open_what_is_allowed_alone() {
     let copy = format!("copy (select * from '{}') to '{}'", folder.path().join("t.csv").display(), name.display());
     let error = rows(&context, &copy).await.unwrap_err().to_string();
     assert!(error.contains("may not be opened by queries") && !name.exists(), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_survives_the_loss_of_an_executor() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(folder.path(), "t.ogive", 300_000, 3, 0);
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let allow = vec![path("")];
+    let mut cluster = LocalCluster::start(&ClusterOptions { allow, executors: 2, ..options() }).unwrap();
+    let config = session_config(&Arc::default()).with_target_partitions(16);
+    let context = connect_with(&cluster.address().to_string(), config).await.unwrap();
+    let sums = |from: String| format!("select count(*), sum(key), sum(number) from '{from}'");
+    let run = async |query: String| tokio::time::timeout(TIMEOUT, rows(&context, &query)).await.unwrap().unwrap();
+    let expected = run(sums(path("t.ogive"))).await;
+    let mut is_lost = false;
+    for attempt in 0..5 {
+        let store = path(&format!("store-{attempt}"));
+        let query = format!(
+            "copy (select * from '{}') to '{store}' stored as ogive options (keyspace 'k', key 'key')",
+            path("t.ogive")
+        );
+        let before = cluster.result_files(0);
+        let copying = tokio::spawn({
+            let context = context.clone();
+            async move { rows(&context, &query).await }
+        });
+        // Not later: of tasks behind an exchange that are broken off, Ballista 55 does not take back the places.
+        while cluster.result_files(0) <= before && !copying.is_finished() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        if !copying.is_finished() && !is_lost {
+            cluster.kill(0).unwrap();
+            is_lost = true;
+        }
+        let copied = tokio::time::timeout(TIMEOUT, copying).await.unwrap().unwrap().unwrap();
+        assert_eq!(copied, "300000\n");
+        assert_eq!(run(sums(format!("{store}#k"))).await, expected);
+        let names = std::fs::read_dir(&store).unwrap().chain(std::fs::read_dir(folder.path()).unwrap());
+        let names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(names.iter().all(|name| !name.starts_with("rows-")), "{names:?}");
+        if is_lost {
+            break;
+        }
+    }
+    assert!(is_lost, "every copy was over before an executor could be killed");
 }

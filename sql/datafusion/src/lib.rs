@@ -62,3 +62,7 @@ pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;
 pub use table::OgiveTable;
 pub use url::OgiveUrls;
+pub use write::{
+    KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, StagedNames, Staging, TablesPlace, WriteRequest,
+    WriteTablesExec, WriteTarget, cuts_of,
+};

@@ -4,7 +4,7 @@ use crate::external_table::OgiveTableFactory;
 use crate::join::{KeyJoinPlanner, MarkKeyJoins};
 use crate::null_lists::SeparateNullsOfLists;
 use crate::open::OgiveOptions;
-use crate::write::OgiveFormatFactory;
+use crate::write::{OgiveFormatFactory, PartsPlanner};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::error::Result;
@@ -70,7 +70,8 @@ struct KeyQueryPlanner;
 #[async_trait]
 impl QueryPlanner for KeyQueryPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(KeyJoinPlanner)]);
+        let planner =
+            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner)]);
         planner.create_physical_plan(plan, session).await
     }
 }

@@ -33,7 +33,7 @@ const BATCH_ROWS: usize = 8192;
 /// in a row, on the storages that were measured, warm; cold, blocks are read once in either way.
 const ROWS_PER_LOOKUP: u64 = 12;
 /// The same for the keys of a batch of rows that are joined: the rows that are read are kept in a hash table.
-const ROWS_PER_LOOKUP_JOINED: u64 = 4;
+pub(crate) const ROWS_PER_LOOKUP_JOINED: u64 = 4;
 /// Fewer keys are looked up without asking how many rows are between them, which takes a read or two.
 const COUNTED_KEYS_MIN: usize = 1024;
 

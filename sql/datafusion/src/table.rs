@@ -6,12 +6,12 @@ use crate::open::OgiveOptions;
 use crate::partition::{count, cut};
 use crate::relation::{Relation, RelationIdentity, RowCount, TableRelation};
 use crate::source::{OgiveSource, PartitionKeys, PartitionRows};
-use crate::write::InsertTarget;
+use crate::write::{RowSink, WriteRequest, WriteTarget};
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, DFSchema, Statistics, plan_err};
+use datafusion::common::{ColumnStatistics, DFSchema, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
@@ -101,12 +101,30 @@ impl OgiveTable {
             && self.is_stale.swap(false, Ordering::AcqRel)
         {
             let (options, identity) = (options.clone(), self.first().identity().clone());
-            let opened = Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await;
-            // A query after one that failed must not be answered by the rows before the insert.
-            let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
-            *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
+            self.reopen(Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await)?;
         }
         Ok(self.relations())
+    }
+
+    /// Opens the table again if rows were inserted since it was opened; waits for storage.
+    ///
+    /// # Errors
+    /// As [`OgiveOptions::open_keyspace`].
+    pub fn refresh(&self) -> Result<()> {
+        match &self.options {
+            Some(options) if self.is_stale.swap(false, Ordering::AcqRel) => {
+                let RelationIdentity { location, keyspace, .. } = self.first().identity().clone();
+                self.reopen(options.open_keyspace(&location, &keyspace))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn reopen(&self, opened: Result<Self>) -> Result<()> {
+        // A query after one that failed must not be answered by the rows before the insert.
+        let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
+        *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
+        Ok(())
     }
 
     /// The only relation.
@@ -150,6 +168,29 @@ impl OgiveTable {
 
     fn first(&self) -> Arc<dyn Relation> {
         self.relations()[0].clone()
+    }
+
+    /// The request of an `INSERT INTO`; a row replaces the one that has its key.
+    ///
+    /// # Errors
+    /// Relations that are not keyspaces of stores, columns that are not made of Arrow types, and `INSERT OVERWRITE`.
+    pub(crate) fn insert_request(&self, operation: InsertOp) -> Result<WriteRequest> {
+        let relation = self.first();
+        let RelationIdentity { location, keyspace, .. } = relation.identity();
+        let Some(types) = relation.record_type().filter(|_| self.options.is_some()) else {
+            return plan_err!("{location} takes no rows by SQL; COPY ... TO a new table, or use a keyspace of a store");
+        };
+        if operation == InsertOp::Overwrite {
+            return not_impl_err!("INSERT OVERWRITE of a keyspace; by INSERT INTO rows replace those of the same key");
+        }
+        let target = WriteTarget::Keyspace { location: location.clone(), keyspace: keyspace.clone(), create: false };
+        let key = relation.key().columns().iter().map(|part| part.name.clone()).collect();
+        let request = WriteRequest::new(target, &self.schema, key, self.is_stale.clone())?;
+        let made = request.encoder().types();
+        if made.keys != types.keys || made.values != types.values {
+            return plan_err!("rows for {location} cannot be made of columns: its records are {types}");
+        }
+        Ok(request)
     }
 
     fn plan(relations: &[Arc<dyn Relation>], keys: &KeySet, most: usize) -> Result<Plan> {
@@ -331,18 +372,6 @@ impl TableProvider for OgiveTable {
         input: Arc<dyn ExecutionPlan>,
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let relation = self.first();
-        let Some(types) = relation.record_type().filter(|_| self.options.is_some()) else {
-            let location = &relation.identity().location;
-            return plan_err!("{location} takes no rows by SQL; COPY ... TO a new table, or use a keyspace of a store");
-        };
-        let target = InsertTarget {
-            identity: relation.identity().clone(),
-            schema: self.schema(),
-            key: relation.key().columns().iter().map(|part| part.name.clone()).collect(),
-            types: types.clone(),
-            is_stale: self.is_stale.clone(),
-        };
-        target.plan(input, operation)
+        Ok(RowSink::plan(self.insert_request(operation)?, self.schema(), input))
     }
 }

@@ -76,7 +76,7 @@ pub use format::{FORMAT_VERSION, opening_bytes};
 pub(crate) use histogram::HistogramPoint;
 pub use key::KEY_BYTES_MAX;
 pub use operations::{Record, RecordVersion, Traced};
-pub use options::{TableOptions, TableWriteOptions};
+pub use options::{TableCache, TableOptions, TableWriteOptions};
 pub(crate) use published_file::PublishedFile;
 pub use range::TableRange;
 pub use read_trace::{ReadTrace, TracedRead};

@@ -1,9 +1,12 @@
 //! The options for writing a table and for opening one.
 
+use crate::block::BlockCache;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
+use crate::telemetry::{self, Counter};
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
+use std::sync::Arc;
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
@@ -126,8 +129,11 @@ setters! {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
-    /// Memory limit for the open table: root, block locations, counts and cached blocks together.
+    /// Memory limit for the open table: root, block locations, counts and cached blocks together; without the blocks if
+    /// they are in a shared cache.
     pub memory_bytes: u64,
+    /// A cache of blocks that several open tables share; `None` for one of its own.
+    pub cache: Option<TableCache>,
     /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub profile: Profile,
     /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
@@ -138,7 +144,7 @@ pub struct TableOptions {
 impl Default for TableOptions {
     /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
-        Self { memory_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
+        Self { memory_bytes: 64 << 20, cache: None, profile: Profile::default(), fast_paths: FastPaths::ALL }
     }
 }
 
@@ -147,5 +153,39 @@ setters! {
         memory_bytes: u64,
         profile: Profile,
         fast_paths: FastPaths,
-    } optional {}
+    } optional {
+        cache: TableCache,
+    }
+}
+
+/// A cache of blocks that several open tables share: those of all tables take at most its memory. Clones are cheap, and
+/// are the same cache.
+///
+/// ```
+/// use ogive::table::TableCache;
+/// use ogive::TableOptions;
+///
+/// let cache = TableCache::new(256 << 20);
+/// let options = TableOptions::default().cache(cache);
+/// ```
+#[derive(Clone, Debug)]
+pub struct TableCache(Arc<BlockCache>);
+
+impl TableCache {
+    /// A cache of at most `memory_bytes`, bookkeeping included.
+    #[must_use]
+    pub fn new(memory_bytes: u64) -> Self {
+        let mut cache = BlockCache::new(memory_bytes);
+        let counter = |metric| Counter::register(metric, &[]);
+        cache.count_in(counter(telemetry::TABLE_CACHE_HITS), counter(telemetry::TABLE_CACHE_MISSES));
+        Self(Arc::new(cache))
+    }
+}
+
+impl TableOptions {
+    /// The shared cache, or one of a table's own.
+    pub(super) fn blocks_cache(&self, own_bytes: u64) -> Arc<BlockCache> {
+        let shared = self.cache.clone().filter(|_| self.fast_paths.cache);
+        shared.unwrap_or_else(|| TableCache::new(own_bytes)).0
+    }
 }

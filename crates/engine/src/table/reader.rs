@@ -150,7 +150,7 @@ impl Table {
         let free_bytes = options.memory_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
-        let cache = shared.map_or_else(|| own_cache(cache_bytes), |(cache, _)| cache.clone());
+        let cache = shared.map_or_else(|| options.blocks_cache(cache_bytes), |(cache, _)| cache.clone());
         let slots = shared.and_then(|(cache, _)| cache.slots());
         // After the blocks come the filter pages. A directory without entries caches nothing.
         let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
@@ -453,13 +453,6 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
 }
 
 /// The cache of a table that is opened by itself.
-fn own_cache(bytes: u64) -> Arc<BlockCache> {
-    let mut cache = BlockCache::new(bytes);
-    let counter = |metric| Counter::register(metric, &[]);
-    cache.count_in(counter(telemetry::TABLE_CACHE_HITS), counter(telemetry::TABLE_CACHE_MISSES));
-    Arc::new(cache)
-}
-
 impl Drop for TableInner {
     fn drop(&mut self) {
         if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {

@@ -5,6 +5,7 @@ use super::fence::FenceExec;
 use super::keyed_side::KeyedSide;
 use super::look_up::LookUpJoinExec;
 use super::node::KeyJoinNode;
+use crate::source::ROWS_PER_LOOKUP_JOINED;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, JoinSide, JoinType, NullEquality, internal_err};
@@ -104,16 +105,13 @@ impl Candidate<'_> {
         let (left_on, right_on): (Vec<_>, Vec<_>) = self.on.iter().cloned().unzip();
         let left = KeyedSide::of(self.left, &left_on);
         let right = KeyedSide::of(self.right, &right_on);
-        if self.join.null_equality == NullEquality::NullEqualsNothing {
-            let sides = [(&left, self.right, true), (&right, self.left, false)];
-            for (side, stream, looks_left) in sides {
-                if side.as_ref().is_some_and(|side| self.is_look_up_cheaper(side, stream, looks_left)) {
-                    let (left, right) = (self.left.clone(), self.right.clone());
-                    let join_type = self.join.join_type;
-                    let join = LookUpJoinExec::try_new(left, right, self.on, self.filter, join_type, looks_left)?;
-                    return Ok(Arc::new(join));
-                }
-            }
+        if self.join.null_equality == NullEquality::NullEqualsNothing
+            && let Some(looks_left) = self.looks_left(left.as_ref(), right.as_ref())
+        {
+            let (left, right) = (self.left.clone(), self.right.clone());
+            let join_type = self.join.join_type;
+            let join = LookUpJoinExec::try_new(left, right, self.on, self.filter, join_type, looks_left)?;
+            return Ok(Arc::new(join));
         }
         if let (Some(left), Some(right)) = (&left, &right)
             && let Some(plan) = self.merge(left, right)
@@ -121,6 +119,37 @@ impl Candidate<'_> {
             return plan;
         }
         self.hash()
+    }
+
+    /// Whether keys are looked up in the left or in the right side; `None` if another join costs less.
+    fn looks_left(&self, left: Option<&KeyedSide>, right: Option<&KeyedSide>) -> Option<bool> {
+        let sides = [(left, self.right, true), (right, self.left, false)];
+        for (side, stream, looks_left) in sides {
+            if side.is_some_and(|side| self.is_look_up_cheaper(side, stream, looks_left)) {
+                return Some(looks_left);
+            }
+        }
+        // A cluster exchanges both sides of a merge. If both are in order, a task can read of the other side the range
+        // that the keys of its own rows are in, and nothing is exchanged.
+        let (left, right) = (left?, right?);
+        let is_cluster = !self.session.config_options().optimizer.prefer_hash_join;
+        if !is_cluster || left.on.len() != self.on.len() || left.on != right.on {
+            return None;
+        }
+        let is_dense = |side: &KeyedSide, stream: &KeyedSide| {
+            let rows = |side: &KeyedSide| rows_of(side.plan());
+            rows(side).zip(rows(stream)).is_some_and(|(read, passed)| read <= passed * ROWS_PER_LOOKUP_JOINED)
+        };
+        let fits = |side, stream, looks_left| {
+            LookUpJoinExec::supports(self.join.join_type, looks_left) && is_dense(side, stream)
+        };
+        match (fits(left, right, true), fits(right, left, false)) {
+            // The found rows are put into a hash table: those of the smaller side.
+            (true, true) => Some(rows_of(self.left) <= rows_of(self.right)),
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        }
     }
 
     /// Whether to look up the keys of the other side costs less than to read all rows.

@@ -1,41 +1,70 @@
 //! `OGIVE` as a format that `COPY` writes.
 
-use super::sink::TableSink;
+use super::sink::RowSink;
+use super::target::WriteRequest;
 use crate::source::OgiveSource;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{GetExt, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
-use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
-use ogive_arrow::RecordEncoder;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The suffix of table files, without its dot.
 const SUFFIX: &str = "ogive";
 
-/// The column of a value that is no row.
-const EMPTY_VALUE: &str = "value";
-
 /// Makes [`OgiveFormat`]s of the options of `COPY`.
 #[derive(Debug, Default)]
 pub(crate) struct OgiveFormatFactory;
 
-/// A table file that is written: `COPY ... TO 'x.ogive' STORED AS OGIVE OPTIONS (key 'a,b', replace true)`.
+/// The options of `COPY ... TO 'x.ogive' STORED AS OGIVE OPTIONS (key 'a,b', replace true)`, or to a store in place of
+/// a table: `COPY ... TO 'shop' STORED AS OGIVE OPTIONS (keyspace 'orders', key 'id')`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CopyOptions {
+    /// The columns of the key; the first column without any.
+    pub(super) key: Option<Vec<String>>,
+    /// Whether a table of the same name is replaced.
+    pub(super) replace: bool,
+    /// The keyspace of a store that takes the rows.
+    pub(super) keyspace: Option<String>,
+}
+
+impl CopyOptions {
+    /// The options of these names and values.
+    pub(super) fn of(options: &HashMap<String, String>) -> Result<Self> {
+        let mut found = Self::default();
+        for (name, value) in options {
+            match name.trim_start_matches("format.") {
+                "key" => found.key = Some(value.split(',').map(|column| column.trim().to_owned()).collect()),
+                "keyspace" => found.keyspace = Some(value.clone()),
+                "replace" => {
+                    found.replace = value.parse().map_err(|_| {
+                        DataFusionError::Plan(format!("the option 'replace' is true or false, not '{value}'"))
+                    })?;
+                }
+                other => {
+                    return plan_err!(
+                        "Ogive tables have no option '{other}'; there are 'key', 'keyspace' and 'replace'"
+                    );
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A table file or a keyspace that is written.
 #[derive(Clone, Debug, Default)]
 struct OgiveFormat {
-    /// The columns of the key; the first column without any.
-    key: Option<Vec<String>>,
-    /// Whether a table of the same name is replaced.
-    replace: bool,
+    options: CopyOptions,
 }
 
 impl GetExt for OgiveFormatFactory {
@@ -46,19 +75,7 @@ impl GetExt for OgiveFormatFactory {
 
 impl FileFormatFactory for OgiveFormatFactory {
     fn create(&self, _: &dyn Session, options: &HashMap<String, String>) -> Result<Arc<dyn FileFormat>> {
-        let mut format = OgiveFormat::default();
-        for (name, value) in options {
-            match name.trim_start_matches("format.") {
-                "key" => format.key = Some(value.split(',').map(|column| column.trim().to_owned()).collect()),
-                "replace" => {
-                    format.replace = value.parse().map_err(|_| {
-                        DataFusionError::Plan(format!("the option 'replace' is true or false, not '{value}'"))
-                    })?;
-                }
-                other => return plan_err!("Ogive tables have no option '{other}'; there are 'key' and 'replace'"),
-            }
-        }
-        Ok(Arc::new(format))
+        Ok(Arc::new(OgiveFormat { options: CopyOptions::of(options)? }))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
@@ -105,29 +122,10 @@ impl FileFormat for OgiveFormat {
         config: FileSinkConfig,
         _: Option<LexRequirement>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let place = &config.original_url;
-        if !config.table_partition_cols.is_empty() {
-            return plan_err!("{place} is one table, which has no PARTITIONED BY");
-        }
-        if place.ends_with('/') {
-            return plan_err!("{place} is a folder; give the name of a table, such as {place}part.ogive");
-        }
-        let schema: &Schema = config.output_schema();
-        let first = || schema.fields().first().map(|field| vec![field.name().clone()]);
-        let Some(key) = self.key.clone().or_else(first) else {
-            return plan_err!("there are no columns to write to {place}");
-        };
-        if let Some((_, twice)) = key.iter().enumerate().find(|(at, name)| key[..*at].contains(name)) {
-            return plan_err!("the key of {place} names '{twice}' twice");
-        }
-        // A table whose columns are all of the key has an empty value, which is a column, too.
-        if key.len() == schema.fields().len() && key.iter().any(|name| name == EMPTY_VALUE) {
-            return plan_err!("{place} cannot have a key '{EMPTY_VALUE}' and no other column; rename it by AS");
-        }
-        let encoder =
-            RecordEncoder::new(schema, &key, None).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let sink = TableSink::new(place.clone(), config.output_schema().clone(), encoder, self.replace);
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
+        let is_partitioned = !config.table_partition_cols.is_empty();
+        let schema = config.output_schema();
+        let request = WriteRequest::of_copy(&config.original_url, schema, &self.options, is_partitioned)?;
+        Ok(RowSink::plan(request, schema.clone(), input))
     }
 
     fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {

@@ -1,8 +1,19 @@
-//! Writing of rows: `COPY ... TO 'x.ogive' STORED AS OGIVE`, and `INSERT INTO` a keyspace of a store.
+//! Writing of rows: `COPY ... STORED AS OGIVE` to a table or a keyspace of a store, and `INSERT INTO` a keyspace.
+//!
+//! In one process, a [`RowSink`] sorts rows to a table. In a cluster, rows are written as several tables, each of a
+//! range of keys, which the target takes at once: see [`PartsNode`].
 
 mod format;
+mod parts;
 mod records;
 mod sink;
+mod staging;
+mod target;
 
 pub(crate) use format::OgiveFormatFactory;
-pub(crate) use sink::InsertTarget;
+pub use parts::{
+    KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, TablesPlace, WriteTablesExec, cuts_of,
+};
+pub(crate) use sink::RowSink;
+pub use staging::{StagedNames, Staging};
+pub use target::{WriteRequest, WriteTarget};

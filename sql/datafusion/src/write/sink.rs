@@ -1,24 +1,21 @@
-//! Sinks: a table file, and a keyspace of a store.
+//! The sink of rows in one process.
 
 use super::records::write_all;
+use super::target::{WriteRequest, WriteTarget};
 use crate::error::external;
-use crate::relation::RelationIdentity;
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
-use datafusion::common::{not_impl_err, plan_err};
+use datafusion::common::exec_err;
 use datafusion::datasource::sink::{DataSink, DataSinkExec};
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::dml::InsertOp;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
-use ogive::io::{Place, locate, locate_folder};
+use ogive::io::{Place, locate};
 use ogive::types::RecordType;
-use ogive::{Db, DbOptions, LocalStorage, SortingWriter, Storage, TableWriteOptions};
-use ogive_arrow::RecordEncoder;
+use ogive::{LocalStorage, SortingWriter, Storage, Table, TableOptions, TableWriteOptions};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory of the sort of what is written, where memory is not limited.
 const SORT_MEMORY_BYTES: usize = 64 << 20;
@@ -26,37 +23,49 @@ const SORT_MEMORY_BYTES: usize = 64 << 20;
 const SORT_MEMORY_BYTES_MIN: usize = 2 << 20;
 
 /// The memory of a sort: a quarter of what there is, at most.
-fn sort_memory(context: &TaskContext) -> usize {
+pub(super) fn sort_memory(context: &TaskContext) -> usize {
     match context.memory_pool().memory_limit() {
         MemoryLimit::Finite(limit) => (limit / 4).clamp(SORT_MEMORY_BYTES_MIN, SORT_MEMORY_BYTES),
         _ => SORT_MEMORY_BYTES,
     }
 }
-/// The name of the table that an insert is sorted to before the store takes it in.
-const INSERT_NAME: &str = "insert.ogive";
 
-/// Writes rows to a new table file, sorted by the key; it has its name when it is complete.
+/// The name of the table that rows for a keyspace are sorted to before the store takes it in.
+const SORTED_NAME: &str = "rows.ogive";
+
+/// Writes rows to their target: sorted by the key, all or none.
 #[derive(Debug)]
-pub(super) struct TableSink {
-    path: String,
+pub(crate) struct RowSink {
+    request: WriteRequest,
     schema: SchemaRef,
-    encoder: RecordEncoder,
-    replace: bool,
 }
 
-impl TableSink {
-    pub(super) fn new(path: String, schema: SchemaRef, encoder: RecordEncoder, replace: bool) -> Self {
-        Self { path, schema, encoder, replace }
+impl RowSink {
+    /// The plan that writes the rows of another one.
+    pub(crate) fn plan(
+        request: WriteRequest,
+        schema: SchemaRef,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Arc<dyn ExecutionPlan> {
+        Arc::new(DataSinkExec::new(input, Arc::new(Self { request, schema }), None))
     }
 }
 
-impl DisplayAs for TableSink {
+impl DisplayAs for RowSink {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "OgiveTable(path={}, key={})", self.path, self.encoder.types().keys)
+        match self.request.target() {
+            WriteTarget::Table { path, .. } => {
+                write!(formatter, "OgiveTable(path={path}, key={})", self.request.encoder().types().keys)
+            }
+            WriteTarget::Keyspace { location, keyspace, .. } => {
+                write!(formatter, "OgiveKeyspace(store={location}, keyspace={keyspace})")
+            }
+        }
     }
 }
 
-fn writer(place: Place, types: &RecordType, replace: bool, memory: usize) -> ogive::Result<SortingWriter> {
+/// A writer that sorts records to a table.
+pub(super) fn writer(place: Place, types: &RecordType, replace: bool, memory: usize) -> ogive::Result<SortingWriter> {
     let profile = place.storage.profile().cloned().unwrap_or_default();
     let options = TableWriteOptions::default().record_type(types.clone()).profile(profile).replace(replace);
     let scratch: Arc<dyn Storage> = match place.storage.is_object_store() {
@@ -66,8 +75,24 @@ fn writer(place: Place, types: &RecordType, replace: bool, memory: usize) -> ogi
     SortingWriter::create_with_scratch(place.storage, &place.name, options, memory as u64, scratch)
 }
 
+/// Completes a table; returns its number of rows.
+pub(super) fn finished(writer: SortingWriter) -> Result<u64> {
+    let rows = writer.len();
+    writer.finish().map_err(external)?;
+    Ok(rows)
+}
+
+/// Fails if several records of a table for a keyspace have one key.
+pub(super) fn check_distinct(place: &Place, location: &str) -> Result<()> {
+    let table = Table::open(place.storage.clone(), &place.name, &TableOptions::default()).map_err(external)?;
+    if table.is_distinct() {
+        return Ok(());
+    }
+    exec_err!("several of the rows for {location} have the same key, and a keyspace keeps one row a key; group them")
+}
+
 #[async_trait]
-impl DataSink for TableSink {
+impl DataSink for RowSink {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -75,90 +100,28 @@ impl DataSink for TableSink {
     async fn write_all(&self, rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
         let (memory, bytes) = (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(context));
         memory.try_grow(bytes)?;
-        let (path, types, replace) = (self.path.clone(), self.encoder.types().clone(), self.replace);
-        let create = move || writer(locate(&path)?, &types, replace, bytes);
-        let finish = |writer: SortingWriter| {
-            let rows = writer.len();
-            writer.finish().map_err(external)?;
-            Ok(rows)
-        };
-        write_all(rows, self.encoder.clone(), create, finish).await
-    }
-}
-
-/// A keyspace that takes rows.
-#[derive(Clone, Debug)]
-pub(crate) struct InsertTarget {
-    pub(crate) identity: RelationIdentity,
-    pub(crate) schema: SchemaRef,
-    /// The columns of the key.
-    pub(crate) key: Vec<String>,
-    pub(crate) types: RecordType,
-    /// Becomes true when the rows are there.
-    pub(crate) is_stale: Arc<AtomicBool>,
-}
-
-impl InsertTarget {
-    /// The plan that inserts the rows of another one; a row replaces the one that has its key.
-    ///
-    /// # Errors
-    /// Relations that are not keyspaces of stores, columns that are not made of Arrow types, and `INSERT OVERWRITE`.
-    pub(crate) fn plan(self, input: Arc<dyn ExecutionPlan>, operation: InsertOp) -> Result<Arc<dyn ExecutionPlan>> {
-        let location = &self.identity.location;
-        if operation == InsertOp::Overwrite {
-            return not_impl_err!("INSERT OVERWRITE of a keyspace; by INSERT INTO rows replace those of the same key");
+        let (request, encoder) = (self.request.clone(), self.request.encoder().clone());
+        let types = encoder.types().clone();
+        match self.request.target().clone() {
+            WriteTarget::Table { path, replace } => {
+                write_all(rows, encoder, move || writer(locate(&path)?, &types, replace, bytes), finished).await
+            }
+            WriteTarget::Keyspace { location, .. } => {
+                let folder = tempfile::tempdir()?;
+                let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+                let sorted = Place { storage: scratch, name: SORTED_NAME.to_owned() };
+                let create = {
+                    let sorted = sorted.clone();
+                    move || writer(sorted, &types, false, bytes)
+                };
+                let finish = move |writer| {
+                    let rows = finished(writer)?;
+                    check_distinct(&sorted, &location)?;
+                    request.ingest(&[(sorted.storage, sorted.name)]).map_err(external)?;
+                    Ok(rows)
+                };
+                write_all(rows, encoder, create, finish).await
+            }
         }
-        let encoder = RecordEncoder::new(&self.schema, &self.key, None);
-        let encoder = encoder.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let made = encoder.types();
-        if made.keys != self.types.keys || made.values != self.types.values {
-            return plan_err!("rows for {location} cannot be made of columns: its records are {}", self.types);
-        }
-        let sink = KeyspaceSink { target: self, encoder };
-        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
-    }
-}
-
-/// Puts rows into a keyspace, all or none: they are sorted to a table, which the store takes in at once.
-#[derive(Debug)]
-struct KeyspaceSink {
-    target: InsertTarget,
-    encoder: RecordEncoder,
-}
-
-impl DisplayAs for KeyspaceSink {
-    fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RelationIdentity { location, keyspace, .. } = &self.target.identity;
-        write!(formatter, "OgiveKeyspace(store={location}, keyspace={keyspace})")
-    }
-}
-
-#[async_trait]
-impl DataSink for KeyspaceSink {
-    fn schema(&self) -> &SchemaRef {
-        &self.target.schema
-    }
-
-    async fn write_all(&self, rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
-        let (memory, bytes) =
-            (MemoryConsumer::new("OgiveKeyspace").register(context.memory_pool()), sort_memory(context));
-        memory.try_grow(bytes)?;
-        let folder = tempfile::tempdir()?;
-        let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-        let place = Place { storage: scratch.clone(), name: INSERT_NAME.to_owned() };
-        let (types, target) = (self.encoder.types().clone(), self.target.clone());
-        let finish = move |writer: SortingWriter| {
-            let rows = writer.len();
-            writer.finish().map_err(external)?;
-            let RelationIdentity { location, keyspace, .. } = &target.identity;
-            let storage = locate_folder(location).map_err(external)?;
-            let store = Db::open_in(storage, &DbOptions::default()).map_err(external)?;
-            let keyspace = store.keyspace(keyspace).map_err(external)?;
-            keyspace.ingest_from(&[(scratch, INSERT_NAME.to_owned())]).map_err(external)?;
-            store.close().map_err(external)?;
-            target.is_stale.store(true, Ordering::Release);
-            Ok(rows)
-        };
-        write_all(rows, self.encoder.clone(), move || writer(place, &types, false, bytes), finish).await
     }
 }

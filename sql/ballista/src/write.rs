@@ -1,0 +1,236 @@
+//! Statements that write rows of Ogive: tasks write tables, and the client gives them to their target by one commit.
+
+use crate::codec::check_place;
+use async_trait::async_trait;
+use ballista_core::error::BallistaError;
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::array::types::UInt64Type;
+use datafusion::arrow::array::{RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{exec_datafusion_err, internal_err};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, collect,
+};
+use futures::stream;
+use ogive_datafusion::{PartsNode, PartsStep, Staging, TablesPlace, WriteRequest, WriteTarget, cuts_of};
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Times that a step is run, if executors are lost with its results.
+const STEP_ATTEMPTS: usize = 4;
+/// Pause before a step is run again.
+const STEP_PAUSE: Duration = Duration::from_secs(2);
+
+/// Pauses before the tables of a statement that failed are removed, each time.
+const CLEARING_PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
+
+/// Plans statements that write rows of Ogive, and leaves all others to the planner of a cluster's client.
+#[derive(Debug)]
+pub(crate) struct WritePlanner {
+    pub(crate) queries: Arc<dyn QueryPlanner + Send + Sync>,
+}
+
+#[async_trait]
+impl QueryPlanner for WritePlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some((request, input)) = WriteRequest::of(plan)? else {
+            return self.queries.create_physical_plan(plan, session).await;
+        };
+        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+            return internal_err!("the session of a cluster's client is one of another engine");
+        };
+        check_place(request.target().location())?;
+        let (queries, state) = (self.queries.clone(), Arc::new(state.clone()));
+        Ok(Arc::new(ClusterWriteExec::new(Write { request, input: input.clone(), queries, state })))
+    }
+}
+
+/// A statement that writes rows.
+#[derive(Clone, Debug)]
+struct Write {
+    request: WriteRequest,
+    input: Arc<LogicalPlan>,
+    queries: Arc<dyn QueryPlanner + Send + Sync>,
+    state: Arc<SessionState>,
+}
+
+impl Write {
+    /// Writes all rows, or none; returns their number.
+    async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
+        let request = self.request.clone();
+        waiting(move || request.check()).await?;
+        let request = self.request.clone();
+        let staging = waiting(move || request.staging()).await?;
+        let mut staged = Staged { staging: Some(staging.clone()) };
+        let cuts = self.cuts(&context).await?;
+        let place = TablesPlace {
+            folder: staging.folder().to_owned(),
+            names: staging.names().clone(),
+            is_single: matches!(self.request.target(), WriteTarget::Table { .. }),
+        };
+        let written = self.step((*self.input).clone(), PartsStep::Write { cuts, place }, &context).await?;
+        let mut names = Vec::new();
+        for batch in &written {
+            names.extend(batch.column(0).as_string::<i32>().iter().flatten().map(str::to_owned));
+        }
+        let rows = written.iter().flat_map(|batch| batch.column(1).as_primitive::<UInt64Type>().values()).sum();
+        let request = self.request.clone();
+        waiting(move || request.commit(&staging, &names)).await?;
+        staged.staging = None;
+        Ok(rows)
+    }
+
+    /// The keys at which the ranges begin that tasks write, without the first.
+    async fn cuts(&self, context: &Arc<TaskContext>) -> Result<Vec<Vec<u8>>> {
+        let ranges = self.state.config().target_partitions();
+        if ranges < 2 || matches!(self.request.target(), WriteTarget::Table { .. }) {
+            return Ok(Vec::new());
+        }
+        let schema = self.input.schema();
+        let columns = self.request.key().iter().map(|name| {
+            let (qualifier, field) = schema.qualified_field(schema.as_arrow().index_of(name)?);
+            Ok(Expr::from((qualifier, field)))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let keys = LogicalPlanBuilder::new_from_arc(self.input.clone()).project(columns)?.build()?;
+        cuts_of(&self.step(keys, PartsStep::Sample, context).await?, ranges)
+    }
+
+    /// The rows of a step in the cluster.
+    async fn step(&self, input: LogicalPlan, step: PartsStep, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
+        let node = Arc::new(PartsNode::try_new(input, self.request.key().to_vec(), step)?);
+        let logical = LogicalPlan::Extension(Extension { node });
+        for _ in 1..STEP_ATTEMPTS {
+            let plan = self.queries.create_physical_plan(&logical, &*self.state).await?;
+            match collect(plan, context.clone()).await {
+                // What an executor says of the tables that it has written is lost with it. They are left over then.
+                Err(error) if is_lost(&error) => tokio::time::sleep(STEP_PAUSE).await,
+                ended => return ended,
+            }
+        }
+        collect(self.queries.create_physical_plan(&logical, &*self.state).await?, context.clone()).await
+    }
+}
+
+/// Whether the result of a query cannot be fetched, since an executor does not answer.
+fn is_lost(error: &DataFusionError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(BallistaError::GrpcConnectionError(_) | BallistaError::FetchFailed(..)) = error.downcast_ref() {
+            return true;
+        }
+        cause = error.source();
+    }
+    // Ballista hands some of its errors on as text.
+    error.to_string().contains("GrpcConnectionError")
+}
+
+/// Staged tables that are removed unless they were committed: a statement may also be cancelled.
+struct Staged {
+    staging: Option<Staging>,
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(staging) = self.staging.take() {
+            // Tasks that are being cancelled may complete a table yet. What cannot be removed is named by the
+            // documentation, and the error of the statement is the one to tell.
+            std::thread::spawn(move || {
+                for pause in CLEARING_PAUSES {
+                    std::thread::sleep(pause);
+                    _ = staging.clear(&[]);
+                }
+            });
+        }
+    }
+}
+
+/// Does what waits for storage on a thread that may wait.
+async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| exec_datafusion_err!("writing was broken off: {error}"))?
+}
+
+/// Writes rows by tasks of a cluster; runs in the client.
+#[derive(Clone, Debug)]
+struct ClusterWriteExec {
+    write: Write,
+    properties: Arc<PlanProperties>,
+}
+
+impl ClusterWriteExec {
+    fn new(write: Write) -> Self {
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self { write, properties: Arc::new(properties) }
+    }
+}
+
+impl DisplayAs for ClusterWriteExec {
+    fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ClusterWriteExec: target={}", self.write.request.target().location())
+    }
+}
+
+impl ExecutionPlan for ClusterWriteExec {
+    fn name(&self) -> &str {
+        "ClusterWriteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let (write, schema) = (self.write.clone(), self.schema());
+        let counted = {
+            let schema = schema.clone();
+            async move {
+                let rows = write.run(context).await?;
+                Ok(RecordBatch::try_new(schema, vec![Arc::new(UInt64Array::from(vec![rows]))])?)
+            }
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::once(counted))))
+    }
+}

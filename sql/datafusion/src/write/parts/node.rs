@@ -1,0 +1,134 @@
+//! The logical node of rows that are sampled or written, and its planner.
+
+use super::{KeyRangesExec, SampleKeysExec, TablesPlace, WriteTablesExec};
+use arrow_schema::{DataType, Field, Schema};
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::{DFSchema, DFSchemaRef, internal_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is done with rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PartsStep {
+    /// Their keys are sampled.
+    Sample,
+    /// They are written.
+    Write {
+        /// The keys at which all ranges but the first begin, in ascending order.
+        cuts: Vec<Vec<u8>>,
+        /// Where.
+        place: TablesPlace,
+    },
+}
+
+/// Rows that are sampled, or written as tables of ranges of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PartsNode {
+    input: LogicalPlan,
+    key: Vec<String>,
+    step: PartsStep,
+    schema: DFSchemaRef,
+}
+
+impl PartsNode {
+    /// A step with the rows of a plan, whose keys are these columns.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn try_new(input: LogicalPlan, key: Vec<String>, step: PartsStep) -> Result<Self> {
+        let (name, data_type) = match &step {
+            PartsStep::Sample => ("key", DataType::Binary),
+            PartsStep::Write { .. } => ("name", DataType::Utf8),
+        };
+        let fields = vec![Field::new(name, data_type, false), Field::new("rows", DataType::UInt64, false)];
+        let schema = Arc::new(DFSchema::try_from(Schema::new(fields))?);
+        Ok(Self { input, key, step, schema })
+    }
+
+    /// The columns of the key.
+    #[must_use]
+    pub fn key(&self) -> &[String] {
+        &self.key
+    }
+
+    /// What is done.
+    #[must_use]
+    pub fn step(&self) -> &PartsStep {
+        &self.step
+    }
+}
+
+/// Nodes have no order.
+impl PartialOrd for PartsNode {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (self == other).then_some(Ordering::Equal)
+    }
+}
+
+impl UserDefinedLogicalNodeCore for PartsNode {
+    fn name(&self) -> &str {
+        match self.step {
+            PartsStep::Sample => "SampleKeys",
+            PartsStep::Write { .. } => "WriteTables",
+        }
+    }
+
+    fn inputs(&self) -> Vec<&LogicalPlan> {
+        vec![&self.input]
+    }
+
+    fn schema(&self) -> &DFSchemaRef {
+        &self.schema
+    }
+
+    fn expressions(&self) -> Vec<Expr> {
+        Vec::new()
+    }
+
+    fn fmt_for_explain(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: key=[{}]", UserDefinedLogicalNodeCore::name(self), self.key.join(", "))
+    }
+
+    fn with_exprs_and_inputs(&self, _: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
+        match (inputs.pop(), inputs.pop()) {
+            (Some(input), None) => Self::try_new(input, self.key.clone(), self.step.clone()),
+            _ => internal_err!("rows that are written come from one plan"),
+        }
+    }
+}
+
+/// Plans [`PartsNode`]s.
+#[derive(Debug, Default)]
+pub struct PartsPlanner;
+
+#[async_trait]
+impl ExtensionPlanner for PartsPlanner {
+    async fn plan_extension(
+        &self,
+        _: &dyn PhysicalPlanner,
+        node: &dyn UserDefinedLogicalNode,
+        _: &[&LogicalPlan],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        session: &dyn Session,
+        _: &PhysicalPlanningContext,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(node) = node.as_any().downcast_ref::<PartsNode>() else { return Ok(None) };
+        let [input] = inputs else { return internal_err!("rows that are written come from one plan") };
+        let (input, key) = (input.clone(), node.key.clone());
+        Ok(Some(match &node.step {
+            PartsStep::Sample => Arc::new(SampleKeysExec::try_new(input, key)?),
+            PartsStep::Write { cuts, place } => {
+                let partitions = session.config().target_partitions();
+                let ranges = KeyRangesExec::try_new(input, key.clone(), cuts.clone(), partitions)?;
+                Arc::new(WriteTablesExec::try_new(Arc::new(ranges), key, place.clone())?)
+            }
+        }))
+    }
+}

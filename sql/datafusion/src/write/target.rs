@@ -1,0 +1,241 @@
+//! Where statements write rows: a table file, or a keyspace of a store.
+
+use super::format::CopyOptions;
+use super::staging::Staging;
+use crate::error::external;
+use crate::open::OgiveOptions;
+use crate::table::OgiveTable;
+use arrow_schema::Schema;
+use datafusion::common::plan_err;
+use datafusion::datasource::file_format::file_type_to_format;
+use datafusion::datasource::source_as_provider;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::dml::CopyTo;
+use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
+use ogive::io::{Place, locate, remote_url};
+use ogive::{Db, DbOptions, Storage};
+use ogive_arrow::RecordEncoder;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The column of a value that is no row.
+const EMPTY_VALUE: &str = "value";
+
+/// Where rows go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WriteTarget {
+    /// A new table file at this path or URL.
+    Table {
+        /// Path or URL.
+        path: String,
+        /// Whether it takes the place of a table of that name.
+        replace: bool,
+    },
+    /// A keyspace of the store at this path or URL.
+    Keyspace {
+        /// Path or URL.
+        location: String,
+        /// The name of the keyspace.
+        keyspace: String,
+        /// Whether store and keyspace are made if they are not there.
+        create: bool,
+    },
+}
+
+impl WriteTarget {
+    /// The path or URL.
+    #[must_use]
+    pub fn location(&self) -> &str {
+        match self {
+            Self::Table { path, .. } => path,
+            Self::Keyspace { location, .. } => location,
+        }
+    }
+}
+
+/// A statement that writes rows: `COPY ... TO ... STORED AS OGIVE`, or `INSERT INTO` a keyspace.
+#[derive(Clone, Debug)]
+pub struct WriteRequest {
+    target: WriteTarget,
+    key: Vec<String>,
+    encoder: RecordEncoder,
+    /// Becomes true when the rows are there.
+    is_stale: Arc<AtomicBool>,
+}
+
+impl WriteRequest {
+    /// The request of a plan, and the plan of its rows; `None` for one that writes nothing of Ogive.
+    ///
+    /// # Errors
+    /// Columns that no records can be made of, options that are not known, targets that take no rows.
+    pub fn of(plan: &LogicalPlan) -> Result<Option<(Self, &Arc<LogicalPlan>)>> {
+        match plan {
+            LogicalPlan::Copy(CopyTo { input, output_url, file_type, options, partition_by, .. }) => {
+                let format = file_type_to_format(file_type)?;
+                if format.downcast_ref::<super::OgiveFormatFactory>().is_none() {
+                    return Ok(None);
+                }
+                let options = CopyOptions::of(options)?;
+                let request = Self::of_copy(output_url, input.schema().as_arrow(), &options, !partition_by.is_empty())?;
+                Ok(Some((request, input)))
+            }
+            LogicalPlan::Dml(DmlStatement { target, op: WriteOp::Insert(operation), input, .. }) => {
+                let provider = source_as_provider(target)?;
+                let Some(table) = provider.downcast_ref::<OgiveTable>() else { return Ok(None) };
+                Ok(Some((table.insert_request(*operation)?, input)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The request of a `COPY` to a path or URL.
+    pub(super) fn of_copy(place: &str, schema: &Schema, options: &CopyOptions, is_partitioned: bool) -> Result<Self> {
+        if is_partitioned {
+            return plan_err!("{place} is one table, which has no PARTITIONED BY");
+        }
+        let first = || schema.fields().first().map(|field| vec![field.name().clone()]);
+        let Some(key) = options.key.clone().or_else(first) else {
+            return plan_err!("there are no columns to write to {place}");
+        };
+        if let Some((_, twice)) = key.iter().enumerate().find(|(at, name)| key[..*at].contains(name)) {
+            return plan_err!("the key of {place} names '{twice}' twice");
+        }
+        // A table whose columns are all of the key has an empty value, which is a column, too.
+        if key.len() == schema.fields().len() && key.iter().any(|name| name == EMPTY_VALUE) {
+            return plan_err!("{place} cannot have a key '{EMPTY_VALUE}' and no other column; rename it by AS");
+        }
+        let target = match &options.keyspace {
+            Some(_) if options.replace => {
+                return plan_err!(
+                    "'replace' is of tables; a keyspace keeps its rows, and takes new ones in their place"
+                );
+            }
+            Some(keyspace) => {
+                let location = absolute(place.trim_end_matches('/'))?;
+                WriteTarget::Keyspace { location, keyspace: keyspace.clone(), create: true }
+            }
+            None if place.ends_with('/') => {
+                return plan_err!(
+                    "{place} is a folder; give the name of a table, such as {place}part.ogive, or the option \
+                     'keyspace', which makes it a store"
+                );
+            }
+            None => WriteTarget::Table { path: absolute(place)?, replace: options.replace },
+        };
+        Self::new(target, schema, key, Arc::default())
+    }
+
+    /// A request for rows of a schema.
+    ///
+    /// # Errors
+    /// Columns that no records can be made of.
+    pub(crate) fn new(
+        target: WriteTarget,
+        schema: &Schema,
+        key: Vec<String>,
+        is_stale: Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let encoder =
+            RecordEncoder::new(schema, &key, None).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(Self { target, key, encoder, is_stale })
+    }
+
+    /// Where the rows go.
+    #[must_use]
+    pub fn target(&self) -> &WriteTarget {
+        &self.target
+    }
+
+    /// The names of the columns of the key.
+    #[must_use]
+    pub fn key(&self) -> &[String] {
+        &self.key
+    }
+
+    pub(crate) fn encoder(&self) -> &RecordEncoder {
+        &self.encoder
+    }
+
+    /// Checks what can be checked before rows are made: that no table of the name is there, and that a keyspace takes
+    /// such records.
+    ///
+    /// # Errors
+    /// If not; errors of the storage.
+    pub fn check(&self) -> Result<()> {
+        match &self.target {
+            WriteTarget::Table { replace: true, .. } => Ok(()),
+            WriteTarget::Table { path, .. } => {
+                let Place { storage, name } = locate(path).map_err(external)?;
+                match storage.exists(&name).map_err(external)? {
+                    true => plan_err!("{path} exists; give another name, or the option (replace true)"),
+                    false => Ok(()),
+                }
+            }
+            WriteTarget::Keyspace { location, keyspace, .. } => {
+                let Some(store) = OgiveOptions::default().open_store(location)? else { return Ok(()) };
+                if !store.keyspaces().contains(keyspace) {
+                    return Ok(());
+                }
+                let opened = store.keyspace(keyspace).map_err(external)?;
+                let (found, given) = (opened.record_type(), self.encoder.types());
+                let is_empty = opened.estimate().0 == 0;
+                if is_empty || found.keys == given.keys && found.values == given.values {
+                    return Ok(());
+                }
+                plan_err!("{location}#{keyspace} has records of other types: {found}, and the rows would be {given}")
+            }
+        }
+    }
+
+    /// A place for tables that are not of the target yet.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub fn staging(&self) -> Result<Staging> {
+        Staging::for_target(&self.target)
+    }
+
+    /// Gives the target the rows of the tables of a staging place, all or none. Of a table file, there is one.
+    ///
+    /// # Errors
+    /// Errors of the storage, and those of [`ogive::Keyspace::ingest`]: nothing of the rows is there then.
+    pub fn commit(&self, staging: &Staging, names: &[String]) -> Result<()> {
+        match (&self.target, names) {
+            (WriteTarget::Table { path, replace }, [name]) => {
+                staging.publish(name, path, *replace)?;
+                staging.clear(&[])
+            }
+            (WriteTarget::Table { path, .. }, _) => plan_err!("{} tables are to be {path}, which is one", names.len()),
+            (WriteTarget::Keyspace { .. }, _) => {
+                let files: Vec<_> = names.iter().map(|name| (staging.storage().clone(), name.clone())).collect();
+                self.ingest(&files).map_err(external)?;
+                // Names that are left over are those of tables that were written twice.
+                let is_by_reference = staging.storage().is_object_store();
+                staging.clear(if is_by_reference { names } else { &[] })
+            }
+        }
+    }
+
+    /// Takes tables into the keyspace, by reference where that is possible.
+    pub(super) fn ingest(&self, files: &[(Arc<dyn Storage>, String)]) -> ogive::Result<()> {
+        let WriteTarget::Keyspace { location, keyspace, create } = &self.target else { return Ok(()) };
+        let store = Db::open(location, &DbOptions::default().create(*create))?;
+        let keyspace = match create {
+            true => store.keyspace_of(keyspace, self.encoder.types())?,
+            false => store.keyspace(keyspace)?,
+        };
+        keyspace.adopt_from(files)?;
+        store.close()?;
+        self.is_stale.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// A path from the root, or a URL as it is.
+fn absolute(place: &str) -> Result<String> {
+    if remote_url(Path::new(place)).is_some() || place.starts_with("file://") {
+        return Ok(place.to_owned());
+    }
+    Ok(std::path::absolute(place)?.display().to_string())
+}
