@@ -1,7 +1,7 @@
 //! `OGIVE` as a format that `COPY` writes.
 
 use super::sink::TableSink;
-use crate::source::OgiveSource;
+use crate::source::{Conditions, OgiveSource};
 use arrow_schema::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -131,6 +131,6 @@ impl FileFormat for OgiveFormat {
     }
 
     fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {
-        Arc::new(OgiveSource::new(Arc::new([]), schema.table_schema().clone(), Vec::new()))
+        Arc::new(OgiveSource::new(Arc::new([]), schema.table_schema().clone(), Conditions::Told(Arc::new([]))))
     }
 }
