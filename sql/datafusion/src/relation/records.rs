@@ -105,14 +105,17 @@ impl<R: Records> RecordScan<R> {
 
     /// Looks the next keys up, or begins the next range; returns `false` at the end.
     fn begin(&mut self) -> ogive::Result<bool> {
+        if !self.records.is_distinct() {
+            // Records of one key may be many: they are read as a range.
+            return self.begin_range();
+        }
         let most = KEYS_AT_ONCE.min(self.left.max(1));
         let single = |at: usize| self.keys.single(at);
         let mut keys: Vec<&[u8]> = match self.is_descending {
             false => self.places.clone().map_while(single).take(most).collect(),
             true => self.places.clone().rev().map_while(single).take(most).collect(),
         };
-        if keys.len() < 2 || !self.records.is_distinct() {
-            // Records of one key may be many: they are read as a range.
+        if keys.len() < 2 {
             return self.begin_range();
         }
         match self.is_descending {

@@ -82,7 +82,7 @@ async fn long_lists_are_looked_up_by_several_threads_in_the_order_of_the_key() {
     let data = data(KeyType::U64, 20_000);
     let keys = data.batch.column_by_name("key").unwrap().as_primitive::<UInt64Type>();
     // In no order, some twice, and some of no row.
-    let keys = (0..3_000_usize).map(|at| keys.value(at * 7_919 % 2_900 * 6) + u64::from(at % 50 == 0));
+    let keys = (0..1_100_usize).map(|at| keys.value(at * 7_919 % 1_080 * 18) + u64::from(at % 50 == 0));
     let list = keys.map(|key| key.to_string()).collect::<Vec<_>>().join(", ");
     for form in [Form::Table, Form::Store, Form::Index, Form::Parquet] {
         let (folder, reference) = (tempfile::tempdir().unwrap(), reference());
