@@ -1,4 +1,4 @@
-//! Distinct keys in ascending order, one after another in one buffer: a list of a million keys is one or two allocations.
+//! Distinct keys in ascending order, one after another in one buffer: a million keys are one or two allocations.
 
 use std::cmp::Ordering;
 use std::fmt;

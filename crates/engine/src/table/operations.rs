@@ -75,8 +75,8 @@ impl Table {
         self.quiet().multi_get(keys)
     }
 
-    /// Passes the values of several keys to `visit`, each with the place of its key in `keys`, in ascending order of the
-    /// keys. As [`Self::multi_get`], without an allocation for each value. An error of `visit` ends the lookups.
+    /// Passes the values of several keys to `visit`, each with the place of its key in `keys`, in ascending order of
+    /// the keys. As [`Self::multi_get`], without an allocation for each value. An error of `visit` ends the lookups.
     ///
     /// ```
     /// # use ogive::io::MemoryStorage;

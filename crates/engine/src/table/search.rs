@@ -212,8 +212,8 @@ impl TableInner {
         Ok(None)
     }
 
-    /// Moves a position to the first record at or after a key, which is not before that of the position; returns whether
-    /// it has the key. `None` if the record is in a block behind.
+    /// Moves a position to the first record at or after a key, which is not before that of the position; returns
+    /// whether it has the key. `None` if the record is in a block behind.
     pub(super) fn move_on(&self, position: &mut RecordPosition, key: &[u8]) -> Result<Option<bool>> {
         let block = position.block;
         let (view, malformed) = (self.view_at(position)?, || self.malformed(block));

@@ -116,8 +116,8 @@ pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result
     if different.is_empty() { Ok(()) } else { Err(failed(different.join("\n"))) }
 }
 
-/// Reads all files once, so that they are in the page cache: a kernel may drop what was not read for a minute, even where
-/// memory is plenty.
+/// Reads all files once, so that they are in the page cache: a kernel may drop what was not read for a minute, even
+/// where memory is plenty.
 fn read_all(folder: &Path) -> Result<()> {
     let mut buffer = vec![0; READ_BYTES];
     for entry in std::fs::read_dir(folder).map_err(file("list", folder))? {

@@ -107,7 +107,7 @@ impl KeyedSide {
     }
 
     /// The rows of the keys that are read, as far as they are in a set, and perhaps others, in one partition. They are
-    /// looked up by at most so many threads.
+    /// looked up by at most `threads` threads.
     pub(crate) fn with_keys(&self, keys: &KeySet, threads: usize) -> Result<Arc<dyn ExecutionPlan>> {
         let own = self.keys();
         let keys = if own.is_all() { keys.clone() } else { keys.intersection(&own) };
