@@ -84,7 +84,7 @@ async fn long_lists_are_looked_up_by_several_threads_in_the_order_of_the_key() {
     // In no order, some twice, and some of no row.
     let keys = (0..1_100_usize).map(|at| keys.value(at * 7_919 % 1_080 * 18) + u64::from(at % 50 == 0));
     let list = keys.map(|key| key.to_string()).collect::<Vec<_>>().join(", ");
-    for form in [Form::Table, Form::Store, Form::Index, Form::Parquet] {
+    for form in [Form::Table, Form::Store] {
         let (folder, reference) = (tempfile::tempdir().unwrap(), reference());
         register_memory(&reference, "t", &data.batch);
         let table: Arc<OgiveTable> = Arc::new(data.open(&mut Random::new(2), folder.path(), form));
