@@ -151,7 +151,7 @@ impl OgivePhysicalCodec {
         Ok(ScanMessage {
             table: Some(table_message(source.identities())?),
             partitions,
-            conditions: source.conditions().to_vec(),
+            conditions: source.conditions(),
             limit: config.limit.map(|limit| limit as u64),
             is_descending: source.is_descending(),
             config: bare.encode_to_vec(),

@@ -4,7 +4,8 @@
 //! the beginning of another, so that a range of values of the first component is a range of keys; and so is a range of
 //! values of the second, where the first is a single value.
 
-use crate::key_set::{KeyRange, KeySet, point, single};
+use crate::key_set::{KeyRange, KeySet, point};
+use crate::packed_keys::{KeyBuffer, PackedKeys};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, SchemaRef, SortOptions};
 use datafusion::common::ScalarValue;
@@ -133,10 +134,10 @@ impl KeyColumns {
     }
 
     /// The keys that begin with one of these prefixes, or that are one of them if keys have a single component.
-    pub(crate) fn with_prefixes(&self, prefixes: Vec<Vec<u8>>) -> KeySet {
+    pub(crate) fn with_prefixes(&self, prefixes: KeyBuffer) -> KeySet {
         match self.is_tuple() {
-            true => self.below(&prefixes, &KeySet::all()),
-            false => KeySet::of(prefixes.into_iter().map(point).collect()),
+            true => self.below(PackedKeys::of(prefixes).iter(), &KeySet::all()),
+            false => KeySet::of_keys(prefixes),
         }
     }
 
@@ -154,25 +155,25 @@ impl KeyColumns {
                 _ => (KeySet::all(), 0),
             };
         }
-        let mut prefixes = vec![Vec::new()];
+        let mut prefixes: KeyBuffer = [&[][..]].into_iter().collect();
         for (used, set) in sets.iter().enumerate() {
             let Some(set) = set.as_ref().filter(|set| fits(&prefixes, set)) else {
-                return (self.below(&prefixes, &KeySet::all()), used);
+                return (self.below(prefixes.keys(), &KeySet::all()), used);
             };
-            if !set.is_points() {
-                return (self.below(&prefixes, set), used + 1);
+            let Some(points) = set.points() else { return (self.below(prefixes.keys(), set), used + 1) };
+            let mut longer = KeyBuffer::default();
+            for prefix in prefixes.keys() {
+                points.iter().for_each(|component| longer.push_parts(&[prefix, component]));
             }
-            let points = set.ranges().iter().filter_map(single);
-            let points: Vec<&[u8]> = points.collect();
-            prefixes = prefixes.iter().flat_map(|prefix| points.iter().map(|it| [prefix, *it].concat())).collect();
+            prefixes = longer;
         }
-        (self.below(&prefixes, &KeySet::all()), sets.len())
+        (self.below(prefixes.keys(), &KeySet::all()), sets.len())
     }
 
     /// The keys that begin with one of the prefixes, and then a component of the set.
-    fn below(&self, prefixes: &[Vec<u8>], set: &KeySet) -> KeySet {
-        let ranges =
-            prefixes.iter().flat_map(|prefix| set.ranges().iter().map(|range| self.with_prefix(prefix, range)));
+    fn below<'p>(&self, prefixes: impl Iterator<Item = &'p [u8]>, set: &KeySet) -> KeySet {
+        let components: Vec<KeyRange> = set.ranges().collect();
+        let ranges = prefixes.flat_map(|prefix| components.iter().map(|range| self.with_prefix(prefix, range)));
         KeySet::of(ranges.collect())
     }
 
@@ -202,8 +203,8 @@ impl KeyColumns {
 }
 
 /// Whether prefixes and the points of a set are not too many pairs.
-fn fits(prefixes: &[Vec<u8>], set: &KeySet) -> bool {
-    prefixes.len().saturating_mul(set.ranges().len()) <= RANGES_MAX
+fn fits(prefixes: &KeyBuffer, set: &KeySet) -> bool {
+    prefixes.len().saturating_mul(set.len()) <= RANGES_MAX
 }
 
 impl KeyPart {
@@ -238,11 +239,15 @@ impl KeyPart {
 
     /// The components that are equal to one of these values; `None` if one of them cannot be compared with keys.
     pub(crate) fn in_values<'a>(&self, literals: impl Iterator<Item = &'a ScalarValue>) -> Option<KeySet> {
-        let mut points = Vec::new();
+        let mut keys = KeyBuffer::default();
         for literal in literals.filter(|literal| !literal.is_null()) {
-            points.extend(self.key(literal)?.map(point));
+            if !self.push_frequent(literal, &mut keys)
+                && let Some(key) = self.key(literal)?
+            {
+                keys.push(&key);
+            }
         }
-        Some(KeySet::of(points))
+        Some(KeySet::of_keys(keys))
     }
 
     /// The components whose text begins with a prefix.
@@ -275,6 +280,23 @@ impl KeyPart {
             NullOrder::First => (Bound::Excluded(null), Bound::Unbounded),
             NullOrder::Last => (Bound::Unbounded, Bound::Excluded(null)),
         }])
+    }
+
+    /// Adds the component of a literal of the most frequent types, without the detour by an array; returns `false` for
+    /// others.
+    fn push_frequent(&self, literal: &ScalarValue, keys: &mut KeyBuffer) -> bool {
+        if self.in_tuple {
+            return false;
+        }
+        match (literal, self.component.key_type, &self.data_type) {
+            (ScalarValue::Int64(Some(number)), KeyType::I64, DataType::Int64) => keys.push(&ogive::encode_i64(*number)),
+            (ScalarValue::UInt64(Some(number)), KeyType::U64, DataType::UInt64) => keys.push(&number.to_be_bytes()),
+            (ScalarValue::Utf8(Some(text)), KeyType::Text, DataType::Utf8)
+            | (ScalarValue::LargeUtf8(Some(text)), KeyType::Text, DataType::LargeUtf8)
+            | (ScalarValue::Utf8View(Some(text)), KeyType::Text, DataType::Utf8View) => keys.push(text.as_bytes()),
+            _ => return false,
+        }
+        true
     }
 
     /// The component of a literal; `None` unless the literal has the type of the column, and is compared as keys are.

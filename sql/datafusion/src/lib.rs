@@ -43,6 +43,7 @@ mod key_set;
 mod metrics;
 mod null_lists;
 mod open;
+mod packed_keys;
 mod partition;
 mod relation;
 mod session;

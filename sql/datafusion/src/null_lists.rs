@@ -20,6 +20,10 @@ impl AnalyzerRule for SeparateNullsOfLists {
         let separated = plan.transform_up_with_subqueries(|plan| {
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
+                // Most lists have none, and may be long.
+                if !expr.exists(|expr| Ok(has_null(expr)))? {
+                    return Ok(Transformed::no(expr));
+                }
                 let name = names.save(&expr);
                 Ok(expr.transform_up(separated)?.update_data(|expr| name.restore(expr)))
             })
@@ -45,6 +49,10 @@ fn separated(expr: Expr) -> Result<Transformed<Expr>> {
         (false, false) => expr.in_list(list, false).or(null),
         (false, true) => expr.in_list(list, true).and(null),
     }))
+}
+
+fn has_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::InList(list) if list.list.iter().any(is_null))
 }
 
 fn is_null(item: &Expr) -> bool {

@@ -1,28 +1,24 @@
 //! Partitions: parts of a set of keys with about equal numbers of rows.
 
-use crate::key_set::{KeyRange, KeySet, single};
+use crate::key_set::{KeyRange, KeySet};
 use crate::relation::{Relation, RowCount};
 use datafusion::error::Result;
 use std::ops::Bound;
 
 /// Fewest rows of a partition: fewer are read faster by one thread than they are handed to another.
 const PARTITION_ROWS_MIN: u64 = 16 << 10;
-/// Fewest ranges of a partition of several.
-const PARTITION_RANGES_MIN: usize = 4 << 10;
+/// Fewest ranges of a partition of several: those that take another thread several times as long as it is handed them.
+const PARTITION_RANGES_MIN: usize = 256;
 
 /// The rows of a set of keys; of one range, by reading its two ends.
 pub(crate) fn count(relation: &dyn Relation, keys: &KeySet) -> Result<RowCount> {
-    match keys.ranges() {
-        [] => Ok(RowCount::exact(0)),
+    match (keys.points(), keys.only_range()) {
+        (Some(keys), _) if keys.len() == 0 => Ok(RowCount::exact(0)),
+        // One block is read when a key is looked up, and not another one before.
+        (Some(keys), _) => Ok(RowCount::about((keys.len() as u64).min(relation.rows().rows))),
         _ if keys.is_all() => Ok(relation.rows()),
-        // One block is read when the key is looked up, and not another one before.
-        [range] if single(range).is_some() => Ok(RowCount::about(1)),
-        [range] => relation.count(range),
-        ranges => {
-            let points = ranges.iter().filter(|range| single(range).is_some()).count() as u64;
-            let rows = if points == ranges.len() as u64 { points } else { relation.rows().rows };
-            Ok(RowCount::about(rows.min(relation.rows().rows)))
-        }
+        (_, Some(range)) => relation.count(range),
+        _ => Ok(RowCount::about(relation.rows().rows)),
     }
 }
 
@@ -31,20 +27,14 @@ pub(crate) fn count(relation: &dyn Relation, keys: &KeySet) -> Result<RowCount> 
 /// One range is cut at the keys of equally distant positions, so that parts differ by one row, unless records of one
 /// key lie across a cut: they stay together. Several ranges are dealt out in equal numbers.
 pub(crate) fn cut(relation: &dyn Relation, keys: &KeySet, rows: u64, most: usize) -> Result<Vec<KeySet>> {
-    let ranges = keys.ranges();
-    match ranges {
-        // A scan has a partition, even if it has no rows.
-        [] => Ok(vec![keys.clone()]),
-        [range] if single(range).is_none() => {
+    match keys.only_range() {
+        Some(range) => {
             let parts = (rows / PARTITION_ROWS_MIN).clamp(1, most.max(1) as u64);
             let cuts = if parts > 1 { relation.cuts(range, parts)? } else { Vec::new() };
             Ok(cut_at(range, cuts))
         }
-        ranges => {
-            let parts = most.min(ranges.len().div_ceil(PARTITION_RANGES_MIN)).max(1);
-            let size = ranges.len().div_ceil(parts).max(1);
-            Ok(ranges.chunks(size).map(|part| KeySet::of(part.to_vec())).collect())
-        }
+        // A scan has a partition, even if it has no rows.
+        None => Ok(keys.parts(most, PARTITION_RANGES_MIN)),
     }
 }
 
@@ -56,7 +46,7 @@ pub(crate) fn cut_at(range: &KeyRange, cuts: Vec<Vec<u8>>) -> Vec<KeySet> {
     for cut in cuts {
         let part = KeySet::of(vec![(start.clone(), Bound::Excluded(cut.clone()))]);
         // Rows of one key may reach over several cuts.
-        if !part.ranges().is_empty() && start != Bound::Included(cut.clone()) {
+        if part.len() > 0 && start != Bound::Included(cut.clone()) {
             parts.push(part);
             start = Bound::Included(cut);
         }
@@ -78,10 +68,7 @@ pub(crate) fn split(relation: &dyn Relation, keys: &KeySet, (from, to): (u64, u6
     if from >= to {
         return Ok(KeySet::none());
     }
-    let ranges = keys.ranges();
-    if let [range] = ranges
-        && single(range).is_none()
-    {
+    if let Some(range) = keys.only_range() {
         // Behind the last row there is no key; where rows are not counted, all are in the range of the first byte.
         let start = match (from, relation.key_at(range, from, bytes)?) {
             (0, _) => range.0.clone(),
@@ -91,8 +78,7 @@ pub(crate) fn split(relation: &dyn Relation, keys: &KeySet, (from, to): (u64, u6
         let end = relation.key_at(range, to, bytes)?.filter(|_| to < bytes).map_or(range.1.clone(), Bound::Excluded);
         return Ok(KeySet::of(vec![(start, end)]).intersection(keys));
     }
-    let count = ranges.len() as u128;
-    let place = |at: usize| at as u128 * u128::from(bytes) / count.max(1);
-    let held = ranges.iter().enumerate().filter(|(at, _)| (u128::from(from)..u128::from(to)).contains(&place(*at)));
-    Ok(KeySet::of(held.map(|(_, range)| range.clone()).collect()))
+    // A range is in the part that has the byte at its place, and places ascend.
+    let first_from = |byte: u64| (u128::from(byte) * keys.len() as u128).div_ceil(u128::from(bytes.max(1))) as usize;
+    Ok(keys.part(first_from(from)..first_from(to).min(keys.len())))
 }

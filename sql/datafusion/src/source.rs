@@ -13,6 +13,7 @@ use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener, FileScan
 use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::Expr;
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{DynamicFilterTracking, conjunction};
@@ -35,7 +36,7 @@ const ROWS_PER_LOOKUP: u64 = 12;
 /// The same for the keys of a batch of rows that are joined: the rows that are read are kept in a hash table.
 pub(crate) const ROWS_PER_LOOKUP_JOINED: u64 = 4;
 /// Fewer keys are looked up without asking how many rows are between them, which takes a read or two.
-const COUNTED_KEYS_MIN: usize = 1024;
+pub(crate) const COUNTED_KEYS_MIN: usize = 1024;
 
 /// The keys of a partition.
 #[derive(Clone, Debug)]
@@ -64,7 +65,16 @@ pub struct PartitionRows {
 #[must_use]
 pub fn partition_rows(file: &PartitionedFile) -> Option<PartitionRows> {
     let PartitionKeys { relation, keys, rows, .. } = file.extension::<PartitionKeys>()?;
-    Some(PartitionRows { relation: *relation, ranges: keys.ranges().to_vec(), rows: *rows })
+    Some(PartitionRows { relation: *relation, ranges: keys.ranges().collect(), rows: *rows })
+}
+
+/// Conditions that were pushed down, for `EXPLAIN`. They are put into words when it asks: a list may have a million
+/// values.
+#[derive(Clone)]
+pub(crate) enum Conditions {
+    Planned(Arc<[Expr]>),
+    /// In the words of another process.
+    Told(Arc<[String]>),
 }
 
 /// The source of the rows of relations.
@@ -75,15 +85,14 @@ pub struct OgiveSource {
     projection: SplitProjection,
     batch_rows: usize,
     is_descending: bool,
-    /// Conditions that were pushed down, for `EXPLAIN`.
-    conditions: Vec<String>,
+    conditions: Conditions,
     /// What becomes known while the query runs.
     dynamic: Option<Arc<dyn PhysicalExpr>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl OgiveSource {
-    pub(crate) fn new(relations: Arc<[Arc<dyn Relation>]>, schema: SchemaRef, conditions: Vec<String>) -> Self {
+    pub(crate) fn new(relations: Arc<[Arc<dyn Relation>]>, schema: SchemaRef, conditions: Conditions) -> Self {
         let table_schema = TableSchema::from(schema);
         Self {
             relations,
@@ -104,8 +113,11 @@ impl OgiveSource {
 
     /// The conditions that became ranges of keys, for `EXPLAIN`.
     #[must_use]
-    pub fn conditions(&self) -> &[String] {
-        &self.conditions
+    pub fn conditions(&self) -> Vec<String> {
+        match &self.conditions {
+            Conditions::Planned(filters) => filters.iter().map(Expr::to_string).collect(),
+            Conditions::Told(texts) => texts.to_vec(),
+        }
     }
 
     /// Whether the greatest key comes first.
@@ -165,8 +177,9 @@ impl FileSource for OgiveSource {
     }
 
     fn fmt_extra(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.conditions.is_empty() {
-            write!(formatter, ", keys=[{}]", self.conditions.join(" AND "))?;
+        let conditions = self.conditions();
+        if !conditions.is_empty() {
+            write!(formatter, ", keys=[{}]", conditions.join(" AND "))?;
         }
         if self.is_descending {
             write!(formatter, ", descending")?;
@@ -296,8 +309,8 @@ impl FileOpener for RelationOpener {
 
 /// All keys between the first and the last one, if these have few rows more.
 fn closed(relation: &dyn Relation, keys: KeySet) -> Result<KeySet> {
-    let Some(hull) = keys.hull().filter(|_| keys.ranges().len() >= COUNTED_KEYS_MIN) else { return Ok(keys) };
-    let most = (keys.ranges().len() as u64).saturating_mul(ROWS_PER_LOOKUP_JOINED);
+    let Some(hull) = keys.hull().filter(|_| keys.len() >= COUNTED_KEYS_MIN) else { return Ok(keys) };
+    let most = (keys.len() as u64).saturating_mul(ROWS_PER_LOOKUP_JOINED);
     Ok(if relation.count(&hull)?.rows <= most { KeySet::of(vec![hull]) } else { keys })
 }
 
@@ -326,7 +339,7 @@ impl DynamicKeys {
         if keys.is_all() {
             return Ok(None);
         }
-        if (keys.ranges().len() as u64).saturating_mul(ROWS_PER_LOOKUP) < self.rows.max(ROWS_PER_LOOKUP + 1) {
+        if (keys.len() as u64).saturating_mul(ROWS_PER_LOOKUP) < self.rows.max(ROWS_PER_LOOKUP + 1) {
             return Ok(Some(keys));
         }
         // To read everything between the first and the last key costs less.

@@ -5,7 +5,7 @@ use crate::key_set::KeySet;
 use crate::open::OgiveOptions;
 use crate::partition::{count, cut};
 use crate::relation::{Relation, RelationIdentity, RowCount, TableRelation};
-use crate::source::{OgiveSource, PartitionKeys, PartitionRows};
+use crate::source::{Conditions, OgiveSource, PartitionKeys, PartitionRows};
 use crate::write::{RowSink, WriteRequest, WriteTarget};
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
@@ -144,7 +144,7 @@ impl OgiveTable {
     /// A source of all rows, which a scan narrows: that of a scan which another process has planned.
     #[must_use]
     pub fn source(&self, conditions: Vec<String>, is_descending: bool) -> OgiveSource {
-        OgiveSource::new(self.relations(), self.schema(), conditions).descending(is_descending)
+        OgiveSource::new(self.relations(), self.schema(), Conditions::Told(conditions.into())).descending(is_descending)
     }
 
     /// The part of a scan that reads these rows; `None` if there is no such relation.
@@ -211,14 +211,8 @@ impl OgiveTable {
                 is_hint: false,
             }));
         }
-        if let [relation] = relations
-            && let Some(hull) = keys.hull()
-            && !keys.is_points()
-        {
-            plan.ends = match keys.ranges() {
-                [_] => relation.ends(&hull)?,
-                _ => None,
-            };
+        if let ([relation], Some(range)) = (relations, keys.only_range()) {
+            plan.ends = relation.ends(range)?;
         }
         Ok(plan)
     }
@@ -262,8 +256,8 @@ impl OgiveTable {
     ) -> Option<Partitioning> {
         let [relation] = relations else { return None };
         let ordering = ordering?;
-        let cuts = parts.iter().skip(1).map(|part| match part.keys.ranges().first() {
-            Some((Bound::Included(key), _)) => relation.key().scalars(key).map(SplitPoint::new),
+        let cuts = parts.iter().skip(1).map(|part| match part.keys.range(0) {
+            Some((Bound::Included(key), _)) => relation.key().scalars(&key).map(SplitPoint::new),
             _ => None,
         });
         let cuts = cuts.collect::<Option<Vec<_>>>()?;
@@ -339,7 +333,6 @@ impl TableProvider for OgiveTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let conditions = filters.iter().map(Expr::to_string).collect();
         let all = self.current().await?;
         let (keys, is_used) = keys_of(all[0].key(), &filters.iter().collect::<Vec<_>>());
         if is_used.contains(&false) {
@@ -355,7 +348,7 @@ impl TableProvider for OgiveTable {
             false => None,
         };
         let group = |part: PartitionKeys| FileGroup::new(Self::file(&all, part).into_iter().collect());
-        let source = OgiveSource::new(all.clone(), self.schema(), conditions);
+        let source = OgiveSource::new(all.clone(), self.schema(), Conditions::Planned(filters.into()));
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(parts.into_iter().map(group).collect())
             .with_statistics(Self::statistics_of(&all, rows, ends.as_ref()))

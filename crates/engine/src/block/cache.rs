@@ -160,6 +160,13 @@ impl BlockCache {
         found
     }
 
+    /// As [`Self::get`], for a block that is asked for again if it is absent: only hits are counted.
+    pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<Arc<[u8]>> {
+        let found = self.cache.as_ref()?.get(&key)?;
+        self.hits.add(1);
+        Some(found)
+    }
+
     /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.
     pub fn insert(&self, key: BlockKey, block: Arc<[u8]>) {
         if let Some(cache) = &self.cache {

@@ -219,14 +219,14 @@ impl TableInner {
         Error::io("read", self.file.path(), ErrorKind::WouldBlock.into())
     }
 
-    /// The runs of sorted children that are neither cached nor read already. Separate runs are joined where one longer
-    /// read is cheaper than two.
+    /// The runs of sorted children that are not read already; lookups have not found them in the cache. Separate runs
+    /// are joined where one longer read is cheaper than two.
     fn runs_of(
         &self,
         level: usize,
         children: impl Iterator<Item = u64>,
         merge: impl Fn(Section, Section) -> bool,
-        reads: &mut ReadContext<'_>,
+        reads: &ReadContext<'_>,
     ) -> Result<Vec<ChildRun>> {
         let mut runs: Vec<ChildRun> = Vec::new();
         for child in children {
@@ -239,10 +239,6 @@ impl TableInner {
                 continue;
             }
             let section = self.section(level, child)?;
-            if let Some(found) = self.cached(level, child, section) {
-                reads.ahead.insert((level, child), found);
-                continue;
-            }
             match runs.last_mut() {
                 Some(run) if section.offset < run.whole.end() => {}
                 Some(run) if run.whole.end() == section.offset || merge(run.whole, section) => {
@@ -312,7 +308,7 @@ impl TableInner {
         for of_level in children.chunk_by(|one, other| one.0 == other.0) {
             let level = of_level.first().map_or(0, |&(level, _)| level);
             let numbers = of_level.iter().map(|&(_, child)| child);
-            let runs = self.runs_of(level, numbers, |one, other| self.merges(one, other), &mut reads.context)?;
+            let runs = self.runs_of(level, numbers, |one, other| self.merges(one, other), &reads.context)?;
             if !runs.is_empty() {
                 let pending = self.start_runs(level, &runs)?;
                 levels.push((level, runs, pending));

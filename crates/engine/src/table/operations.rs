@@ -9,7 +9,7 @@ use super::reader::{ReadContext, Table, TableInner};
 use super::search::RecordPosition;
 use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -73,6 +73,33 @@ impl Table {
     /// As [`Self::get`].
     pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         self.quiet().multi_get(keys)
+    }
+
+    /// Passes the values of several keys to `visit`, each with the place of its key in `keys`, in ascending order of
+    /// the keys. As [`Self::multi_get`], without an allocation for each value. An error of `visit` ends the lookups.
+    ///
+    /// ```
+    /// # use ogive::io::MemoryStorage;
+    /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
+    /// # let storage = std::sync::Arc::new(MemoryStorage::new());
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # writer.append(b"apple", b"red")?;
+    /// # writer.append(b"lemon", b"yellow")?;
+    /// # writer.finish()?;
+    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// let mut found = Vec::new();
+    /// table.multi_get_with(&[b"lemon", b"melon", b"apple"], |place, value| {
+    ///     found.push((place, value.len()));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found, [(2, 3), (0, 6)]);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::get`], and those of `visit`.
+    pub fn multi_get_with(&self, keys: &[&[u8]], visit: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        self.quiet().multi_get_with(keys, visit)
     }
 
     /// Number of keys that [`Self::multi_get`] looks up at once: their blocks count against the memory.
@@ -227,34 +254,49 @@ impl Traced<'_> {
     }
 
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut values = vec![None; keys.len()];
+        self.multi_get_with(keys, |place, value| {
+            values[place] = Some(value.to_vec());
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    pub fn multi_get_with(&mut self, keys: &[&[u8]], mut visit: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         keys.iter().try_for_each(|key| self.table.inner.check_key(key))?;
-        if !self.table.inner.fast_paths.batches {
-            return keys.iter().map(|key| self.get(key)).collect();
+        if keys.is_sorted() {
+            return self.get_sorted(keys, &mut visit);
         }
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by_key(|&i| keys[i]);
         let sorted: Vec<&[u8]> = order.iter().map(|&i| keys[i]).collect();
-        let mut values = vec![None; keys.len()];
+        self.get_sorted(&sorted, &mut |place, value| visit(order[place], value))
+    }
+
+    /// The values of keys in ascending order.
+    fn get_sorted(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         // Prefetched blocks count against the budget, so large key sets are split into batches.
         let batch = self.table.batch_keys();
-        for (part, places) in sorted.chunks(batch).zip(order.chunks(batch)) {
-            let done = self.get_batch(part, places, &mut values);
+        for (part, first) in keys.chunks(batch).zip((0..).step_by(batch)) {
+            let done = self.get_batch(part, &mut |place, value| visit(first + place, value));
             self.reads.ahead.clear();
             done?;
         }
-        Ok(values)
+        Ok(())
     }
 
-    fn get_batch(&mut self, keys: &[&[u8]], places: &[usize], values: &mut [Option<Vec<u8>>]) -> Result<()> {
+    fn get_batch(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let inner = &*self.table.inner;
-        if !inner.fast_paths.prefetch {
-            return keys.iter().zip(places).try_for_each(|(key, &place)| {
-                values[place] = self.get(key)?;
-                Ok(())
-            });
+        if !inner.fast_paths.prefetch || !inner.fast_paths.batches {
+            for (place, key) in keys.iter().enumerate() {
+                if let Some(value) = self.get(key)? {
+                    visit(place, &value)?;
+                }
+            }
+            return Ok(());
         }
         let mut reads = DeferredReads::of(std::mem::take(&mut self.reads));
-        let done = inner.get_waves(keys, places, values, &mut reads);
+        let done = inner.get_waves(keys, visit, &mut reads);
         self.reads = ReadContext { missing: None, ..reads.context };
         done
     }
@@ -389,24 +431,82 @@ impl TableInner {
     fn get_waves(
         &self,
         keys: &[&[u8]],
-        places: &[usize],
-        values: &mut [Option<Vec<u8>>],
+        visit: &mut impl FnMut(usize, &[u8]) -> Result<()>,
         reads: &mut DeferredReads<'_>,
     ) -> Result<()> {
+        let mut late = LateValues::default();
         let mut pending: Vec<usize> = (0..keys.len()).collect();
         while !pending.is_empty() {
             let mut deferred = Vec::new();
-            for index in pending {
-                match reads.attempt(|context| self.find(keys[index], context))? {
-                    Deferrable::Done(Some(position)) => values[places[index]] = Some(self.value_at(&position)?),
-                    Deferrable::Done(None) => {}
-                    Deferrable::Deferred => deferred.push(index),
+            // Keys ascend, and many may be in one block.
+            let mut earlier: Option<RecordPosition> = None;
+            for place in pending {
+                let key = keys[place];
+                let is_found = match &mut earlier {
+                    Some(earlier) => self.move_on(earlier, key)?,
+                    None => None,
+                };
+                let is_found = match is_found {
+                    Some(is_found) => is_found,
+                    None => match reads.attempt(|context| self.find(key, context))? {
+                        Deferrable::Done(None) => false,
+                        Deferrable::Done(found) => {
+                            earlier = found;
+                            true
+                        }
+                        Deferrable::Deferred => {
+                            deferred.push(place);
+                            false
+                        }
+                    },
+                };
+                if let Some(position) = earlier.as_ref().filter(|_| is_found) {
+                    self.visit_value(position, |value| match deferred.is_empty() && late.places.is_empty() {
+                        true => visit(place, value),
+                        false => late.keep(place, value),
+                    })?;
                 }
+            }
+            if deferred.is_empty() {
+                break;
             }
             let started = self.start_deferred(reads)?;
             self.finish_deferred(started, reads)?;
             pending = deferred;
         }
+        late.visit(visit)
+    }
+
+    /// Passes the value at a position on.
+    fn visit_value<R>(&self, position: &RecordPosition, visit: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
+        let value = self.view_at(position)?.value(position.index).ok_or_else(|| self.malformed(position.block))?;
+        match value.in_block() {
+            Some(value) => visit(value),
+            None => visit(&self.value_of(value)?),
+        }
+    }
+}
+
+/// Values of keys behind one that waited for a read.
+#[derive(Default)]
+struct LateValues {
+    bytes: Vec<u8>,
+    /// The place of each key, and its bytes.
+    places: Vec<(usize, Range<usize>)>,
+}
+
+impl LateValues {
+    fn keep(&mut self, place: usize, value: &[u8]) -> Result<()> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.places.push((place, start..self.bytes.len()));
         Ok(())
+    }
+
+    /// Passes the values on in the order of their keys.
+    fn visit(mut self, visit: &mut impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        self.places.sort_unstable_by_key(|(place, _)| *place);
+        let bytes = |range| self.bytes.get(range).unwrap_or_default();
+        self.places.into_iter().try_for_each(|(place, range)| visit(place, bytes(range)))
     }
 }

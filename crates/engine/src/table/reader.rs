@@ -23,6 +23,7 @@ use crate::io::{FastPaths, Place, Profile, Purpose, ReadRequest, ReadableFile, S
 use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,9 +103,32 @@ pub(super) struct TableInner {
 pub(super) struct ReadContext<'r> {
     pub(super) trace: Option<&'r mut ReadTrace>,
     /// By level (0 is data) and number.
-    pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>>,
+    pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>, BuildHasherDefault<ChildHasher>>,
     /// In a batch of lookups: what they lack. Nothing is read then.
     pub(super) missing: Option<MissingParts>,
+}
+
+/// A hasher of levels and numbers of children, which are numbers of this program and not of strangers.
+#[derive(Debug, Default)]
+pub(super) struct ChildHasher(u64);
+
+impl Hasher for ChildHasher {
+    fn finish(&self) -> u64 {
+        // Tables take the slot from the low bits, and a tag from the high ones.
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
 }
 
 impl ReadContext<'_> {
@@ -592,6 +616,17 @@ impl TableInner {
             (Some(directory), Some(slots)) if level == 0 => slots.visit(directory, child, |bytes, _| bytes.clone()),
             _ => self.cache.get(self.cache_key(level, section)),
         }
+    }
+
+    /// A block that was prefetched or is cached, of a table with a cache of its own.
+    pub(super) fn block_in_memory(&self, block: u64, reads: &ReadContext<'_>) -> Result<Option<Arc<[u8]>>> {
+        if self.directory.is_some() {
+            return Ok(None);
+        }
+        if let Some(found) = reads.ahead.get(&(0, block)) {
+            return Ok(Some(found.clone()));
+        }
+        Ok(self.cache.get_if_cached(self.cache_key(0, self.section(0, block)?)))
     }
 
     /// Checks and decompresses a child that was read.

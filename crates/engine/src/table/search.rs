@@ -186,6 +186,46 @@ impl TableInner {
         Ok(self.resolve_record(probe, window, reads)?.0)
     }
 
+    /// As [`Self::resolve_record`], if blocks in memory suffice: mostly the one in the middle of several.
+    fn resolve_in_memory(
+        &self,
+        probe: KeyBound<'_>,
+        window: ChildWindow,
+        reads: &ReadContext<'_>,
+    ) -> Result<Option<(RecordPosition, bool)>> {
+        let (mut low, mut high) = (window.first, window.last);
+        while low <= high {
+            let block = low + (high - low) / 2;
+            let Some(bytes) = self.block_in_memory(block, reads)? else { return Ok(None) };
+            let view = self.view(block, &bytes)?;
+            let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
+            if index == view.count() {
+                low = block + 1;
+            } else if index > 0 || block == 0 || self.meta.distinct && !probe.after && has_key {
+                let head = Some(view.head());
+                return Ok(Some((RecordPosition { block, index, bytes: Some(bytes), head }, has_key)));
+            } else {
+                // The blocks before may have the record, or others of the same key.
+                high = block - 1;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves a position to the first record at or after a key, which is not before that of the position; returns
+    /// whether it has the key. `None` if the record is in a block behind.
+    pub(super) fn move_on(&self, position: &mut RecordPosition, key: &[u8]) -> Result<Option<bool>> {
+        let block = position.block;
+        let (view, malformed) = (self.view_at(position)?, || self.malformed(block));
+        let last = view.key(view.count().saturating_sub(1)).ok_or_else(malformed)?;
+        if last.compare(key) == Ordering::Less {
+            return Ok(None);
+        }
+        let (index, has_key) = view.find(&KeyBound { key, after: false }).ok_or_else(malformed)?;
+        position.index = index;
+        Ok(Some(has_key))
+    }
+
     /// The first record at or after a bound, given the blocks to which the index routes it, and whether it has the key
     /// of the bound.
     fn resolve_record(
@@ -195,6 +235,11 @@ impl TableInner {
         reads: &mut ReadContext<'_>,
     ) -> Result<(RecordPosition, bool)> {
         let ChildWindow { mut first, mut last, is_exact } = window;
+        if first < last
+            && let Some(found) = self.resolve_in_memory(probe, window, reads)?
+        {
+            return Ok(found);
+        }
         let end = self.meta.blocks - 1;
         loop {
             // Reads that the index was designed for are always made. A table without an index, or with wrong

@@ -11,9 +11,12 @@ use crate::session::{Limits, PARQUET_SETTINGS};
 use clap::Args;
 use datafusion::error::Result;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 1 << 20;
 
 /// Arguments of `measure`.
 #[derive(Args, Debug)]
@@ -106,10 +109,25 @@ pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result
     report.head(&subjects.all())?;
     let mut different = Vec::new();
     for case in &cases {
+        read_all(&folder)?;
         different.extend(measure(case, arguments.rounds, &ids, &mut subjects, &mut report).await?);
     }
     report.foot()?;
     if different.is_empty() { Ok(()) } else { Err(failed(different.join("\n"))) }
+}
+
+/// Reads all files once, so that they are in the page cache: a kernel may drop what was not read for a minute, even
+/// where memory is plenty.
+fn read_all(folder: &Path) -> Result<()> {
+    let mut buffer = vec![0; READ_BYTES];
+    for entry in std::fs::read_dir(folder).map_err(file("list", folder))? {
+        let path = entry.map_err(file("list", folder))?.path();
+        if path.is_file() {
+            let mut opened = File::open(&path).map_err(file("open", &path))?;
+            while opened.read(&mut buffer).map_err(file("read", &path))? > 0 {}
+        }
+    }
+    Ok(())
 }
 
 /// Tables with the keys of their order, for DuckDB.

@@ -2,9 +2,10 @@
 
 use crate::key_columns::KeyColumns;
 use crate::key_set::KeySet;
+use crate::packed_keys::KeyBuffer;
 use crate::partition::cut_exactly;
 use crate::relation::Relation;
-use crate::source::{OgiveSource, PartitionKeys};
+use crate::source::{COUNTED_KEYS_MIN, OgiveSource, PartitionKeys};
 use arrow_array::ArrayRef;
 use datafusion::common::ScalarValue;
 use datafusion::common::internal_err;
@@ -83,11 +84,8 @@ impl KeyedSide {
         let key = source.relations().first()?.key();
         let firsts = config.file_groups.iter().skip(1).map(|group| {
             let part = group.iter().next()?.extension::<PartitionKeys>()?;
-            let start = match &part.keys.ranges().first()?.0 {
-                std::ops::Bound::Included(start) => start,
-                _ => return None,
-            };
-            let mut values = key.scalars(start)?;
+            let std::ops::Bound::Included(start) = part.keys.range(0)?.0 else { return None };
+            let mut values = key.scalars(&start)?;
             values.truncate(self.on.len());
             Some(values)
         });
@@ -108,14 +106,19 @@ impl KeyedSide {
         Some(self.with_parts(parts, Some(Partitioning::Range(ranges))))
     }
 
-    /// The rows of the keys that are read, as far as they are in a set, and perhaps others, in one partition.
-    pub(crate) fn with_keys(&self, keys: &KeySet) -> Result<Arc<dyn ExecutionPlan>> {
+    /// The rows of the keys that are read, as far as they are in a set, and perhaps others, in one partition. They are
+    /// looked up by at most `threads` threads.
+    pub(crate) fn with_keys(&self, keys: &KeySet, threads: usize) -> Result<Arc<dyn ExecutionPlan>> {
         let own = self.keys();
-        let keys = if own.is_all() { keys.clone() } else { keys.clone().intersection(&own) };
-        let rows = keys.ranges().len() as u64;
+        let keys = if own.is_all() { keys.clone() } else { keys.intersection(&own) };
         // What is between two keys of one range is in it, too.
-        let is_hint = own.ranges().len() == 1;
-        self.with_parts(vec![PartitionKeys { relation: 0, keys, rows, is_hint }], None)
+        let is_hint = own.len() == 1;
+        let parts = keys.parts(threads, COUNTED_KEYS_MIN).into_iter();
+        let parts: Vec<PartitionKeys> =
+            parts.map(|keys| PartitionKeys { relation: 0, rows: keys.len() as u64, keys, is_hint }).collect();
+        let is_one = parts.len() == 1;
+        let found = self.with_parts(parts, None)?;
+        Ok(if is_one { found } else { Arc::new(CoalescePartitionsExec::new(found)) })
     }
 
     /// All rows in one partition.
@@ -156,8 +159,7 @@ pub(crate) fn keys_of_rows(key: &KeyColumns, columns: &[ArrayRef]) -> Option<Key
     let rows = columns.first()?.len();
     let types = key.columns().iter().zip(columns).map(|(part, array)| part.type_of(array));
     let types = types.collect::<Option<Vec<_>>>()?;
-    let mut starts = Vec::with_capacity(rows);
-    let (mut bytes, mut words) = (Vec::new(), Vec::new());
+    let (mut starts, mut bytes) = (KeyBuffer::default(), Vec::new());
     for row in 0..rows {
         if columns.iter().any(|array| array.is_null(row)) {
             continue;
@@ -170,15 +172,8 @@ pub(crate) fn keys_of_rows(key: &KeyColumns, columns: &[ArrayRef]) -> Option<Key
         } else if !append_frequent_key(&columns[0], types[0], row, &mut bytes) {
             bytes = types[0].encode(&value_of(&columns[0], types[0], row)).ok()?;
         }
-        match bytes[..].try_into() {
-            Ok(word) => words.push(u64::from_be_bytes(word)),
-            Err(_) => starts.push(bytes.clone()),
-        }
+        starts.push(&bytes);
     }
-    // Keys of eight bytes, which most are, are ordered as numbers, and repeated ones left out, before they are copied.
-    words.sort_unstable();
-    words.dedup();
-    starts.extend(words.into_iter().map(|word| word.to_be_bytes().to_vec()));
     Some(key.with_prefixes(starts))
 }
 

@@ -151,7 +151,10 @@ impl LookUpJoinExec {
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let keys = side.relation().and_then(|relation| keys_of_rows(relation.key(), &columns));
-        let found = side.with_keys(&keys.unwrap_or_else(KeySet::all))?;
+        // Threads that the other partitions leave idle; two in any case, since the last batch of one may come alone.
+        let threads = context.session_config().target_partitions();
+        let share = (threads / self.properties.partitioning.partition_count().max(1)).max(2).min(threads);
+        let found = side.with_keys(&keys.unwrap_or_else(KeySet::all), share)?;
         let batch: Arc<dyn ExecutionPlan> =
             MemorySourceConfig::try_new_exec(&[vec![rows.clone()]], rows.schema(), None)?;
         let inputs = if self.looks_left { (found, batch) } else { (batch, found) };

@@ -1,6 +1,6 @@
 //! Updatable indexes, at a commit.
 
-use super::records::{RecordRange, RecordScan, Records};
+use super::records::{RecordRange, RecordScan, Records, VisitFound};
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest, key_positions};
 use crate::error::external;
 use crate::key_columns::KeyColumns;
@@ -11,7 +11,6 @@ use datafusion::error::Result;
 use ogive::Profile;
 use ogive::index::{AnyIndex, IndexReader, Raw, Word};
 use ogive::types::{KeyType, RecordType};
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -178,15 +177,15 @@ impl Records for IndexRecords {
         !self.index.layout().duplicates
     }
 
-    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>> {
+    fn look_up(&self, keys: &[&[u8]], visit: &mut VisitFound<'_>) -> ogive::Result<()> {
         self.metrics.add_keys(keys.len());
         let words = keys.iter().map(|key| AnyIndex::word_of(key));
         let found = match &*self.reader {
             AnyReader::Short(reader) => reader.multi_get(&words.map(AnyIndex::raw).collect::<Vec<_>>()),
             AnyReader::Long(reader) => reader.multi_get(&words.map(AnyIndex::raw).collect::<Vec<_>>()),
         }?;
-        let decoded = |payload: Vec<u8>| self.index.decode_value(&payload).map(Cow::into_owned);
-        found.into_iter().map(|payload| payload.map(decoded).transpose()).collect()
+        let mut found = found.into_iter().enumerate().filter_map(|(at, payload)| Some((at, payload?)));
+        found.try_for_each(|(at, payload)| visit(at, &self.index.decode_value(&payload)?))
     }
 
     fn range(&self, range: KeyRange, _: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {

@@ -1,6 +1,6 @@
 //! Keyspaces of stores, at a snapshot.
 
-use super::records::{RecordRange, RecordScan, Records, Visit};
+use super::records::{RecordRange, RecordScan, Records, Visit, VisitFound};
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest, key_positions};
 use crate::error::external;
 use crate::key_columns::KeyColumns;
@@ -117,10 +117,11 @@ impl Records for KeyspaceRecords {
         true
     }
 
-    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>> {
+    fn look_up(&self, keys: &[&[u8]], visit: &mut VisitFound<'_>) -> ogive::Result<()> {
         self.metrics.add_keys(keys.len());
         let found = self.snapshot.multi_get(&self.keyspace, keys)?;
-        Ok(found.into_iter().map(|value| value.map(|value| value.to_vec())).collect())
+        let mut found = found.iter().enumerate().filter_map(|(at, value)| Some((at, value.as_ref()?)));
+        found.try_for_each(|(at, value)| visit(at, value))
     }
 
     fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {

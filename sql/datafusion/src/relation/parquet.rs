@@ -2,7 +2,7 @@
 
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest};
 use crate::key_columns::KeyColumns;
-use crate::key_set::{KeyRange, KeySet, single};
+use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -89,7 +89,8 @@ impl Relation for ParquetRelation {
         Ok(Box::new(RowScan {
             index: self.index.clone(),
             columns,
-            keys: request.keys.ranges().iter().cloned().collect(),
+            keys: request.keys,
+            read: 0,
             found: VecDeque::new(),
             range: None,
             left: request.limit.unwrap_or(usize::MAX),
@@ -107,7 +108,9 @@ pub(crate) fn of_parquet(error: ParquetIndexError) -> DataFusionError {
 struct RowScan {
     index: ParquetIndex,
     columns: Vec<String>,
-    keys: VecDeque<KeyRange>,
+    keys: KeySet,
+    /// The ranges of the keys that were read or begun.
+    read: usize,
     /// Rows of keys that were looked up.
     found: VecDeque<RecordBatch>,
     range: Option<ParquetScan>,
@@ -128,10 +131,9 @@ impl RowScan {
                 return batch.map(Some).map_err(of_parquet);
             }
             self.end_range();
-            let points = self.keys.iter().map_while(single).take(KEYS_AT_ONCE).count();
-            if points > 0 {
-                let points: Vec<KeyRange> = self.keys.drain(..points).collect();
-                let keys: Vec<&[u8]> = points.iter().filter_map(single).collect();
+            let keys: Vec<&[u8]> = (self.read..).map_while(|at| self.keys.single(at)).take(KEYS_AT_ONCE).collect();
+            if !keys.is_empty() {
+                self.read += keys.len();
                 let mut trace = Trace::new();
                 let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace));
                 self.metrics.add_keys(keys.len());
@@ -142,7 +144,8 @@ impl RowScan {
                 if !found.is_empty() {
                     self.found.push_back(arrow_select::concat::concat_batches(&schema, &found)?);
                 }
-            } else if let Some(range) = self.keys.pop_front() {
+            } else if let Some(range) = self.keys.range(self.read) {
+                self.read += 1;
                 let scan = index.scan_traced::<Vec<u8>>(range, Some(&columns), Some(Trace::new()));
                 self.range = Some(scan.map_err(of_parquet)?);
             } else {
@@ -187,7 +190,7 @@ impl Iterator for RowScan {
 impl Scan for RowScan {
     /// A range that was begun is read to its end.
     fn narrow(&mut self, keys: &KeySet) {
-        let left = KeySet::of(self.keys.drain(..).collect());
-        self.keys = left.intersection(keys).ranges().iter().cloned().collect();
+        self.keys = self.keys.part(self.read..self.keys.len()).intersection(keys);
+        self.read = 0;
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{Scan, ScanRequest};
 use crate::error::external;
-use crate::key_set::{KeyRange, KeySet, single};
+use crate::key_set::{KeyRange, KeySet};
 use arrow_array::RecordBatch;
 use datafusion::error::Result;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType};
 use ogive_arrow::RecordBatchBuilder;
-use std::collections::VecDeque;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 
 /// Keys that are looked up at a time: the first few by themselves, since a limit may be met by them.
 const KEYS_AT_ONCE: usize = 4096;
@@ -18,13 +17,16 @@ const BATCH_BYTES: usize = 8 << 20;
 /// A visitor of records. A value is absent if it was not asked for.
 pub(super) type Visit<'a> = dyn FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()> + 'a;
 
+/// A visitor of values that were looked up, and of the places of their keys among those that were asked for.
+pub(super) type VisitFound<'a> = dyn FnMut(usize, &[u8]) -> ogive::Result<()> + 'a;
+
 /// Records by their keys.
 pub(super) trait Records: Send + Sync {
     /// Whether keys have one record at most.
     fn is_distinct(&self) -> bool;
 
-    /// The values of distinct keys in ascending order.
-    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>>;
+    /// Passes the values of distinct keys in ascending order on, in that order, with the places of their keys.
+    fn look_up(&self, keys: &[&[u8]], visit: &mut VisitFound<'_>) -> ogive::Result<()>;
 
     /// The records of a range.
     fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>>;
@@ -60,7 +62,9 @@ struct Begun {
 /// The records of a set of keys.
 pub(super) struct RecordScan<R> {
     records: R,
-    keys: VecDeque<KeyRange>,
+    keys: KeySet,
+    /// The ranges of the keys that are still to be begun, from the end if the scan is descending.
+    places: Range<usize>,
     /// The range that was begun.
     range: Option<Begun>,
     builder: RecordBatchBuilder,
@@ -78,7 +82,8 @@ impl<R: Records> RecordScan<R> {
         let with_values = wanted.iter().any(|column| matches!(column.place, ColumnPlace::Value(_)));
         Self {
             records,
-            keys: in_order(&request.keys, request.is_descending),
+            keys: request.keys.clone(),
+            places: 0..request.keys.len(),
             range: None,
             builder: RecordBatchBuilder::with_columns(record_type, false, |column| wanted.contains(&column)),
             with_values,
@@ -100,32 +105,47 @@ impl<R: Records> RecordScan<R> {
 
     /// Looks the next keys up, or begins the next range; returns `false` at the end.
     fn begin(&mut self) -> ogive::Result<bool> {
-        let most = KEYS_AT_ONCE.min(self.left.max(1));
-        let points = self.keys.iter().map_while(single).take(most).count();
-        if points < 2 || !self.records.is_distinct() {
+        if !self.records.is_distinct() {
             // Records of one key may be many: they are read as a range.
             return self.begin_range();
         }
-        let points: Vec<KeyRange> = self.keys.drain(..points).collect();
-        let mut keys: Vec<&[u8]> = points.iter().filter_map(single).collect();
-        if self.is_descending {
-            keys.reverse();
+        let most = KEYS_AT_ONCE.min(self.left.max(1));
+        let single = |at: usize| self.keys.single(at);
+        let mut keys: Vec<&[u8]> = match self.is_descending {
+            false => self.places.clone().map_while(single).take(most).collect(),
+            true => self.places.clone().rev().map_while(single).take(most).collect(),
+        };
+        if keys.len() < 2 {
+            return self.begin_range();
         }
-        let found = self.records.multi_get(&keys)?;
-        let mut found: Vec<_> = keys.into_iter().zip(found).collect();
-        if self.is_descending {
-            found.reverse();
+        match self.is_descending {
+            false => self.places.start += keys.len(),
+            true => self.places.end -= keys.len(),
         }
-        for (key, value) in found {
-            if let Some(value) = value {
-                self.builder.append(key, Some(&value))?;
-            }
+        let builder = &mut self.builder;
+        if !self.is_descending {
+            self.records.look_up(&keys, &mut |at, value| builder.append(keys[at], Some(value)))?;
+            return Ok(true);
         }
+        keys.reverse();
+        let (mut values, mut found) = (Vec::new(), Vec::new());
+        self.records.look_up(&keys, &mut |at, value| {
+            let start = values.len();
+            values.extend_from_slice(value);
+            found.push((at, start..values.len()));
+            Ok(())
+        })?;
+        found.into_iter().rev().try_for_each(|(at, place)| builder.append(keys[at], values.get(place)))?;
         Ok(true)
     }
 
+    /// The place of the range that is read next.
+    fn next_place(&mut self) -> Option<usize> {
+        if self.is_descending { self.places.next_back() } else { self.places.next() }
+    }
+
     fn begin_range(&mut self) -> ogive::Result<bool> {
-        let Some(keys) = self.keys.pop_front() else { return Ok(false) };
+        let Some(keys) = self.next_place().and_then(|at| self.keys.range(at)) else { return Ok(false) };
         let records = self.records.range(keys.clone(), self.with_values, self.is_descending)?;
         self.range = Some(Begun { keys, last: Vec::new(), records });
         Ok(true)
@@ -158,12 +178,6 @@ fn is_full(builder: &RecordBatchBuilder, rows: usize) -> bool {
     builder.len() >= rows || builder.bytes() >= BATCH_BYTES
 }
 
-/// The ranges of a set, the one that is read first in front.
-fn in_order(keys: &KeySet, is_descending: bool) -> VecDeque<KeyRange> {
-    let ranges = keys.ranges().iter().cloned();
-    if is_descending { ranges.rev().collect() } else { ranges.collect() }
-}
-
 impl<R: Records> Iterator for RecordScan<R> {
     type Item = Result<RecordBatch>;
 
@@ -190,22 +204,20 @@ impl<R: Records> Iterator for RecordScan<R> {
 
 impl<R: Records> Scan for RecordScan<R> {
     fn narrow(&mut self, keys: &KeySet) {
+        let mut left = self.keys.part(self.places.clone());
         if let Some(begun) = self.range.take_if(|begun| !keys.contains(&begun.last) || self.records.is_distinct()) {
             let last = Bound::Excluded(begun.last.clone());
-            let left = match self.is_descending {
+            let rest = KeySet::of(vec![match self.is_descending {
                 false => (last, begun.keys.1.clone()),
                 true => (begun.keys.0.clone(), last),
-            };
-            let left = KeySet::of(vec![left]);
-            let narrowed = left.clone().intersection(keys);
-            if narrowed == left {
+            }]);
+            if rest.intersection(keys) == rest {
                 self.range = Some(begun);
             } else {
-                // What follows is in front of all other ranges in the order of the scan.
-                self.keys.extend(narrowed.ranges().iter().cloned());
+                left = left.union(rest);
             }
         }
-        let left = KeySet::of(self.keys.drain(..).collect());
-        self.keys = in_order(&left.intersection(keys), self.is_descending);
+        self.keys = left.intersection(keys);
+        self.places = 0..self.keys.len();
     }
 }

@@ -1,6 +1,6 @@
 //! Table files.
 
-use super::records::{RecordRange, RecordScan, Records, Visit};
+use super::records::{RecordRange, RecordScan, Records, Visit, VisitFound};
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest};
 use crate::error::external;
 use crate::key_columns::KeyColumns;
@@ -109,9 +109,9 @@ impl Records for TableRecords {
         self.table.is_distinct()
     }
 
-    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>> {
+    fn look_up(&self, keys: &[&[u8]], visit: &mut VisitFound<'_>) -> ogive::Result<()> {
         let mut trace = ogive::table::ReadTrace::new();
-        let found = self.table.traced(&mut trace).multi_get(keys);
+        let found = self.table.traced(&mut trace).multi_get_with(keys, visit);
         self.metrics.add_reads(&trace, 0);
         self.metrics.add_keys(keys.len());
         found

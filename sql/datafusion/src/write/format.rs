@@ -2,7 +2,7 @@
 
 use super::sink::RowSink;
 use super::target::WriteRequest;
-use crate::source::OgiveSource;
+use crate::source::{Conditions, OgiveSource};
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -129,6 +129,6 @@ impl FileFormat for OgiveFormat {
     }
 
     fn file_source(&self, schema: TableSchema) -> Arc<dyn FileSource> {
-        Arc::new(OgiveSource::new(Arc::new([]), schema.table_schema().clone(), Vec::new()))
+        Arc::new(OgiveSource::new(Arc::new([]), schema.table_schema().clone(), Conditions::Told(Arc::new([]))))
     }
 }

@@ -4,6 +4,7 @@
 use crate::conditions::Conditions;
 use crate::relations::{FORMS, Form, Rows, pick};
 use crate::{first_seed, ours, plan, reference, register_memory, rows, sorted_rows};
+use arrow_array::UInt64Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use datafusion::execution::SessionStateBuilder;
@@ -153,6 +154,25 @@ async fn joins_divide_their_batches_where_memory_is_short() {
     let query = "select sum(t.number), count(t.name), max(some.weight) from some join t on some.key = t.key";
     assert!(plan(&short, query).await.contains("LookUpJoinExec"), "{}", plan(&short, query).await);
     assert_eq!(sorted_rows(&short, query).await, sorted_rows(&reference, query).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_keys_of_a_batch_are_looked_up_by_several_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, reference) = (ours(2), reference());
+    let mut random = Random::new(3);
+    let many = Rows::random(&mut random, KeyType::U64, 400_000, true);
+    let places: UInt64Array = (0..6_000_u64).map(|at| at * 7_919 % 5_900 * 65).collect();
+    let some = arrow_select::take::take_record_batch(&many.batch, &places).unwrap();
+    context.register_table("t", Arc::new(many.open(&mut random, folder.path(), Form::Table))).unwrap();
+    register_memory(&context, "some", &some);
+    register_memory(&reference, "t", &many.batch);
+    register_memory(&reference, "some", &some);
+    for kind in ["join", "left join", "left semi join", "left anti join"] {
+        let query = format!("select count(*), sum(some.number), max(some.key) from some {kind} t on some.key = t.key");
+        assert!(plan(&context, &query).await.contains("LookUpJoinExec"), "{}", plan(&context, &query).await);
+        assert_eq!(rows(&context, &query).await, rows(&reference, &query).await, "{kind}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

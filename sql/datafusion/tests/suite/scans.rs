@@ -2,6 +2,8 @@
 
 use crate::relations::{Form, Rows};
 use crate::{ours, plan, reference, register_memory, rows};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use datafusion::datasource::listing::FileRange;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
@@ -73,6 +75,37 @@ async fn the_keys_of_a_hash_join_are_looked_up_in_the_other_side() {
     register_memory(&reference, "t", &data(KeyType::U64, 90_000).batch);
     register_memory(&reference, "few", &data(KeyType::U64, 90_000).batch.slice(1000, 30));
     assert_eq!(rows(&plain, query).await, rows(&reference, query).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_lists_are_looked_up_by_several_threads_in_the_order_of_the_key() {
+    let data = data(KeyType::U64, 20_000);
+    let keys = data.batch.column_by_name("key").unwrap().as_primitive::<UInt64Type>();
+    // In no order, some twice, and some of no row.
+    let keys = (0..1_100_usize).map(|at| keys.value(at * 7_919 % 1_080 * 18) + u64::from(at % 50 == 0));
+    let list = keys.map(|key| key.to_string()).collect::<Vec<_>>().join(", ");
+    for form in [Form::Table, Form::Store] {
+        let (folder, reference) = (tempfile::tempdir().unwrap(), reference());
+        register_memory(&reference, "t", &data.batch);
+        let table: Arc<OgiveTable> = Arc::new(data.open(&mut Random::new(2), folder.path(), form));
+        let [one, four] = [1, 4].map(|partitions| {
+            let context = ours(partitions);
+            context.register_table("t", table.clone()).unwrap();
+            context
+        });
+        for order in ["", " desc"] {
+            let query = format!("select * from t where key in ({list}) order by key{order}");
+            let wanted = rows(&reference, &query).await;
+            assert_eq!(rows(&one, &query).await, wanted, "{form:?}{order}");
+            assert_eq!(rows(&four, &query).await, wanted, "{form:?}{order}");
+        }
+        let query = format!("select sum(number) from t where key in ({list})");
+        assert!(plan(&four, &query).await.contains("file_groups={4 groups"), "{form:?}");
+        let analyze = format!("explain analyze {query}");
+        let [alone, together] = [rows(&one, &analyze).await, rows(&four, &analyze).await]
+            .map(|analyzed| counter(&analyzed, "blocks_fetched"));
+        assert!(together <= alone + 3, "{form:?}: {together} blocks, {alone} by one thread");
+    }
 }
 
 /// The rows of a scan whose files other engines split at these fractions of their bytes.

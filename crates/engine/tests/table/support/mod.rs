@@ -99,6 +99,16 @@ pub fn check(table: &Table, records: &[Record], name: &str) {
     let many: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let expected: Vec<_> = many.iter().map(|key| reference.get(key)).collect();
     assert_eq!(table.multi_get(&many).unwrap(), expected, "{name}: multi_get");
+    let mut visited: Vec<(usize, Option<Vec<u8>>)> = Vec::new();
+    let visit = |place, value: &[u8]| {
+        visited.push((place, Some(value.to_vec())));
+        Ok(())
+    };
+    table.multi_get_with(&many, visit).unwrap();
+    assert!(visited.is_sorted_by_key(|(place, _)| many[*place]), "{name}: multi_get_with follows the keys");
+    visited.sort_unstable();
+    let wanted = expected.into_iter().enumerate().filter(|(_, value)| value.is_some());
+    assert!(visited.into_iter().eq(wanted), "{name}: multi_get_with");
     assert_eq!(table.first().unwrap(), records.first().cloned());
     assert_eq!(table.last().unwrap(), records.last().cloned());
 }
