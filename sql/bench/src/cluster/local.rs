@@ -19,10 +19,11 @@ use ogive_ballista::{ExecutorArguments, SchedulerArguments, executor_config, sch
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener as BlockingListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 
 /// Time for the executors to register.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -59,6 +60,7 @@ struct CountedExecutor {
     up: Link,
     control: Link,
     results: Link,
+    process: JoinHandle<std::result::Result<(), BallistaError>>,
 }
 
 /// The counts of a query over these files in a new cluster.
@@ -144,7 +146,7 @@ async fn start_processes(shape: ClusterShape, folder: &Path, log: &TaskLog) -> R
         std::fs::create_dir_all(&work_dir)?;
         executors.push(start_executor(number, shape.vcores, scheduler, engine, &work_dir).await?);
     }
-    wait(scheduler).await?;
+    wait(scheduler, &mut executors).await?;
     Ok((client, executors))
 }
 
@@ -205,8 +207,8 @@ async fn start_executor(
         override_execution_engine: Some(Arc::new(engine)),
         ..executor_config(&arguments, &tables, work_dir)
     };
-    tokio::spawn(start_executor_process(Arc::new(config)));
-    Ok(CountedExecutor { up, control, results })
+    let process = tokio::spawn(start_executor_process(Arc::new(config)));
+    Ok(CountedExecutor { up, control, results, process })
 }
 
 /// A port that is free now.
@@ -215,14 +217,18 @@ fn free_port() -> Result<u16> {
 }
 
 /// Waits until the scheduler knows its executors.
-async fn wait(scheduler: SocketAddr) -> Result<()> {
-    let ready = async {
-        while !is_ready(scheduler).await.unwrap_or(false) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+async fn wait(scheduler: SocketAddr, executors: &mut [CountedExecutor]) -> Result<()> {
+    let deadline = Instant::now() + START_TIMEOUT;
+    while Instant::now() < deadline {
+        if is_ready(scheduler).await.unwrap_or(false) {
+            return Ok(());
         }
-    };
-    let waited = tokio::time::timeout(START_TIMEOUT, ready).await;
-    waited.map_err(|_| failed(format!("the executors did not register within {START_TIMEOUT:?}")))
+        if let Some(executor) = executors.iter_mut().find(|executor| executor.process.is_finished()) {
+            return Err(failed(format!("an executor ended: {:?}", (&mut executor.process).await)));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err(failed(format!("the executors did not register within {START_TIMEOUT:?}")))
 }
 
 async fn is_ready(scheduler: SocketAddr) -> std::io::Result<bool> {
