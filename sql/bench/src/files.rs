@@ -9,7 +9,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::metadata::SortingColumn;
 use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use datafusion::parquet::schema::types::ColumnPath;
-use ogive::{LocalStorage, Storage, TableWriteOptions, TableWriter};
+use ogive::{LocalStorage, Profile, Storage, TableWriteOptions, TableWriter};
 use ogive_arrow::{RecordEncoder, RecordError};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,16 @@ impl FilesWriter {
     /// # Errors
     /// Failed writes, and columns that Ogive does not store.
     pub fn create(folder: &Path, table: &TableName, schema: &SchemaRef) -> Result<Self> {
+        Self::create_for(&Profile::default(), folder, table, schema)
+    }
+
+    /// The same with an Ogive table that is tuned for the storage of this profile.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_for(profile: &Profile, folder: &Path, table: &TableName, schema: &SchemaRef) -> Result<Self> {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-        let mut writer = Self::ogive(storage, table, schema)?;
+        let mut writer = Self::ogive_for(profile, storage, table, schema)?;
         if !table.is_sorted {
             writer = Self { ogive: None, ..writer };
         }
@@ -87,9 +95,14 @@ impl FilesWriter {
     /// # Errors
     /// As [`Self::create`].
     pub fn ogive(storage: Arc<dyn Storage>, table: &TableName, schema: &SchemaRef) -> Result<Self> {
+        Self::ogive_for(&Profile::default(), storage, table, schema)
+    }
+
+    fn ogive_for(profile: &Profile, storage: Arc<dyn Storage>, table: &TableName, schema: &SchemaRef) -> Result<Self> {
         let key = table.key.iter().map(|name| Ok(schema.index_of(name)?)).collect::<Result<Vec<_>>>()?;
         let records = RecordEncoder::new(schema, &table.key, None).map_err(records_error)?;
-        let options = TableWriteOptions::default().record_type(records.types().clone()).replace(true);
+        let options = TableWriteOptions::default().record_type(records.types().clone());
+        let options = options.profile(profile.clone()).replace(true);
         let writer = TableWriter::create(storage, &table.ogive(), options).map_err(engine)?;
         Ok(Self { ogive: Some((writer, records)), parquet: None, key })
     }

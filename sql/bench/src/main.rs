@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use datafusion::error::DataFusionError;
-use ogive_sql_bench::{measure, random, tpch};
+use ogive_sql_bench::{cluster, measure, model, random, tpch};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -22,6 +22,10 @@ enum Command {
     Random(random::RandomArguments),
     /// Measure queries over a table of Ogive, over the same Parquet file, and in DuckDB
     Measure(measure::MeasureArguments),
+    /// Count tasks, reads and bytes of links of the same queries in clusters of this machine
+    Cluster(cluster::ClusterArguments),
+    /// Count the same queries, and say by the counts what a large cluster over an object store would need
+    Model(model::ModelArguments),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +39,8 @@ fn main() -> ExitCode {
                         Command::Tpch(arguments) => tpch::run(arguments, &mut output).await,
                         Command::Random(arguments) => random::run(arguments, &mut output).await,
                         Command::Measure(arguments) => measure::run(arguments, &mut output).await,
+                        Command::Cluster(arguments) => cluster::run(arguments, &mut output).await,
+                        Command::Model(arguments) => model::run(arguments, &mut output).await,
                     }
                 })
             },

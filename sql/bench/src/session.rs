@@ -85,7 +85,11 @@ fn builder(limits: &Limits, settings: &[(&str, &str)], mut config: SessionConfig
 /// # Errors
 /// A table that cannot be opened.
 pub fn register_ogive(context: &SessionContext, storage: Arc<dyn Storage>, table: &TableName) -> Result<()> {
-    let opened = Table::open(storage, &table.ogive(), &TableOptions::default()).map_err(engine)?;
+    let options = match storage.profile() {
+        Some(profile) => TableOptions::default().profile(profile.clone()),
+        None => TableOptions::default(),
+    };
+    let opened = Table::open(storage, &table.ogive(), &options).map_err(engine)?;
     context.register_table(table.name.as_str(), Arc::new(OgiveTable::new(opened).map_err(engine)?))?;
     Ok(())
 }
@@ -97,6 +101,14 @@ pub fn register_ogive(context: &SessionContext, storage: Arc<dyn Storage>, table
 pub async fn register_parquet(context: &SessionContext, folder: &Path, table: &TableName) -> Result<()> {
     let path = table.parquet(folder);
     let path = path.to_str().ok_or_else(|| failed(format!("{} is not UTF-8; rename it", path.display())))?;
+    register_parquet_at(context, path, table).await
+}
+
+/// Adds the Parquet file at a path or URL, with its order.
+///
+/// # Errors
+/// A file that cannot be opened.
+pub async fn register_parquet_at(context: &SessionContext, path: &str, table: &TableName) -> Result<()> {
     let order: Vec<SortExpr> = table.key.iter().map(|column| ident(column.as_str()).sort(true, false)).collect();
     let order = if table.is_sorted { vec![order] } else { Vec::new() };
     let options = ParquetReadOptions::default().file_sort_order(order);

@@ -61,7 +61,7 @@ const RULES: &[Rule] = &[
     Rule { path: "sql/ballista/Cargo.toml", ours: &["ogive", "ogive-datafusion", "ogive-object-store"], outside: true },
     Rule {
         path: "sql/bench/Cargo.toml",
-        ours: &["ogive", "ogive-arrow", "ogive-ballista", "ogive-datafusion", "ogive-testkit"],
+        ours: &["ogive", "ogive-arrow", "ogive-ballista", "ogive-datafusion", "ogive-object-store", "ogive-testkit"],
         outside: true,
     },
     Rule {

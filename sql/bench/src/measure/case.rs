@@ -8,12 +8,12 @@ use ogive_testkit::Random;
 type Maker = Box<dyn Fn(&mut Random, &UserIds) -> String + Send + Sync>;
 
 /// A kind of query.
-pub(super) struct Case {
-    pub(super) name: String,
+pub(crate) struct Case {
+    pub(crate) name: String,
     /// Queries of a round; the time of one is measured.
-    pub(super) queries: usize,
+    pub(crate) queries: usize,
     /// Memory of operators in bytes, if it is limited.
-    pub(super) memory_bytes: Option<usize>,
+    pub(crate) memory_bytes: Option<usize>,
     maker: Maker,
 }
 
@@ -141,7 +141,7 @@ fn limited_joins(memory_bytes: usize) -> Vec<Case> {
 }
 
 /// All kinds of queries, with joins in these limits of memory.
-pub(super) fn cases(limits_bytes: &[usize]) -> Vec<Case> {
+pub(crate) fn cases(limits_bytes: &[usize]) -> Vec<Case> {
     let mut cases = lookups();
     cases.extend(ranges());
     cases.extend(joins());

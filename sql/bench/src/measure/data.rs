@@ -5,6 +5,7 @@ use crate::files::{FilesWriter, TableName};
 use crate::mixed::mixed;
 use datafusion::arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use datafusion::error::Result;
+use ogive::Profile;
 use ogive_testkit::Random;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,13 +88,18 @@ fn batch_of(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
 }
 
 /// Writes batches, of which there is at least one.
-fn write(folder: &Path, table: &TableName, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<()> {
+fn write(
+    profile: &Profile,
+    folder: &Path,
+    table: &TableName,
+    batches: impl Iterator<Item = Result<RecordBatch>>,
+) -> Result<()> {
     let mut writer = None;
     for batch in batches {
         let batch = batch?;
         let writer = match &mut writer {
             Some(writer) => writer,
-            none => none.insert(FilesWriter::create(folder, table, &batch.schema())?),
+            none => none.insert(FilesWriter::create_for(profile, folder, table, &batch.schema())?),
         };
         writer.write(&batch)?;
     }
@@ -105,7 +111,7 @@ fn steps(rows: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
     (0..rows.max(1).div_ceil(BATCH_ROWS)).map(move |step| step * BATCH_ROWS..rows.min((step + 1) * BATCH_ROWS))
 }
 
-fn user_rows(ids: &UserIds, numbers: std::ops::Range<u64>) -> Result<RecordBatch> {
+pub(super) fn user_rows(ids: &UserIds, numbers: std::ops::Range<u64>) -> Result<RecordBatch> {
     let chance = |user: u64| mixed(ids.seed.rotate_left(17) ^ user);
     let id: Int64Array = numbers.clone().map(|user| Some(ids.id(user))).collect();
     let team = |user: u64| {
@@ -159,8 +165,8 @@ fn stream_rows(ids: &UserIds, ratio: u64, numbers: std::ops::Range<u64>) -> Resu
     batch_of(vec![("id", Arc::new(id)), ("amount", Arc::new(amount))])
 }
 
-/// Writes all files, unless they are there.
-pub(super) fn prepare(folder: &Path, ids: &UserIds) -> Result<()> {
+/// Writes all files, with Ogive tables that are tuned for the profile, unless they are there.
+pub(super) fn prepare(profile: &Profile, folder: &Path, ids: &UserIds) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(file("create", folder))?;
     let marker = folder.join(format!("users-{}-seed-{}", ids.users, ids.seed));
     if marker.exists() {
@@ -170,14 +176,11 @@ pub(super) fn prepare(folder: &Path, ids: &UserIds) -> Result<()> {
     if loaded.exists() {
         std::fs::remove_file(&loaded).map_err(file("remove", &loaded))?;
     }
-    write(folder, &users(), steps(ids.users).map(|numbers| user_rows(ids, numbers)))?;
-    write(folder, &events(), steps(ids.users).map(|numbers| event_rows(ids, numbers)))?;
+    write(profile, folder, &users(), steps(ids.users).map(|numbers| user_rows(ids, numbers)))?;
+    write(profile, folder, &events(), steps(ids.users).map(|numbers| event_rows(ids, numbers)))?;
     for ratio in RATIOS {
-        write(
-            folder,
-            &stream(ratio),
-            steps((ids.users / ratio).max(1)).map(|numbers| stream_rows(ids, ratio, numbers)),
-        )?;
+        let steps = steps((ids.users / ratio).max(1));
+        write(profile, folder, &stream(ratio), steps.map(|numbers| stream_rows(ids, ratio, numbers)))?;
     }
     std::fs::write(&marker, "").map_err(file("write", &marker))
 }

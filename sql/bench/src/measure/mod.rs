@@ -7,12 +7,25 @@
 //!
 //! All runs happen in one process and in interleaved rounds: each round asks all subjects the same new queries, in
 //! turns. The first round is not counted; its answers are compared.
+//!
+//! With `--storage object-store`, the files are objects of a store that is emulated on the local disk ([`emulated`]):
+//! requests and bytes are counted, and times are those of a model.
+//!
+//! [`emulated`]: crate::emulated
 
 mod case;
 mod data;
 mod duckdb;
+mod files;
+mod object_report;
+mod objects;
 mod report;
 mod run;
+mod storage;
 mod subject;
 
+pub(crate) use case::{Case, cases};
+pub(crate) use files::DataFiles;
+pub use files::MeasuredData;
+pub(crate) use objects::ObjectQueries;
 pub use run::{MeasureArguments, run};

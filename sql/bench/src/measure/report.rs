@@ -1,5 +1,6 @@
 //! Results as a table and as lines of JSON.
 
+use super::object_report::{self, QueryRequests};
 use super::subject::{Subject, Taken};
 use crate::json::quoted;
 use std::fmt::Write as _;
@@ -18,12 +19,15 @@ pub(super) struct Measured {
     reads: Option<(f64, f64)>,
     read_bytes: Option<f64>,
     peak_rss_bytes: Option<u64>,
+    /// Of the counted rounds, if the object store is emulated.
+    requests: Option<QueryRequests>,
     pub(super) error: Option<String>,
 }
 
 impl Measured {
     pub(super) fn new(subject: Subject) -> Self {
-        Self { subject, rounds_ms: Vec::new(), reads: None, read_bytes: None, peak_rss_bytes: None, error: None }
+        let rounds_ms = Vec::new();
+        Self { subject, rounds_ms, reads: None, read_bytes: None, peak_rss_bytes: None, requests: None, error: None }
     }
 
     /// The reads of the first round, whose time is not counted.
@@ -36,6 +40,9 @@ impl Measured {
     pub(super) fn add(&mut self, taken: &Taken, queries: usize) {
         self.rounds_ms.push(taken.time.as_secs_f64() * 1_000.0 / queries as f64);
         self.peak_rss_bytes = self.peak_rss_bytes.max(taken.peak_rss_bytes);
+        if let Some(counts) = &taken.store {
+            self.requests.get_or_insert_default().add(counts, queries);
+        }
     }
 
     fn sorted(&self) -> Vec<f64> {
@@ -69,11 +76,12 @@ impl Measured {
         let count = |value: Option<u64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
         let summary = self.summary();
         let mut line = format!(
-            "{{\"experiment\":\"sql\",\"query\":{},\"subject\":{},\"keys\":{},\"profile\":\"local\",\
+            "{{\"experiment\":\"sql\",\"query\":{},\"subject\":{},\"keys\":{},\"profile\":{},\
              \"design\":\"tuned\"",
             quoted(query),
             quoted(self.subject.name()),
-            run.keys
+            run.keys,
+            quoted(&run.profile)
         );
         let fields = [
             ("rounds", self.rounds_ms.len().to_string()),
@@ -90,13 +98,14 @@ impl Measured {
         for (name, value) in fields {
             _ = write!(line, ",\"{name}\":{value}");
         }
+        line.push_str(&self.requests.map_or_else(String::new, |requests| requests.json()));
         line.push('}');
         line
     }
 }
 
 /// Three digits.
-fn short(number: f64) -> String {
+pub(super) fn short(number: f64) -> String {
     match number {
         number if number >= 100.0 => format!("{number:.0}"),
         number if number >= 10.0 => format!("{number:.1}"),
@@ -109,6 +118,10 @@ fn short(number: f64) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct RunFacts {
     pub(super) keys: u64,
+    /// The profile of the storage; `local` for files.
+    pub(super) profile: String,
+    /// Whether it is an emulated object store.
+    pub(super) is_emulated: bool,
 }
 
 /// Prints results while they come.
@@ -120,6 +133,9 @@ pub(super) struct ReportWriter<'a> {
 
 impl ReportWriter<'_> {
     pub(super) fn head(&mut self, subjects: &[Subject]) -> io::Result<()> {
+        if self.run.is_emulated {
+            return object_report::head(self.output, subjects);
+        }
         write!(self.output, "{:30}", "query")?;
         for subject in subjects {
             write!(self.output, " {:>24}", format!("{} ms", subject.name()))?;
@@ -134,6 +150,26 @@ impl ReportWriter<'_> {
         answer_rows: Option<usize>,
         measured: &[Measured],
     ) -> io::Result<()> {
+        if self.run.is_emulated {
+            let requests = |of: &Measured| (of.subject, of.requests.filter(|_| of.error.is_none()));
+            object_report::case(self.output, query, &measured.iter().map(requests).collect::<Vec<_>>())?;
+        } else {
+            self.times(query, measured)?;
+        }
+        for of in measured {
+            if let Some(error) = &of.error {
+                writeln!(self.output, "    {}: {}", of.subject.name(), error.lines().next().unwrap_or_default())?;
+            }
+            if let Some(json) = &mut self.json {
+                writeln!(json, "{}", of.json(query, &self.run, memory_bytes, answer_rows))?;
+                json.flush()?;
+            }
+        }
+        self.output.flush()
+    }
+
+    /// The line of a kind of query, with its times.
+    fn times(&mut self, query: &str, measured: &[Measured]) -> io::Result<()> {
         write!(self.output, "{query:30}")?;
         for of in measured {
             write!(self.output, " {:>24}", of.cell())?;
@@ -149,20 +185,13 @@ impl ReportWriter<'_> {
             || ("-".to_owned(), "-".to_owned()),
             |(requests, bytes)| (short(requests), format!("{bytes:.0}")),
         );
-        writeln!(self.output, " {ratio:>10} {requests:>10} {bytes:>12}")?;
-        for of in measured {
-            if let Some(error) = &of.error {
-                writeln!(self.output, "    {}: {}", of.subject.name(), error.lines().next().unwrap_or_default())?;
-            }
-            if let Some(json) = &mut self.json {
-                writeln!(json, "{}", of.json(query, &self.run, memory_bytes, answer_rows))?;
-                json.flush()?;
-            }
-        }
-        self.output.flush()
+        writeln!(self.output, " {ratio:>10} {requests:>10} {bytes:>12}")
     }
 
     pub(super) fn foot(&mut self) -> io::Result<()> {
+        if self.run.is_emulated {
+            return object_report::foot(self.output);
+        }
         writeln!(
             self.output,
             "\nMedian (least-most) of the rounds, for one query; ~ marks a spread above {} % of the median: repeat \
@@ -191,7 +220,12 @@ mod tests {
         }
         assert_eq!(measured.summary(), Some((16.0, 10.0, 30.0)));
         assert_eq!(measured.cell(), "16.0 (10.0-30.0)~");
-        let line = measured.json("a \"b\"", &RunFacts { keys: 7 }, None, Some(1));
+        let line = measured.json(
+            "a \"b\"",
+            &RunFacts { keys: 7, profile: "local".to_owned(), is_emulated: false },
+            None,
+            Some(1),
+        );
         assert_eq!(
             line,
             "{\"experiment\":\"sql\",\"query\":\"a \\\"b\\\"\",\"subject\":\"ogive\",\"keys\":7,\"profile\":\"local\",\

@@ -3,13 +3,16 @@
 use super::case::{Case, cases};
 use super::data::{RATIOS, UserIds, events, prepare, stream, users};
 use super::duckdb::DuckDb;
+use super::files::MeasuredData;
 use super::report::{Measured, ReportWriter, RunFacts};
+use super::storage::Files;
 use super::subject::{Subject, Subjects, Taken};
-use crate::error::{failed, file};
+use crate::error::{engine, failed, file};
 use crate::files::{PARQUET_GROUP_ROWS, PARQUET_PAGE_ROWS, TableName};
 use crate::session::{Limits, PARQUET_SETTINGS};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use datafusion::error::Result;
+use ogive::Profile;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,15 +24,15 @@ const READ_BYTES: usize = 1 << 20;
 /// Arguments of `measure`.
 #[derive(Args, Debug)]
 pub struct MeasureArguments {
-    /// Users, as in 20K or 10M; there are about 1.2 events for each
-    #[arg(long, default_value = "10M", value_parser = rows)]
-    rows: u64,
-    /// Folder of the files, which are written unless they are there
-    #[arg(long, value_name = "DIR")]
-    folder: PathBuf,
-    /// Seed of the data set
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// The data set
+    #[command(flatten)]
+    data: MeasuredData,
+    /// Where the files lie; times of the object store are modelled, and its requests counted
+    #[arg(long, value_enum, default_value_t = StorageKind::Local)]
+    storage: StorageKind,
+    /// Profile of the object store: a name or a file
+    #[arg(long, value_name = "PROFILE", default_value = "s3")]
+    profile: String,
     /// Rounds that are counted, after one that is not
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: u64,
@@ -59,14 +62,60 @@ pub struct MeasureArguments {
     json: Option<PathBuf>,
 }
 
-fn rows(text: &str) -> std::result::Result<u64, String> {
-    let (digits, unit) = match text.to_ascii_uppercase() {
-        text if text.ends_with('K') => (text.trim_end_matches('K').to_owned(), 1_000),
-        text if text.ends_with('M') => (text.trim_end_matches('M').to_owned(), 1_000_000),
-        text => (text, 1),
-    };
-    let rows = digits.parse::<u64>().ok().and_then(|rows| rows.checked_mul(unit)).filter(|&rows| rows > 0);
-    rows.ok_or_else(|| format!("{text:?} is no number of rows; write it as 20K or 10M"))
+/// Where files lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StorageKind {
+    /// The local disk
+    Local,
+    /// An object store that is emulated on the local disk, below the folder `objects`
+    ObjectStore,
+}
+
+impl MeasureArguments {
+    /// Refuses engines that cannot read from the emulated object store.
+    fn check(&self) -> Result<()> {
+        if self.storage == StorageKind::ObjectStore && (self.duckdb.is_some() || self.cluster.is_some()) {
+            return Err(failed("the object store is emulated in this process alone; leave --duckdb and --cluster out"));
+        }
+        Ok(())
+    }
+
+    /// The profile that Ogive tables are tuned for.
+    fn profile(&self) -> Result<Profile> {
+        match self.storage {
+            StorageKind::Local => Ok(Profile::default()),
+            StorageKind::ObjectStore => Profile::by_name_or_file(&self.profile).map_err(engine),
+        }
+    }
+
+    /// The folder of the data files.
+    fn data_folder(&self) -> Result<PathBuf> {
+        match self.storage {
+            StorageKind::Local => self.data.absolute_folder(),
+            StorageKind::ObjectStore => self.data.objects_folder(),
+        }
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        let own = PARQUET_SETTINGS.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        own.chain(self.settings.iter().cloned()).collect()
+    }
+
+    /// The kinds of queries that are measured.
+    fn cases(&self) -> Vec<Case> {
+        let limits_bytes: Vec<usize> = self.memory.iter().map(|mib| mib << 20).collect();
+        let is_wanted =
+            |case: &Case| self.only.is_empty() || self.only.iter().any(|text| case.name.contains(text.as_str()));
+        cases(&limits_bytes).into_iter().filter(is_wanted).collect()
+    }
+
+    /// Where results are written as lines of JSON.
+    fn json(&self) -> Result<Option<Box<dyn Write>>> {
+        match &self.json {
+            Some(path) => Ok(Some(Box::new(File::create(path).map_err(file("create", path))?))),
+            None => Ok(None),
+        }
+    }
 }
 
 fn setting(text: &str) -> std::result::Result<(String, String), String> {
@@ -79,33 +128,30 @@ fn setting(text: &str) -> std::result::Result<(String, String), String> {
 /// # Errors
 /// Files that cannot be written or read, and different answers. A query that fails is a result.
 pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result<()> {
-    let ids = UserIds::new(arguments.rows, arguments.seed);
-    prepare(&arguments.folder, &ids)?;
+    arguments.check()?;
+    let ids = arguments.data.ids();
+    let (profile, folder) = (arguments.profile()?, arguments.data_folder()?);
+    prepare(&profile, &folder, &ids)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let partitions = arguments.partitions.unwrap_or(cores);
-    let mut settings: Vec<(String, String)> =
-        PARQUET_SETTINGS.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    settings.extend(arguments.settings.iter().cloned());
+    let settings = arguments.settings();
     let duckdb = match &arguments.duckdb {
-        Some(python) => Some(DuckDb::start(python, &arguments.folder, partitions, &duckdb_tables())?),
+        Some(python) => Some(DuckDb::start(python, &folder, partitions, &duckdb_tables())?),
         None => None,
     };
     introduce(arguments, &settings, partitions, duckdb.as_ref(), output)?;
-    let scratch = arguments.folder.join("scratch");
+    let scratch = folder.join("scratch");
     std::fs::create_dir_all(&scratch).map_err(file("create", &scratch))?;
     let limits = Limits { partitions: Some(partitions), memory_bytes: None, scratch: Some(scratch) };
     let timeout = Duration::from_secs(arguments.timeout);
-    let folder = std::path::absolute(&arguments.folder).map_err(file("find", &arguments.folder))?;
-    let mut subjects = Subjects::new(&folder, limits, settings, timeout, duckdb, arguments.cluster.clone());
-    let json: Option<Box<dyn Write>> = match &arguments.json {
-        Some(path) => Some(Box::new(File::create(path).map_err(file("create", path))?)),
-        None => None,
+    let (files, profile) = match arguments.storage {
+        StorageKind::Local => (Files::local(&folder), "local".to_owned()),
+        StorageKind::ObjectStore => (Files::emulated(&folder, profile.clone())?, profile.name().to_owned()),
     };
-    let limits_bytes: Vec<usize> = arguments.memory.iter().map(|mib| mib << 20).collect();
-    let is_wanted =
-        |case: &Case| arguments.only.is_empty() || arguments.only.iter().any(|text| case.name.contains(text.as_str()));
-    let cases: Vec<Case> = cases(&limits_bytes).into_iter().filter(is_wanted).collect();
-    let mut report = ReportWriter { output, json, run: RunFacts { keys: arguments.rows } };
+    let run = RunFacts { keys: arguments.data.rows, profile, is_emulated: files.is_emulated() };
+    let mut subjects = Subjects::new(files, limits, settings, timeout, duckdb, arguments.cluster.clone());
+    let cases = arguments.cases();
+    let mut report = ReportWriter { output, json: arguments.json()?, run };
     report.head(&subjects.all())?;
     let mut different = Vec::new();
     for case in &cases {
@@ -147,15 +193,22 @@ fn introduce(
     duckdb: Option<&DuckDb>,
     output: &mut dyn Write,
 ) -> Result<()> {
-    writeln!(
-        output,
-        "{} users, seed {}, {partitions} partitions, files in the page cache",
-        arguments.rows, arguments.seed
-    )?;
+    let (folder, profile) = (arguments.data_folder()?, arguments.profile()?);
+    let place = match arguments.storage {
+        StorageKind::Local => "files in the page cache".to_owned(),
+        StorageKind::ObjectStore => format!(
+            "an emulated object store: T(0) {:.1} ms, T(1 MB) {:.1} ms, {} requests at once ({})",
+            profile.time_us(0) / 1e3,
+            profile.time_us(1_000_000) / 1e3,
+            profile.parallel(),
+            profile.name()
+        ),
+    };
+    writeln!(output, "{} users, seed {}, {partitions} partitions, {place}", arguments.data.rows, arguments.data.seed)?;
     for table in [users(), events()] {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let ogive = bytes(&arguments.folder.join(table.ogive()));
-        let parquet = bytes(&table.parquet(&arguments.folder));
+        let ogive = bytes(&folder.join(table.ogive()));
+        let parquet = bytes(&table.parquet(&folder));
         writeln!(output, "{}: {ogive} bytes as Ogive, {parquet} as Parquet", table.name)?;
     }
     writeln!(
@@ -215,17 +268,4 @@ async fn measure(
         ))
     };
     Ok(others.iter().filter_map(differs).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_have_units() {
-        assert_eq!(rows("20k"), Ok(20_000));
-        assert_eq!(rows("10M"), Ok(10_000_000));
-        assert_eq!(rows("17"), Ok(17));
-        assert!(rows("0").is_err() && rows("M").is_err() && rows("1G").is_err());
-    }
 }

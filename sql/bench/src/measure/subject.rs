@@ -1,19 +1,17 @@
 //! The engines that answer the same queries.
 
-use super::data::{RATIOS, events, stream, users};
 use super::duckdb::DuckDb;
+use super::storage::Files;
 use crate::answer::Answer;
+use crate::emulated::StoreCounts;
 use crate::error::failed;
-use crate::session::{Limits, register_ogive, register_parquet, session, session_of_cluster, session_with_ogive};
+use crate::session::{Limits, session, session_of_cluster, session_with_ogive};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::Result;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::SessionContext;
-use ogive::io::Meter;
-use ogive::{LocalStorage, Storage};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,6 +48,8 @@ pub(super) struct Taken {
     pub(super) time: Duration,
     pub(super) read_requests: Option<u64>,
     pub(super) read_bytes: Option<u64>,
+    /// Requests to an emulated object store.
+    pub(super) store: Option<StoreCounts>,
     pub(super) peak_rss_bytes: Option<u64>,
     /// The rows of each query as text, sorted.
     pub(super) answers: Vec<Vec<String>>,
@@ -57,11 +57,10 @@ pub(super) struct Taken {
 
 /// All engines.
 pub(super) struct Subjects {
-    folder: PathBuf,
+    files: Files,
     limits: Limits,
     parquet_settings: Vec<(String, String)>,
     timeout: Duration,
-    meter: Arc<Meter>,
     /// Sessions by engine and limit of memory.
     sessions: BTreeMap<(Subject, Option<usize>), SessionContext>,
     duckdb: Option<DuckDb>,
@@ -70,16 +69,14 @@ pub(super) struct Subjects {
 
 impl Subjects {
     pub(super) fn new(
-        folder: &Path,
+        files: Files,
         limits: Limits,
         parquet_settings: Vec<(String, String)>,
         timeout: Duration,
         duckdb: Option<DuckDb>,
         cluster: Option<String>,
     ) -> Self {
-        let meter = Arc::new(Meter::new(Arc::new(LocalStorage::new(folder))));
-        let folder = folder.to_owned();
-        Self { folder, limits, parquet_settings, timeout, meter, sessions: BTreeMap::new(), duckdb, cluster }
+        Self { files, limits, parquet_settings, timeout, sessions: BTreeMap::new(), duckdb, cluster }
     }
 
     pub(super) fn all(&self) -> Vec<Subject> {
@@ -106,17 +103,7 @@ impl Subjects {
             (Subject::Ogive, _) => session_with_ogive(&limits, &settings)?,
             _ => session(&limits, &settings)?,
         };
-        for table in [users(), events()] {
-            match subject {
-                Subject::Ogive | Subject::Cluster => {
-                    register_ogive(&context, self.meter.clone() as Arc<dyn Storage>, &table)?
-                }
-                _ => register_parquet(&context, &self.folder, &table).await?,
-            }
-        }
-        for ratio in RATIOS {
-            register_parquet(&context, &self.folder, &stream(ratio)).await?;
-        }
+        self.files.register(&context, subject).await?;
         self.sessions.insert((subject, memory_bytes), context.clone());
         Ok(context)
     }
@@ -145,10 +132,14 @@ impl Subjects {
         queries: &[String],
         with_answers: bool,
     ) -> Result<Taken> {
+        if subject == Subject::Ogive && self.files.is_emulated() {
+            // Tables are opened anew, without the blocks of earlier rounds; the metadata of Parquet files stay cached.
+            self.sessions.remove(&(subject, memory_bytes));
+        }
         let context = self.session(subject, memory_bytes).await?;
         let mut taken = Taken::default();
         let mut scanned_bytes = 0;
-        self.meter.reset();
+        self.files.take();
         reset_peak();
         for query in queries {
             let started = Instant::now();
@@ -161,22 +152,26 @@ impl Subjects {
                 taken.answers.push(lines(&plan.schema(), &batches)?);
             }
         }
-        let reads = self.meter.snapshot().reads;
         taken.peak_rss_bytes = peak_rss_bytes();
-        match subject {
-            Subject::Ogive => {
+        let (reads, store) = self.files.take();
+        taken.store = store;
+        match (subject, reads) {
+            (Subject::Ogive, Some(reads)) => {
                 taken.read_requests = Some(reads.requests);
                 taken.read_bytes = Some(reads.bytes);
             }
             // Executors read.
-            Subject::Cluster => {}
+            (Subject::Ogive | Subject::Cluster, _) => {}
             _ => taken.read_bytes = Some(scanned_bytes),
         }
         Ok(taken)
     }
 }
 
-async fn execute(context: &SessionContext, query: &str) -> Result<(Arc<dyn ExecutionPlan>, Vec<RecordBatch>)> {
+pub(super) async fn execute(
+    context: &SessionContext,
+    query: &str,
+) -> Result<(Arc<dyn ExecutionPlan>, Vec<RecordBatch>)> {
     let plan = context.sql(query).await?.create_physical_plan().await?;
     let batches = collect(plan.clone(), context.task_ctx()).await?;
     Ok((plan, batches))
