@@ -2,6 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
+use crate::constants::ConstantsInMemory;
 use crate::exchange::SortBehindExchanges;
 use crate::guard::{GuardedPlanner, runtime};
 use crate::tables::OpenTables;
@@ -46,7 +47,8 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_aggregate_functions(ballista_aggregate_functions())
         .with_window_functions(ballista_window_functions())
         .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(OgiveOptions::default())));
-    let state = with_key_joins(state).with_physical_optimizer_rule(Arc::new(SortBehindExchanges)).build();
+    let state = with_key_joins(state).with_physical_optimizer_rule(Arc::new(SortBehindExchanges));
+    let state = state.with_physical_optimizer_rule(Arc::new(ConstantsInMemory)).build();
     if allowed.is_all() {
         return Ok(state);
     }
