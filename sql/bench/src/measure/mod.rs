@@ -6,11 +6,12 @@
 //! are joined with `users` at ratios of 1 to 10,000.
 //!
 //! All runs happen in one process and in interleaved rounds: each round asks all subjects the same new queries, in
-//! turns. The first round is not counted; its answers are compared.
+//! turns. The first round is not counted; its answers are compared with those of DuckDB.
 
 mod case;
 mod data;
 mod duckdb;
+mod judge;
 mod report;
 mod run;
 mod subject;

@@ -8,6 +8,22 @@ use std::io::{self, Write};
 /// The spread of rounds, as a share of the median, from which a result is marked.
 const SPREAD_MAX: f64 = 0.3;
 
+/// Why there is no time of an engine.
+#[derive(Clone, Debug)]
+pub(super) enum MeasureError {
+    /// A query fails.
+    Failed(String),
+    /// An answer is not that of DuckDB.
+    Wrong(String),
+}
+
+impl MeasureError {
+    fn message(&self) -> &str {
+        let (Self::Failed(message) | Self::Wrong(message)) = self;
+        message
+    }
+}
+
 /// What one engine took for one kind of query.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
@@ -18,7 +34,7 @@ pub(super) struct Measured {
     reads: Option<(f64, f64)>,
     read_bytes: Option<f64>,
     peak_rss_bytes: Option<u64>,
-    pub(super) error: Option<String>,
+    pub(super) error: Option<MeasureError>,
 }
 
 impl Measured {
@@ -54,7 +70,8 @@ impl Measured {
 
     fn cell(&self) -> String {
         match (&self.error, self.summary()) {
-            (Some(_), _) => "failed".to_owned(),
+            (Some(MeasureError::Failed(_)), _) => "failed".to_owned(),
+            (Some(MeasureError::Wrong(_)), _) => "wrong".to_owned(),
             (None, None) => "-".to_owned(),
             (None, Some((median, least, most))) => {
                 let mark = if most - least > SPREAD_MAX * median { "~" } else { "" };
@@ -85,7 +102,7 @@ impl Measured {
             ("memory_limit_bytes", count(memory_bytes.map(|bytes| bytes as u64))),
             ("peak_rss_bytes", count(self.peak_rss_bytes)),
             ("answer_rows", count(answer_rows.map(|rows| rows as u64))),
-            ("error", self.error.as_deref().map_or_else(|| "null".to_owned(), quoted)),
+            ("error", self.error.as_ref().map_or_else(|| "null".to_owned(), |error| quoted(error.message()))),
         ];
         for (name, value) in fields {
             _ = write!(line, ",\"{name}\":{value}");
@@ -152,7 +169,8 @@ impl ReportWriter<'_> {
         writeln!(self.output, " {ratio:>10} {requests:>10} {bytes:>12}")?;
         for of in measured {
             if let Some(error) = &of.error {
-                writeln!(self.output, "    {}: {}", of.subject.name(), error.lines().next().unwrap_or_default())?;
+                let line = error.message().lines().next().unwrap_or_default();
+                writeln!(self.output, "    {}: {line}", of.subject.name())?;
             }
             if let Some(json) = &mut self.json {
                 writeln!(json, "{}", of.json(query, &self.run, memory_bytes, answer_rows))?;
@@ -166,8 +184,9 @@ impl ReportWriter<'_> {
         writeln!(
             self.output,
             "\nMedian (least-most) of the rounds, for one query; ~ marks a spread above {} % of the median: repeat \
-             these on a quiet machine.\nparquet/: times of DataFusion over Parquet, as multiples of those over Ogive. \
-             reads, bytes: of Ogive tables in the first round, for one query.",
+             these on a quiet machine; wrong: an answer that is not that of DuckDB.\n\
+             parquet/: times of DataFusion over Parquet, as multiples of those over Ogive. reads, \
+             bytes: of Ogive tables in the first round, for one query.",
             SPREAD_MAX * 100.0
         )
     }
@@ -199,5 +218,19 @@ mod tests {
              \"read_requests\":2.0000,\"read_bytes\":50.0000,\"memory_limit_bytes\":null,\"peak_rss_bytes\":null,\
              \"answer_rows\":1,\"error\":null}"
         );
+    }
+
+    #[test]
+    fn a_wrong_answer_has_no_time_and_says_what_is_wrong() {
+        let mut output = Vec::new();
+        let (mut ours, mut rival) = (Measured::new(Subject::Ogive), Measured::new(Subject::Parquet));
+        ours.add(&taken(20), 1);
+        rival.error = Some(MeasureError::Wrong("parquet has 6 where duckdb has 5".to_owned()));
+        let mut report = ReportWriter { output: &mut output, json: None, run: RunFacts { keys: 7 } };
+        report.case("next 10", None, Some(1), &[ours, rival]).unwrap();
+        let shown = String::from_utf8(output).unwrap();
+        let words: Vec<&str> = shown.split_whitespace().take(7).collect();
+        assert_eq!(words, ["next", "10", "20.0", "(20.0-20.0)", "wrong", "-", "-"], "{shown}");
+        assert!(shown.contains("parquet: parquet has 6 where duckdb has 5"), "{shown}");
     }
 }
