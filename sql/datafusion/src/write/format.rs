@@ -15,12 +15,21 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
+use ogive::io::remote_url;
 use ogive_arrow::RecordEncoder;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The suffix of table files, without its dot.
 const SUFFIX: &str = "ogive";
+
+/// The folder of a path of this machine, if it is not there.
+fn missing_folder(path: &str) -> Option<String> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let is_missing = remote_url(Path::new(path)).is_none() && !path.contains("://") && !folder.exists();
+    is_missing.then(|| folder.display().to_string())
+}
 
 /// The column of a value that is no row.
 const EMPTY_VALUE: &str = "value";
@@ -111,6 +120,9 @@ impl FileFormat for OgiveFormat {
         }
         if place.ends_with('/') {
             return plan_err!("{place} is a folder; give the name of a table, such as {place}part.ogive");
+        }
+        if let Some(folder) = missing_folder(place) {
+            return plan_err!("there is no folder {folder} for {place}; create it, or check the path");
         }
         let schema: &Schema = config.output_schema();
         let first = || schema.fields().first().map(|field| vec![field.name().clone()]);
