@@ -133,12 +133,15 @@ impl RecordEncoder {
     }
 
     fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> Result<(), RecordError> {
+        if let Some((_, column)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
+            let name = &column.name;
+            let message = format!(
+                "column '{name}' of the key is null in row {row}; a key cannot be null: leave such rows out, or choose \
+                 a key of other columns"
+            );
+            return Err(RecordError::Columns(message));
+        }
         if let KeyType::Tuple(tuple) = self.types.keys {
-            if let Some((_, name)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
-                let name = &name.name;
-                let message = format!("column '{name}' of the key is null in row {row}; a key cannot be null");
-                return Err(RecordError::Columns(message));
-            }
             let parts = arrays.iter().zip(tuple.components());
             let values = parts.map(|(array, part)| fitted(value_of(array, part.key_type, row), part.key_type));
             key.extend(self.types.keys.encode(&Value::Tuple(values.collect()))?);
@@ -157,9 +160,9 @@ impl RecordEncoder {
 /// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not of the type.
 pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
     match fitted(value_of(array, key_type, row), key_type) {
-        Value::Null if array.is_null(row) => {
-            Err(RecordError::Columns(format!("the key of row {row} is null; a key cannot be null")))
-        }
+        Value::Null if array.is_null(row) => Err(RecordError::Columns(format!(
+            "the key of row {row} is null; a key cannot be null, leave such rows out"
+        ))),
         Value::Null => {
             let of = array.data_type();
             Err(RecordError::Type(format!("row {row} of an array of type {of} is not a key of type {key_type}")))
@@ -249,7 +252,7 @@ mod tests {
 
     #[test]
     fn records_are_read_as_the_rows_they_were_made_of() {
-        for key in [&["number"][..], &["code", "number"], &["number", "name"]] {
+        for key in [&["number"][..], &["code", "number"], &["number", "name"], &["name"]] {
             let key: Vec<String> = key.iter().map(|name| (*name).to_owned()).collect();
             let encoder = RecordEncoder::new(&batch().schema(), &key, None).unwrap();
             let mut builder = RecordBatchBuilder::new(encoder.types());

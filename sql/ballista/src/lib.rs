@@ -17,6 +17,7 @@ mod cluster;
 mod codec;
 #[cfg(test)]
 mod codec_tests;
+mod constants;
 mod demo;
 mod error;
 mod exchange;
@@ -29,6 +30,7 @@ mod process;
 mod scheduler;
 mod session;
 mod tables;
+mod task_error;
 mod write;
 mod write_codec;
 
@@ -43,3 +45,4 @@ pub use process::run_process;
 pub use scheduler::{SchedulerArguments, run_scheduler, scheduler_config};
 pub use session::{SCHEDULER_PORT, connect, connect_with, session_config, session_state, standalone};
 pub use tables::{OPEN_TABLES_MAX, OpenTables};
+pub use task_error::{error_of_job, is_layer, plain_message};

@@ -1,7 +1,7 @@
 //! Opening of what lies at a path or URL: a table, an index, an index beside Parquet files, a store, or a folder of
 //! tables.
 
-use crate::error::external;
+use crate::error::{EngineError, external};
 use crate::relation::{
     IndexRelation, KeyspaceRelation, ParquetRelation, Relation, RelationIdentity, TableRelation, of_parquet,
 };
@@ -205,5 +205,6 @@ fn absolute(location: &str) -> String {
 
 fn is_missing(error: &DataFusionError) -> bool {
     let DataFusionError::External(error) = error else { return false };
-    matches!(error.downcast_ref::<Error>(), Some(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound)
+    let error = error.downcast_ref::<EngineError>().map(|error| &error.0);
+    matches!(error, Some(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound)
 }

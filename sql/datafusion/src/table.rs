@@ -290,6 +290,19 @@ impl OgiveTable {
         })
     }
 
+    /// The error of a statement that would change rows in place.
+    fn refused(&self, statement: &str) -> Result<Arc<dyn ExecutionPlan>> {
+        let first = self.first();
+        let location = &first.identity().location;
+        let remedy = match (self.options.is_some(), statement) {
+            (true, "UPDATE") => "INSERT INTO it the changed rows, which replace those of the same key",
+            (true, _) => "remove rows by `ogive db delete`",
+            (false, "UPDATE") => "COPY (SELECT ...) TO a new table, with the changed values",
+            (false, _) => "COPY (SELECT ... WHERE ...) TO a new table, with the rows that stay",
+        };
+        plan_err!("{location} takes no {statement}; {remedy}")
+    }
+
     /// Runs what waits for storage on a thread that may wait.
     async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
         let done = tokio::task::spawn_blocking(work).await;
@@ -366,5 +379,17 @@ impl TableProvider for OgiveTable {
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(RowSink::plan(self.insert_request(operation)?, self.schema(), input))
+    }
+
+    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.refused("DELETE")
+    }
+
+    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.refused("UPDATE")
+    }
+
+    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        self.refused("TRUNCATE")
     }
 }

@@ -1,9 +1,11 @@
 //! Errors of the command: one line with what failed, where, and what to do.
 
 use crate::arguments::has_table_name;
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
+use ogive_ballista::{error_of_job, is_layer, plain_message};
 use std::io;
 use std::path::Path;
 
@@ -110,6 +112,8 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// The message of a query's error without the names of layers that it passed, and with advice.
 fn of_query(error: &DataFusionError) -> String {
+    let of_job = error_of_job(error);
+    let error = of_job.as_ref().unwrap_or(error);
     let message = message(error);
     let message = message.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or_default();
     let words: Vec<&str> = message.split_whitespace().collect();
@@ -117,7 +121,7 @@ fn of_query(error: &DataFusionError) -> String {
     // Before this sentence stand the same types for each candidate, as an internal error.
     let line = line.find("No function matches the given name").map_or(line.as_str(), |at| &line[at..]);
     let line = line.trim_end_matches(['.', ';']);
-    match hint(error, line) {
+    match hint(error, line, of_job.is_some()) {
         Some(hint) => format!("{line}; {hint}"),
         None => line.to_owned(),
     }
@@ -131,36 +135,66 @@ fn message(error: &DataFusionError) -> String {
             }
             ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
         },
-        DataFusionError::Plan(message) | DataFusionError::Execution(message) => message.clone(),
+        DataFusionError::Plan(message) | DataFusionError::Execution(message) => plain_message(message),
         DataFusionError::SchemaError(error, _) => error.to_string(),
         DataFusionError::External(error) => match error.downcast_ref::<DataFusionError>() {
             Some(inner) => self::message(inner),
             None => error.to_string(),
         },
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::ExternalError(error) => match error.downcast_ref::<DataFusionError>() {
+                Some(inner) => self::message(inner),
+                None => error.to_string(),
+            },
+            error => plain_message(&error.to_string()),
+        },
         DataFusionError::NotImplemented(message) => format!("not implemented: {message}"),
+        DataFusionError::Internal(message) => match plain_message(message) {
+            plain if plain == *message => format!("internal error: {message}"),
+            plain => plain,
+        },
         DataFusionError::ResourcesExhausted(message) => format!("not enough memory: {message}"),
         DataFusionError::Diagnostic(_, inner) => self::message(inner),
         DataFusionError::Shared(inner) => self::message(inner),
+        DataFusionError::Context(context, inner) if is_layer(context) => self::message(inner),
         DataFusionError::Context(context, inner) => format!("{context}: {}", self::message(inner)),
         DataFusionError::Collection(errors) => errors.iter().map(self::message).collect::<Vec<_>>().join("; "),
-        other => other.to_string(),
+        other => plain_message(&other.to_string()),
     }
 }
 
+/// Advice by how a message begins, where DataFusion gives none.
+const ADVICE: [(&str, &str); 4] = [
+    ("cannot cast", "use try_cast for a null instead, or another constant"),
+    ("error parsing", "use try_cast for a null instead, or another constant"),
+    ("ambiguous reference", "name the table before it, as in t.column"),
+    ("divide by zero", "use nullif(x, 0) for the divisor"),
+];
+
 /// Advice that DataFusion does not give.
-fn hint(error: &DataFusionError, line: &str) -> Option<String> {
+fn hint(error: &DataFusionError, line: &str, is_of_cluster: bool) -> Option<String> {
     match error.find_root() {
-        DataFusionError::ResourcesExhausted(_) => {
-            Some("raise --memory, lower --partitions, or print by --format csv, which keeps no rows".to_owned())
+        DataFusionError::ResourcesExhausted(_) if is_of_cluster => {
+            return Some("raise --memory-limit of the executors, or lower their --vcores".to_owned());
         }
-        DataFusionError::SchemaError(error, _) => match error.as_ref() {
-            SchemaError::FieldNotFound { valid_fields, .. } if valid_fields.is_empty() => {
-                Some("there is no table here to take it from; quote text by '...'".to_owned())
+        DataFusionError::ResourcesExhausted(_) => {
+            return Some(
+                "raise --memory, lower --partitions, or print by --format csv, which keeps no rows".to_owned(),
+            );
+        }
+        DataFusionError::SchemaError(error, _) => {
+            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref()
+                && valid_fields.is_empty()
+            {
+                return Some("there is no table here to take it from; quote text by '...'".to_owned());
             }
-            _ => None,
-        },
-        _ => absent_table(line),
+        }
+        _ => {}
     }
+    let small = line.to_lowercase();
+    let begins = |text: &str| small.starts_with(text);
+    let advice = ADVICE.iter().find(|(text, _)| begins(text)).map(|(_, advice)| (*advice).to_owned());
+    advice.or_else(|| absent_table(line))
 }
 
 /// Advice on a table that does not exist: DataFusion names it with catalog and schema.
@@ -206,6 +240,33 @@ mod tests {
         let parser = ParserError::ParserError("Expected: a, found: b at Line: 1, Column: 2".to_owned());
         let failure = Failure::Query(DataFusionError::SQL(Box::new(parser), None)).at(Some("a.sql:3".to_owned()));
         assert_eq!(failure.line(), "a.sql:3: cannot parse: Expected: a, found: b at Line: 1, Column: 2");
+    }
+
+    #[test]
+    fn errors_of_constants_and_names_say_what_to_do() {
+        let cast = ArrowError::CastError("Cannot cast string 'a' to value of Int64 type".to_owned());
+        let cast = DataFusionError::ArrowError(Box::new(cast), None).context("Optimizer rule 'simplify' failed");
+        assert_eq!(
+            Failure::Query(cast).line(),
+            "Cannot cast string 'a' to value of Int64 type; use try_cast for a null instead, or another constant"
+        );
+        let twice = SchemaError::AmbiguousReference { field: Box::new(Column::from_name("k")) };
+        let line = Failure::Query(DataFusionError::SchemaError(Box::new(twice), Box::new(None))).line();
+        assert!(line.contains("field k; name the table before it"), "{line}");
+    }
+
+    #[test]
+    fn the_error_of_a_task_is_that_of_this_process() {
+        let of_task = |error: &str| {
+            let layers = "Job 7xQ failed: Job failed due to stage 1 failed: Task failed due to runtime execution error";
+            Failure::Query(DataFusionError::Execution(format!("{layers}: DataFusionError({error})\n"))).line()
+        };
+        let zero = of_task("ArrowError(DivideByZero, Some(\"\"))");
+        assert_eq!(zero, "divide by zero; use nullif(x, 0) for the divisor");
+        let memory = of_task("ResourcesExhausted(\"Failed to allocate 7 bytes\")");
+        assert!(memory.starts_with("not enough memory: Failed to allocate 7 bytes; raise --memory-limit"), "{memory}");
+        let damaged = of_task("External(t.ogive is damaged at byte 7: \"x\" (y))");
+        assert_eq!(damaged, "t.ogive is damaged at byte 7: \"x\" (y)");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
+use ogive_datafusion::parse_statements;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,13 +107,9 @@ pub(crate) async fn run(
 
 /// Parses a statement; an error tells its place in the whole text.
 fn parse(piece: &Piece<'_>, dialect: Dialect) -> Result<Option<Statement>> {
-    use datafusion::sql::parser::DFParserBuilder;
     use datafusion::sql::sqlparser::dialect::{GenericDialect, dialect_from_str};
     let dialect = dialect_from_str(dialect).unwrap_or_else(|| Box::new(GenericDialect {}));
-    let read = |text: &str| {
-        let mut parser = DFParserBuilder::new(text).with_dialect(dialect.as_ref()).build()?;
-        parser.parse_statements()
-    };
+    let read = |text: &str| parse_statements(text, dialect.as_ref());
     match read(piece.text) {
         Ok(mut statements) => Ok(statements.pop_front()),
         Err(error) => Err(read(&(piece.padding() + piece.text)).err().unwrap_or(error).into()),

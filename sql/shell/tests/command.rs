@@ -167,6 +167,46 @@ fn an_error_is_one_line_with_its_place_and_a_remedy() {
 }
 
 #[test]
+fn statements_that_cannot_be_done_name_the_table_and_what_to_do() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("gaps.csv"), "id,name\n1,one\n2,\n").unwrap();
+    let copy = |query: &str, target: &str, key: &str| {
+        error(folder, &[&format!("copy ({query}) to '{target}' stored as ogive options (key '{key}')")], 1)
+    };
+    for key in ["name", "id,name"] {
+        let null = copy("select * from 'gaps.csv'", "new.ogive", key);
+        assert!(null.starts_with("column 'name' of the key is null") && null.contains("leave such rows out"), "{null}");
+    }
+    let long = copy("select repeat('x', 70000) as name, 1 as n", "new.ogive", "name");
+    assert!(long.contains("70000 bytes does not fit ./new.ogive") && long.contains("65536 bytes"), "{long}");
+    assert!(long.ends_with("the key is 'name': shorten it, or choose a key of other columns"), "{long}");
+    let missing = copy("select 1 as n", "nowhere/new.ogive", "n");
+    assert_eq!(missing, "there is no folder nowhere for nowhere/new.ogive; create it, or check the path");
+    assert!(!folder.join("new.ogive").exists() && !folder.join("nowhere").exists());
+    for (statement, verb) in [
+        ("update squares set value = 'x' where key = 4", "UPDATE"),
+        ("delete from squares where key = 4", "DELETE"),
+        ("truncate table squares", "TRUNCATE"),
+    ] {
+        let refused = error(folder, &["squares.ogive", statement], 1);
+        assert!(refused.contains(&format!("squares.ogive takes no {verb}; COPY (SELECT ")), "{refused}");
+    }
+    let cast = error(folder, &["squares.ogive", "select * from squares where key = 'abc'"], 1);
+    assert!(cast.starts_with("Cannot cast string 'abc'") && cast.contains("; use try_cast"), "{cast}");
+    let twice = error(folder, &["squares.ogive", "select key from squares a join squares b on a.key = b.key"], 1);
+    assert!(twice.ends_with("field key; name the table before it, as in t.column"), "{twice}");
+}
+
+#[test]
+fn what_follows_is_distinct_from_is_not_part_of_it() {
+    let folder = folder();
+    let statement =
+        "select false is not distinct from false or true as one, true is distinct from (true and false) as two";
+    assert_eq!(rows(folder.path(), &["--format=csv", statement]), "one,two\ntrue,true\n");
+}
+
+#[test]
 fn paths_that_lead_nowhere_are_named_with_a_remedy() {
     let folder = folder();
     let folder = folder.path();

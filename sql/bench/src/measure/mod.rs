@@ -6,7 +6,7 @@
 //! are joined with `users` at ratios of 1 to 10,000.
 //!
 //! All runs happen in one process and in interleaved rounds: each round asks all subjects the same new queries, in
-//! turns. The first round is not counted; its answers are compared.
+//! turns. The first round is not counted; its answers are compared with those of DuckDB.
 //!
 //! With `--storage object-store`, the files are objects of a store that is emulated on the local disk ([`emulated`]):
 //! requests and bytes are counted, and times are those of a model.
@@ -17,6 +17,7 @@ mod case;
 mod data;
 mod duckdb;
 mod files;
+mod judge;
 mod object_report;
 mod objects;
 mod report;

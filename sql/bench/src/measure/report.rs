@@ -9,6 +9,22 @@ use std::io::{self, Write};
 /// The spread of rounds, as a share of the median, from which a result is marked.
 const SPREAD_MAX: f64 = 0.3;
 
+/// Why there is no time of an engine.
+#[derive(Clone, Debug)]
+pub(super) enum MeasureError {
+    /// A query fails.
+    Failed(String),
+    /// An answer is not that of DuckDB.
+    Wrong(String),
+}
+
+impl MeasureError {
+    fn message(&self) -> &str {
+        let (Self::Failed(message) | Self::Wrong(message)) = self;
+        message
+    }
+}
+
 /// What one engine took for one kind of query.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
@@ -21,7 +37,7 @@ pub(super) struct Measured {
     peak_rss_bytes: Option<u64>,
     /// Of the counted rounds, if the object store is emulated.
     requests: Option<QueryRequests>,
-    pub(super) error: Option<String>,
+    pub(super) error: Option<MeasureError>,
 }
 
 impl Measured {
@@ -61,7 +77,8 @@ impl Measured {
 
     fn cell(&self) -> String {
         match (&self.error, self.summary()) {
-            (Some(_), _) => "failed".to_owned(),
+            (Some(MeasureError::Failed(_)), _) => "failed".to_owned(),
+            (Some(MeasureError::Wrong(_)), _) => "wrong".to_owned(),
             (None, None) => "-".to_owned(),
             (None, Some((median, least, most))) => {
                 let mark = if most - least > SPREAD_MAX * median { "~" } else { "" };
@@ -93,7 +110,7 @@ impl Measured {
             ("memory_limit_bytes", count(memory_bytes.map(|bytes| bytes as u64))),
             ("peak_rss_bytes", count(self.peak_rss_bytes)),
             ("answer_rows", count(answer_rows.map(|rows| rows as u64))),
-            ("error", self.error.as_deref().map_or_else(|| "null".to_owned(), quoted)),
+            ("error", self.error.as_ref().map_or_else(|| "null".to_owned(), |error| quoted(error.message()))),
         ];
         for (name, value) in fields {
             _ = write!(line, ",\"{name}\":{value}");
@@ -158,7 +175,8 @@ impl ReportWriter<'_> {
         }
         for of in measured {
             if let Some(error) = &of.error {
-                writeln!(self.output, "    {}: {}", of.subject.name(), error.lines().next().unwrap_or_default())?;
+                let line = error.message().lines().next().unwrap_or_default();
+                writeln!(self.output, "    {}: {line}", of.subject.name())?;
             }
             if let Some(json) = &mut self.json {
                 writeln!(json, "{}", of.json(query, &self.run, memory_bytes, answer_rows))?;
@@ -195,8 +213,9 @@ impl ReportWriter<'_> {
         writeln!(
             self.output,
             "\nMedian (least-most) of the rounds, for one query; ~ marks a spread above {} % of the median: repeat \
-             these on a quiet machine.\nparquet/: times of DataFusion over Parquet, as multiples of those over Ogive. \
-             reads, bytes: of Ogive tables in the first round, for one query.",
+             these on a quiet machine; wrong: an answer that is not that of DuckDB.\n\
+             parquet/: times of DataFusion over Parquet, as multiples of those over Ogive. reads, \
+             bytes: of Ogive tables in the first round, for one query.",
             SPREAD_MAX * 100.0
         )
     }
@@ -233,5 +252,20 @@ mod tests {
              \"read_requests\":2.0000,\"read_bytes\":50.0000,\"memory_limit_bytes\":null,\"peak_rss_bytes\":null,\
              \"answer_rows\":1,\"error\":null}"
         );
+    }
+
+    #[test]
+    fn a_wrong_answer_has_no_time_and_says_what_is_wrong() {
+        let mut output = Vec::new();
+        let (mut ours, mut rival) = (Measured::new(Subject::Ogive), Measured::new(Subject::Parquet));
+        ours.add(&taken(20), 1);
+        rival.error = Some(MeasureError::Wrong("parquet has 6 where duckdb has 5".to_owned()));
+        let run = RunFacts { keys: 7, profile: "local".to_owned(), is_emulated: false };
+        let mut report = ReportWriter { output: &mut output, json: None, run };
+        report.case("next 10", None, Some(1), &[ours, rival]).unwrap();
+        let shown = String::from_utf8(output).unwrap();
+        let words: Vec<&str> = shown.split_whitespace().take(7).collect();
+        assert_eq!(words, ["next", "10", "20.0", "(20.0-20.0)", "wrong", "-", "-"], "{shown}");
+        assert!(shown.contains("parquet: parquet has 6 where duckdb has 5"), "{shown}");
     }
 }

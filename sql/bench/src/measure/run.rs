@@ -4,7 +4,8 @@ use super::case::{Case, cases};
 use super::data::{RATIOS, UserIds, events, prepare, stream, users};
 use super::duckdb::DuckDb;
 use super::files::MeasuredData;
-use super::report::{Measured, ReportWriter, RunFacts};
+use super::judge::wrong_answers;
+use super::report::{MeasureError, Measured, ReportWriter, RunFacts};
 use super::storage::Files;
 use super::subject::{Subject, Subjects, Taken};
 use crate::error::{engine, failed, file};
@@ -123,10 +124,11 @@ fn setting(text: &str) -> std::result::Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Measures, prints a table, and fails if two engines give different answers.
+/// Measures, prints a table, and fails if an answer of ours is not that of DuckDB, or two engines differ without it.
 ///
 /// # Errors
-/// Files that cannot be written or read, and different answers. A query that fails is a result.
+/// Files that cannot be written or read, and wrong answers. A query that fails is a result, and so is a wrong answer of
+/// others.
 pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result<()> {
     arguments.check()?;
     let ids = arguments.data.ids();
@@ -153,13 +155,13 @@ pub async fn run(arguments: &MeasureArguments, output: &mut dyn Write) -> Result
     let cases = arguments.cases();
     let mut report = ReportWriter { output, json: arguments.json()?, run };
     report.head(&subjects.all())?;
-    let mut different = Vec::new();
+    let mut failures = Vec::new();
     for case in &cases {
         read_all(&folder)?;
-        different.extend(measure(case, arguments.rounds, &ids, &mut subjects, &mut report).await?);
+        failures.extend(measure(case, arguments.rounds, &ids, &mut subjects, &mut report).await?);
     }
     report.foot()?;
-    if different.is_empty() { Ok(()) } else { Err(failed(different.join("\n"))) }
+    if failures.is_empty() { Ok(()) } else { Err(failed(failures.join("\n"))) }
 }
 
 /// Reads all files once, so that they are in the page cache: a kernel may drop what was not read for a minute, even
@@ -224,7 +226,7 @@ fn introduce(
     Ok(writeln!(output)?)
 }
 
-/// Measures one kind of query; returns the answers that differ.
+/// Measures one kind of query; returns the wrong answers by which the run fails.
 async fn measure(
     case: &Case,
     rounds: u64,
@@ -235,6 +237,7 @@ async fn measure(
     let all = subjects.all();
     let mut measured: Vec<Measured> = all.iter().map(|&subject| Measured::new(subject)).collect();
     let mut answers: Vec<(Subject, Taken)> = Vec::new();
+    let mut failures = Vec::new();
     for round in 0..=rounds {
         let queries = case.round(round, ids);
         for turn in 0..all.len() {
@@ -248,24 +251,19 @@ async fn measure(
                     answers.push((of.subject, taken));
                 }
                 Ok(taken) => of.add(&taken, queries.len()),
-                Err(error) => of.error = Some(error.strip_backtrace()),
+                Err(error) => of.error = Some(MeasureError::Failed(error.strip_backtrace())),
+            }
+        }
+        if round == 0 {
+            for wrong in wrong_answers(&queries, &answers) {
+                failures.extend(wrong.is_failure.then(|| wrong.message.clone()));
+                if let Some(of) = measured.iter_mut().find(|of| of.subject == wrong.subject) {
+                    of.error = Some(MeasureError::Wrong(wrong.message));
+                }
             }
         }
     }
     let rows = answers.first().map(|(_, taken)| taken.answers.iter().map(Vec::len).sum());
     report.case(&case.name, case.memory_bytes, rows, &measured)?;
-    let Some(((first, wanted), others)) = answers.split_first() else { return Ok(Vec::new()) };
-    let queries = case.round(0, ids);
-    let differs = |(subject, taken): &(Subject, Taken)| {
-        let at = taken.answers.iter().zip(&wanted.answers).position(|(found, wanted)| found != wanted)?;
-        let query: String = queries[at].chars().take(200).collect();
-        Some(format!(
-            "{} and {} differ in {query}: {:?} and {:?}",
-            subject.name(),
-            first.name(),
-            taken.answers[at].first(),
-            wanted.answers[at].first()
-        ))
-    };
-    Ok(others.iter().filter_map(differs).collect())
+    Ok(failures)
 }

@@ -40,6 +40,11 @@ impl Subject {
             Self::DuckDbParquet => "duckdb-parquet",
         }
     }
+
+    /// Whether it reads Ogive tables.
+    pub(super) fn is_ours(self) -> bool {
+        matches!(self, Self::Ogive | Self::Cluster)
+    }
 }
 
 /// What the queries of a round took, all together.

@@ -5,7 +5,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use ogive::SortingWriter;
-use ogive_arrow::RecordEncoder;
+use ogive_arrow::{RecordEncoder, RecordError};
 
 /// Batches that wait to be written.
 const BATCHES_AHEAD: usize = 2;
@@ -25,7 +25,7 @@ pub(super) async fn write_all<T: Send + 'static>(
             match receiver.blocking_recv() {
                 Some(Some(batch)) => {
                     let written = encoder.visit(&batch, |key, value| writer.append(key, value));
-                    written.map_err(|error| DataFusionError::External(Box::new(error)))?;
+                    written.map_err(|error| refused(error, &encoder))?;
                 }
                 Some(None) => return finish(writer),
                 None => return exec_err!("the rows to be written ended in an error"),
@@ -56,5 +56,19 @@ pub(super) async fn write_all<T: Send + 'static>(
     match failed {
         Some(error) => Err(error),
         None => written,
+    }
+}
+
+/// The error of a row that is no record; one about the length of a key with the columns of it.
+fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
+    match error {
+        RecordError::Engine(error @ ogive::Error::KeyLength { .. }) => {
+            let columns = encoder.types().key_columns.iter().map(|column| format!("'{}'", column.name));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
+            DataFusionError::Execution(format!("{error}; {remedy}"))
+        }
+        RecordError::Engine(error) => crate::error::external(error),
+        error => DataFusionError::External(Box::new(error)),
     }
 }

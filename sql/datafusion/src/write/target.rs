@@ -123,6 +123,9 @@ impl WriteRequest {
             }
             None => WriteTarget::Table { path: absolute(place)?, replace: options.replace },
         };
+        if let Some(folder) = missing_folder(target.location()) {
+            return plan_err!("there is no folder {folder} for {place}; create it, or check the path");
+        }
         Self::new(target, schema, key, Arc::default())
     }
 
@@ -230,6 +233,13 @@ impl WriteRequest {
         self.is_stale.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// The folder of a path of this machine, if it is not there.
+fn missing_folder(path: &str) -> Option<String> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let is_missing = remote_url(Path::new(path)).is_none() && !path.contains("://") && !folder.exists();
+    is_missing.then(|| folder.display().to_string())
 }
 
 /// A path from the root, or a URL as it is.
