@@ -265,6 +265,7 @@ async fn steps_that_write_rows_come_back_as_they_went() {
         folder: folder.path().display().to_string(),
         names: name,
         is_single,
+        nullable: vec![false, false],
     };
     let cuts = vec![vec![0, 1], vec![0, 1, 7], vec![3]];
     let prefix = StagedNames::Prefix("rows-7-".to_owned());

@@ -202,6 +202,9 @@ pub(crate) struct PlaceMessage {
     pub(crate) is_final: bool,
     #[prost(bool, tag = "4")]
     pub(crate) is_single: bool,
+    /// For each column, whether there may be nulls.
+    #[prost(bool, repeated, tag = "5")]
+    pub(crate) nullable: Vec<bool>,
 }
 
 /// A sample of keys.

@@ -24,6 +24,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream;
 use ogive_datafusion::{PartsNode, PartsStep, Staging, TablesPlace, WriteRequest, WriteTarget, cuts_of};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ const STEP_ATTEMPTS: usize = 4;
 /// Pause before a step is run again.
 const STEP_PAUSE: Duration = Duration::from_secs(2);
 
+/// Pause before the tables of a statement that failed are removed.
+const CANCELLING_PAUSE: Duration = Duration::from_millis(500);
 /// Pauses before the tables of a statement that failed are removed, each time.
 const CLEARING_PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
 
@@ -52,6 +55,7 @@ impl QueryPlanner for WritePlanner {
         let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
             return internal_err!("the session of a cluster's client is one of another engine");
         };
+        let request = request.absolute()?;
         check_place(request.target().location())?;
         let (queries, state) = (self.queries.clone(), Arc::new(state.clone()));
         Ok(Arc::new(ClusterWriteExec::new(Write { request, input: input.clone(), queries, state })))
@@ -75,21 +79,39 @@ impl Write {
         let request = self.request.clone();
         let staging = waiting(move || request.staging()).await?;
         let mut staged = Staged { staging: Some(staging.clone()) };
+        let written = self.write(&staging, context).await;
+        if written.is_ok() {
+            staged.staging = None;
+        } else {
+            // The process may end behind the error; tasks that are being cancelled may complete a table yet.
+            tokio::time::sleep(CANCELLING_PAUSE).await;
+            _ = waiting(move || staging.clear(&[])).await;
+        }
+        written
+    }
+
+    /// Writes tables to a staging place, and commits them; returns the number of their rows.
+    async fn write(&self, staging: &Staging, context: Arc<TaskContext>) -> Result<u64> {
         let cuts = self.cuts(&context).await?;
         let place = TablesPlace {
             folder: staging.folder().to_owned(),
             names: staging.names().clone(),
             is_single: matches!(self.request.target(), WriteTarget::Table { .. }),
+            nullable: self.request.nullable().to_vec(),
         };
         let written = self.step((*self.input).clone(), PartsStep::Write { cuts, place }, &context).await?;
-        let mut names = Vec::new();
+        // Of a range that was written twice, since an executor was lost, one table is taken.
+        let mut tables = BTreeMap::new();
         for batch in &written {
-            names.extend(batch.column(0).as_string::<i32>().iter().flatten().map(str::to_owned));
+            let [rows, ranges] = [1, 2].map(|at| batch.column(at).as_primitive::<UInt64Type>().values());
+            let names = batch.column(0).as_string::<i32>().iter().flatten();
+            tables.extend(ranges.iter().copied().zip(names.map(str::to_owned).zip(rows.iter().copied())));
         }
-        let rows = written.iter().flat_map(|batch| batch.column(1).as_primitive::<UInt64Type>().values()).sum();
+        let (names, rows): (Vec<String>, Vec<u64>) = tables.into_values().unzip();
+        let rows = rows.iter().sum();
         let request = self.request.clone();
+        let staging = staging.clone();
         waiting(move || request.commit(&staging, &names)).await?;
-        staged.staging = None;
         Ok(rows)
     }
 

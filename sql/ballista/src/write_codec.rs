@@ -75,18 +75,19 @@ fn place_message(place: &TablesPlace) -> Result<PlaceMessage, PlanError> {
         StagedNames::Prefix(prefix) => (prefix.clone(), false),
         StagedNames::Final(name) => (name.clone(), true),
     };
-    Ok(PlaceMessage { folder: place.folder.clone(), name, is_final, is_single: place.is_single })
+    let (folder, nullable) = (place.folder.clone(), place.nullable.clone());
+    Ok(PlaceMessage { folder, name, is_final, is_single: place.is_single, nullable })
 }
 
 /// A place in which queries may write.
 fn place_of(message: PlaceMessage, allowed: &Allowed) -> Result<TablesPlace, PlanError> {
-    let PlaceMessage { folder, name, is_final, is_single } = message;
+    let PlaceMessage { folder, name, is_final, is_single, nullable } = message;
     allowed.check(&folder)?;
     if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
         return Err(PlanError::Damaged(format!("'{name}' is no name of a table")));
     }
     let names = if is_final { StagedNames::Final(name) } else { StagedNames::Prefix(name) };
-    Ok(TablesPlace { folder, names, is_single })
+    Ok(TablesPlace { folder, names, is_single, nullable })
 }
 
 fn ascending(cuts: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, PlanError> {

@@ -52,6 +52,7 @@ const QUERIES: &[&str] = &[
     "select count(*) from t where key in (select key from few where number = 5)",
     "select count(*), sum(a.number) from t b join few a on a.key = b.key where a.key in (select key from t group by \
      key having sum(number) > 500)",
+    "select key from t where key in (select max(key) from few group by number) order by key limit 5",
     "select count(*) from t a where not exists (select 1 from few b where b.key = a.key)",
     "select b.name, count(*) from t a join few b on a.number = b.number where a.key < 300 group by b.name order by 1",
     "select count(*) from (select key from t where key < 900 union all select key from few where key < 900)",

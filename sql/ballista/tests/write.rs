@@ -1,7 +1,7 @@
 //! Statements that write rows in a cluster within the process: stores and tables then have exactly these rows, whatever
 //! the number of partitions, and a statement that fails leaves nothing.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
 mod common;
 
@@ -86,7 +86,25 @@ async fn inserted_rows_replace_those_of_the_same_key() {
     // The same statement once more: rows are replaced by themselves.
     run(&context, &insert).await;
     assert_eq!(run(&context, "select count(*), sum(key), sum(number) from k").await, run(&context, &expected).await);
+    // Rows of a source that says less of them than the keyspace, and one that has a null indeed.
+    run(&context, "insert into k select key, case when key > 0 then 5 end from k where key between 300 and 310").await;
+    assert_eq!(run(&context, "select min(number), max(number) from k where key between 300 and 310").await, "5 | 5\n");
+    let error = refused(&context, "insert into k values (7, null)").await;
+    assert!(error.contains("'number' is null"), "{error}");
     assert_eq!(leftovers(&store), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_store_that_is_made_anew_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path(folder.path(), "store");
+    let context = cluster(2).await;
+    for name in ["first", "second"] {
+        let copy = format!("copy (select 1 as k, '{name}' as v) to '{store}' stored as ogive options (keyspace 'k')");
+        run(&context, &copy).await;
+        assert_eq!(run(&context, &format!("select v from '{store}#k'")).await, format!("{name}\n"));
+        std::fs::remove_dir_all(&store).unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -105,6 +123,12 @@ async fn a_table_has_its_name_when_it_is_complete() {
         let count = format!("select count(*), sum(number) from '{to}'");
         let expected = run(&context, &format!("select count(*), sum(number) from '{table}' where key < 3000")).await;
         assert_eq!(run(&context, &count).await, expected);
+        if !to.contains("://") {
+            std::fs::write(format!("{place}.txt"), "a file of another kind").unwrap();
+            let other = copy("key < 30", "key 'key', replace true").replace(&to, &format!("{place}.txt"));
+            let error = refused(&context, &other).await;
+            assert!(error.contains("is not an Ogive table"), "{error}");
+        }
         let error = refused(&context, &copy("key < 30", "key 'key'")).await;
         assert!(error.contains(&to) && error.contains("replace true"), "{error}");
         run(&context, &copy("key < 0", "key 'key', replace true")).await;

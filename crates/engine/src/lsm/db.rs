@@ -226,6 +226,12 @@ impl Db {
         Ok(keyspace)
     }
 
+    /// The identity of the store, drawn when it was created: one that is made later at the same place has another.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        self.core().shared.lock().state.owner
+    }
+
     /// The names of all keyspaces.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {

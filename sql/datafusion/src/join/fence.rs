@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Hands the rows of a join on.
 ///
 /// A projection that the optimiser of DataFusion 55 moves below a `SortMergeJoinExec` leaves its condition with the
-/// places that columns had before: it then reads others. None is moved through a fence.
+/// places that columns had before: it then reads others. None is moved through a fence, and no sort: one with a limit
+/// is moved to the sides of a semi join, which then lacks rows.
 #[derive(Clone, Debug)]
 pub struct FenceExec {
     input: Arc<dyn ExecutionPlan>,
@@ -48,8 +49,9 @@ impl ExecutionPlan for FenceExec {
         vec![&self.input]
     }
 
+    /// The rows stay in order, but no sort may be moved below: one with a limit would be applied to a side of the join.
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![false]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {

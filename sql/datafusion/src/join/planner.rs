@@ -243,11 +243,12 @@ impl Candidate<'_> {
     }
 }
 
-/// A merge, behind a fence if it has a condition.
+/// A merge, behind a fence if it has a condition, or leaves rows of a side out.
 fn fenced(join: SortMergeJoinExec) -> Arc<dyn ExecutionPlan> {
-    let has_condition = join.filter().is_some();
+    let keeps_rows = matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
+    let needs_fence = join.filter().is_some() || !keeps_rows;
     let join = Arc::new(join);
-    if has_condition { Arc::new(FenceExec::new(join)) } else { join }
+    if needs_fence { Arc::new(FenceExec::new(join)) } else { join }
 }
 
 /// About how many rows a plan has, if anything is known.

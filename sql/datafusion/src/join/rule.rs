@@ -5,7 +5,7 @@ use crate::table::OgiveTable;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Expr, Extension, Join, LogicalPlan};
+use datafusion::logical_expr::{Expr, Extension, Join, JoinType, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl OptimizerRule for MarkKeyJoins {
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let may_merge = !config.options().optimizer.prefer_hash_join;
         match plan {
-            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && has_condition(&join) => {
+            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && needs_fence(&join) => {
                 let node = Arc::new(KeyJoinNode::new(join));
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
             }
@@ -46,10 +46,11 @@ fn is_by_key(join: &Join) -> bool {
         && (is_keyed(&join.left) || is_keyed(&join.right))
 }
 
-/// Whether a condition is on both sides of a join that may become a merge. DataFusion 55 loses the places of its
-/// columns there, see [`FenceExec`](super::FenceExec), and fails if the merge adds nulls.
-fn has_condition(join: &Join) -> bool {
-    !join.on.is_empty() && !join.null_aware && join.filter.is_some()
+/// Whether a join that may become a merge has a condition on both sides, or leaves rows of a side out. DataFusion 55
+/// gives wrong rows there, see [`FenceExec`](super::FenceExec), and fails if a merge with a condition adds nulls.
+fn needs_fence(join: &Join) -> bool {
+    let keeps_rows = matches!(join.join_type, JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
+    !join.on.is_empty() && !join.null_aware && (join.filter.is_some() || !keeps_rows)
 }
 
 fn is_keyed(plan: &LogicalPlan) -> bool {

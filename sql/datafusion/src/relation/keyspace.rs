@@ -31,6 +31,8 @@ impl KeyspaceRelation {
         let snapshot = db.snapshot();
         let record_type = keyspace.record_type();
         let version = db.version().map_or_else(|| snapshot.sequence().to_string(), |version| version.to_string());
+        // A store that is made anew at the same place counts from one again.
+        let version = format!("{:016x}-{version}", db.identity());
         let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);

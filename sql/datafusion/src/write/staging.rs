@@ -41,6 +41,14 @@ impl StagedNames {
 
 impl Staging {
     pub(super) fn for_target(target: &WriteTarget) -> Result<Self> {
+        if let WriteTarget::Table { path, .. } = target
+            && let Place { storage, .. } = locate(path).map_err(external)?
+            && let Some(folder) = storage.folder()
+        {
+            // Behind a link, it is that of the file.
+            let folder = std::path::absolute(folder)?.display().to_string();
+            return Ok(Self { folder, storage, names: StagedNames::Prefix(format!("rows-{}-", unique())) });
+        }
         let location = target.location().trim_end_matches('/');
         let storage = locate_folder(location).map_err(external)?;
         // A store takes tables of its own folder by reference, and a new one must have an empty folder, if it is local.

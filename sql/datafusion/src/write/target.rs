@@ -13,7 +13,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use ogive::io::{Place, locate, remote_url};
-use ogive::{Db, DbOptions, Storage};
+use ogive::{Db, DbOptions, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +60,7 @@ pub struct WriteRequest {
     target: WriteTarget,
     key: Vec<String>,
     encoder: RecordEncoder,
+    nullable: Vec<bool>,
     /// Becomes true when the rows are there.
     is_stale: Arc<AtomicBool>,
 }
@@ -112,8 +113,11 @@ impl WriteRequest {
                 );
             }
             Some(keyspace) => {
-                let location = absolute(place.trim_end_matches('/'))?;
+                let location = place.trim_end_matches('/').to_owned();
                 WriteTarget::Keyspace { location, keyspace: keyspace.clone(), create: true }
+            }
+            None if is_keyspace(place) => {
+                return plan_err!("{place} is a keyspace; name the store, and the keyspace by the option 'keyspace'");
             }
             None if place.ends_with('/') => {
                 return plan_err!(
@@ -121,7 +125,7 @@ impl WriteRequest {
                      'keyspace', which makes it a store"
                 );
             }
-            None => WriteTarget::Table { path: absolute(place)?, replace: options.replace },
+            None => WriteTarget::Table { path: place.to_owned(), replace: options.replace },
         };
         if let Some(folder) = missing_folder(target.location()) {
             return plan_err!("there is no folder {folder} for {place}; create it, or check the path");
@@ -141,7 +145,18 @@ impl WriteRequest {
     ) -> Result<Self> {
         let encoder =
             RecordEncoder::new(schema, &key, None).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        Ok(Self { target, key, encoder, is_stale })
+        let nullable = schema.fields().iter().map(|field| field.is_nullable()).collect();
+        Ok(Self { target, key, encoder, nullable, is_stale })
+    }
+
+    /// The same request, whose target other processes find, too: by a path from the root.
+    ///
+    /// # Errors
+    /// If the current folder is not known.
+    pub fn absolute(mut self) -> Result<Self> {
+        let (WriteTarget::Table { path: place, .. } | WriteTarget::Keyspace { location: place, .. }) = &mut self.target;
+        *place = absolute(place)?;
+        Ok(self)
     }
 
     /// Where the rows go.
@@ -156,6 +171,12 @@ impl WriteRequest {
         &self.key
     }
 
+    /// For each column, whether the records may have nulls there.
+    #[must_use]
+    pub fn nullable(&self) -> &[bool] {
+        &self.nullable
+    }
+
     pub(crate) fn encoder(&self) -> &RecordEncoder {
         &self.encoder
     }
@@ -167,12 +188,13 @@ impl WriteRequest {
     /// If not; errors of the storage.
     pub fn check(&self) -> Result<()> {
         match &self.target {
-            WriteTarget::Table { replace: true, .. } => Ok(()),
-            WriteTarget::Table { path, .. } => {
+            WriteTarget::Table { path, replace } => {
                 let Place { storage, name } = locate(path).map_err(external)?;
-                match storage.exists(&name).map_err(external)? {
-                    true => plan_err!("{path} exists; give another name, or the option (replace true)"),
-                    false => Ok(()),
+                match (storage.exists(&name).map_err(external)?, replace) {
+                    (false, _) => Ok(()),
+                    // Nothing but a table is replaced.
+                    (true, true) => Table::open(storage, &name, &TableOptions::default()).map(drop).map_err(external),
+                    (true, false) => plan_err!("{path} exists; give another name, or the option (replace true)"),
                 }
             }
             WriteTarget::Keyspace { location, keyspace, .. } => {
@@ -233,6 +255,12 @@ impl WriteRequest {
         self.is_stale.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// Whether a place is a keyspace of a store, as queries name it.
+fn is_keyspace(place: &str) -> bool {
+    let store = place.rsplit_once('#').map(|(store, _)| store);
+    store.is_some_and(|store| remote_url(Path::new(store)).is_some() || Path::new(store).is_dir())
 }
 
 /// The folder of a path of this machine, if it is not there.

@@ -1,7 +1,8 @@
 //! The logical node of rows that are sampled or written, and its planner.
 
+use super::sample::SAMPLE;
+use super::tables::WRITTEN;
 use super::{KeyRangesExec, SampleKeysExec, TablesPlace, WriteTablesExec};
-use arrow_schema::{DataType, Field, Schema};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DFSchemaRef, internal_err};
@@ -43,12 +44,11 @@ impl PartsNode {
     /// # Errors
     /// None that is known.
     pub fn try_new(input: LogicalPlan, key: Vec<String>, step: PartsStep) -> Result<Self> {
-        let (name, data_type) = match &step {
-            PartsStep::Sample => ("key", DataType::Binary),
-            PartsStep::Write { .. } => ("name", DataType::Utf8),
+        let schema = match &step {
+            PartsStep::Sample => SAMPLE.clone(),
+            PartsStep::Write { .. } => WRITTEN.clone(),
         };
-        let fields = vec![Field::new(name, data_type, false), Field::new("rows", DataType::UInt64, false)];
-        let schema = Arc::new(DFSchema::try_from(Schema::new(fields))?);
+        let schema = Arc::new(DFSchema::try_from(schema)?);
         Ok(Self { input, key, step, schema })
     }
 

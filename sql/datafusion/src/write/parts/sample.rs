@@ -30,7 +30,7 @@ const SAMPLED_KEYS: usize = 1024;
 const SAMPLED_BYTES: usize = 1024;
 
 /// The columns of a sample: keys, and how many rows each stands for.
-static SAMPLE: LazyLock<SchemaRef> = LazyLock::new(|| {
+pub(super) static SAMPLE: LazyLock<SchemaRef> = LazyLock::new(|| {
     let fields = [Field::new("key", DataType::Binary, false), Field::new("rows", DataType::UInt64, false)];
     Arc::new(Schema::new(fields.to_vec()))
 });

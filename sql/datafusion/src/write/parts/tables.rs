@@ -6,10 +6,12 @@ use super::super::staging::StagedNames;
 use super::encoder::encoder_of;
 use super::unary::unary_plan;
 use crate::error::external;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use arrow_array::{RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{exec_err, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -28,12 +30,14 @@ use futures::{StreamExt, stream};
 use ogive::io::{Place, locate_folder};
 use ogive_arrow::RecordEncoder;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// What is said of a table: its name, and how many rows it has.
-static WRITTEN: LazyLock<SchemaRef> = LazyLock::new(|| {
-    let fields = [Field::new("name", DataType::Utf8, false), Field::new("rows", DataType::UInt64, false)];
-    Arc::new(Schema::new(fields.to_vec()))
+/// What is said of a table: its name, how many rows it has, and their range. Of tables of one range, which a task wrote
+/// that was run twice, one is meant.
+pub(super) static WRITTEN: LazyLock<SchemaRef> = LazyLock::new(|| {
+    let fields = [("name", DataType::Utf8), ("rows", DataType::UInt64), ("range", DataType::UInt64)];
+    Arc::new(Schema::new(fields.map(|(name, data_type)| Field::new(name, data_type, false)).to_vec()))
 });
 
 /// Where tables are written, and which.
@@ -46,6 +50,8 @@ pub struct TablesPlace {
     /// Whether all rows become one table, even if there are none. Otherwise, those of each partition do, and each key
     /// has one row.
     pub is_single: bool,
+    /// For each column, whether the records of the target may have nulls there; what rows come from may say otherwise.
+    pub nullable: Vec<bool>,
 }
 
 /// Writes the rows of each partition, whose last column is their range, as a table; returns the names of the tables.
@@ -69,7 +75,12 @@ impl WriteTablesExec {
         let Some(range) = schema.fields().len().checked_sub(1) else {
             return internal_err!("rows that are written have no range");
         };
-        let encoder = encoder_of(&schema.project(&(0..range).collect::<Vec<_>>())?, &key)?;
+        if place.nullable.len() != range {
+            return internal_err!("{} columns are written, and {range} come", place.nullable.len());
+        }
+        let columns = schema.fields().iter().zip(&place.nullable);
+        let columns = columns.map(|(field, nullable)| field.as_ref().clone().with_nullable(*nullable));
+        let encoder = encoder_of(&Schema::new(columns.collect::<Vec<_>>()), &key)?;
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(WRITTEN.clone()),
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
@@ -95,19 +106,36 @@ impl WriteTablesExec {
         Self::try_new(input, self.key.clone(), self.place.clone())
     }
 
-    /// Writes the rows of a partition; returns the name of their table and their number, if there is one.
+    /// A batch, if it has no null where the records have none, and the least of its ranges.
+    fn checked(batch: RecordBatch, nullable: &[bool], least: &AtomicU64) -> Result<RecordBatch> {
+        for (at, _) in nullable.iter().enumerate().filter(|(_, nullable)| !**nullable) {
+            if batch.column(at).null_count() > 0 {
+                let schema = batch.schema();
+                let name = schema.field(at).name();
+                return exec_err!(
+                    "column '{name}' is null in a row, and the records that are written have no nulls there"
+                );
+            }
+        }
+        let ranges = batch.columns().last().and_then(|column| column.as_primitive_opt::<UInt64Type>());
+        let first = ranges.and_then(datafusion::arrow::compute::min).unwrap_or_default();
+        least.fetch_min(first, Ordering::Relaxed);
+        Ok(batch)
+    }
+
+    /// Writes the rows of a partition; returns the name of their table, their number and their range, if there is one.
     async fn write(
         self,
         mut rows: SendableRecordBatchStream,
         context: Arc<TaskContext>,
-    ) -> Result<Option<(String, u64)>> {
+    ) -> Result<Option<(String, u64, u64)>> {
         let first = loop {
             match rows.next().await.transpose()? {
                 Some(batch) if batch.num_rows() == 0 => {}
                 first => break first,
             }
         };
-        let TablesPlace { folder, names, is_single } = self.place;
+        let TablesPlace { folder, names, is_single, nullable } = self.place;
         if first.is_none() && !is_single {
             return Ok(None);
         }
@@ -129,10 +157,14 @@ impl WriteTablesExec {
             Ok(rows)
         };
         let schema = rows.schema();
-        let rows = stream::iter(first.map(Ok)).chain(rows);
+        let least = Arc::new(AtomicU64::new(u64::MAX));
+        let rows = {
+            let least = least.clone();
+            stream::iter(first.map(Ok)).chain(rows).map(move |batch| Self::checked(batch?, &nullable, &least))
+        };
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
         let rows = write_all(rows, self.encoder, create, finish).await?;
-        Ok(Some((name, rows)))
+        Ok(Some((name, rows, least.load(Ordering::Relaxed))))
     }
 }
 
@@ -160,10 +192,13 @@ impl ExecutionPlan for WriteTablesExec {
         let measured = BaselineMetrics::new(&self.metrics, partition);
         let plan = self.clone();
         let written = stream::once(async move {
-            let (names, rows): (Vec<_>, Vec<_>) = plan.write(rows, context).await?.into_iter().unzip();
-            measured.record_output(names.len());
-            let columns: Vec<arrow_array::ArrayRef> =
-                vec![Arc::new(StringArray::from(names)), Arc::new(UInt64Array::from(rows))];
+            let written = plan.write(rows, context).await?;
+            measured.record_output(usize::from(written.is_some()));
+            let columns: Vec<arrow_array::ArrayRef> = vec![
+                Arc::new(StringArray::from_iter_values(written.iter().map(|(name, ..)| name))),
+                Arc::new(UInt64Array::from_iter_values(written.iter().map(|(_, rows, _)| *rows))),
+                Arc::new(UInt64Array::from_iter_values(written.iter().map(|(.., range)| *range))),
+            ];
             Ok(RecordBatch::try_new(WRITTEN.clone(), columns)?)
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(WRITTEN.clone(), written)))
