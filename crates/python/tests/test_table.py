@@ -121,7 +121,7 @@ def test_equal_keys_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_null_in_the_key_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="row 1 is null"):
+    with pytest.raises(ValueError, match="'k' of the key is null in row 1"):
         ogive.build(pl.DataFrame({"k": [1, None]}), key="k", to=tmp_path / "t.ogive")
     assert not (tmp_path / "t.ogive").exists() and list(tmp_path.iterdir()) == []
 
