@@ -105,12 +105,18 @@ fn check_table(table: &Table, model: &ReferenceTable, probes: &[Vec<u8>]) {
         assert!(found == model.range(bounds.clone()), "range {bounds:x?}");
         let found: Vec<Record> = table.range(bounds.clone()).rev().map(Result::unwrap).collect();
         assert!(found.iter().rev().eq(model.range(bounds.clone())), "range {bounds:x?} backward");
-        assert_eq!(table.count(bounds.clone()).unwrap(), model.count(bounds.clone()), "count {bounds:x?}");
+        let count = model.count(bounds.clone());
+        assert_eq!(table.count(bounds.clone()).unwrap(), count, "count {bounds:x?}");
+        let start = model.rank(&bounds.start);
+        assert_eq!(table.positions(bounds.clone()).unwrap(), start..start + count, "positions {bounds:x?}");
     }
     let count = model.records().len() as u64;
-    for position in [0, count / 3, count.saturating_sub(1), count] {
+    let positions = [0, count / 3, count.saturating_sub(1), count];
+    for position in positions {
         assert_eq!(table.nth(position).unwrap(), model.nth(position), "nth {position}");
     }
+    let keys = positions.map(|position| model.nth(position).map(|(key, _)| key));
+    assert_eq!(table.keys_at(&positions).unwrap(), keys, "keys at {positions:?}");
 }
 
 #[test]

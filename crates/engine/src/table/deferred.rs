@@ -25,6 +25,8 @@ const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// The level of pages of the filter, among the children that lookups lack.
 const FILTER_LEVEL: usize = usize::MAX;
+/// The level of the record counts, which are one child.
+const COUNTS_LEVEL: usize = usize::MAX - 1;
 
 /// Blocks and pages that lookups lack.
 #[derive(Debug, Default)]
@@ -204,6 +206,11 @@ impl TableInner {
         }
     }
 
+    /// In a batch, notes that the record counts are missing and fails; otherwise does nothing.
+    pub(super) fn defer_counts(&self, reads: &mut ReadContext<'_>) -> Result<()> {
+        self.defer_children(COUNTS_LEVEL, [(0, self.meta.counts)].into_iter(), reads)
+    }
+
     /// Whether the filter could be reserved now.
     fn has_room_for_filter(&self, meta: &FilterMeta) -> bool {
         let has_room = self.directory.is_none() || self.cache.try_reserve(meta.section.bytes);
@@ -233,8 +240,11 @@ impl TableInner {
             if reads.ahead.contains_key(&(level, child)) {
                 continue;
             }
-            if level == FILTER_LEVEL {
-                let section = self.filter_page_section(child);
+            if level >= COUNTS_LEVEL {
+                let section = match level {
+                    COUNTS_LEVEL => Some(self.meta.counts),
+                    _ => self.filter_page_section(child),
+                };
                 runs.extend(section.map(|section| ChildRun { whole: section, parts: vec![(child, section)] }));
                 continue;
             }
@@ -263,7 +273,11 @@ impl TableInner {
     /// Starts to read runs of children.
     fn start_runs(&self, level: usize, runs: &[ChildRun]) -> Result<Box<dyn PendingReads>> {
         let file = if level == 0 { &self.data } else { &self.file };
-        let purpose = if level == FILTER_LEVEL { Purpose::Filter } else { Self::purpose(level) };
+        let purpose = match level {
+            FILTER_LEVEL => Purpose::Filter,
+            COUNTS_LEVEL => Purpose::Counts,
+            _ => Self::purpose(level),
+        };
         let range = |run: &ChildRun| {
             let Section { offset, bytes } = run.whole;
             RangeRequest { offset, bytes: bytes as usize, purpose }
@@ -285,6 +299,11 @@ impl TableInner {
                 for &(page, section) in parts {
                     reads.ahead.insert((level, page), self.keep_filter_page(page, section.offset, bytes)?);
                 }
+                continue;
+            }
+            if level == COUNTS_LEVEL {
+                reads.note(Purpose::Counts, *whole);
+                self.keep_counts(bytes.to_vec())?;
                 continue;
             }
             reads.note(Self::purpose(level), *whole);
@@ -327,6 +346,7 @@ impl TableInner {
 
     pub(super) fn finish_deferred(&self, started: StartedReads, reads: &mut DeferredReads<'_>) -> Result<()> {
         for (level, runs, pending) in started.levels {
+            reads.context.ahead.reserve(runs.iter().map(|run| run.parts.len()).sum());
             self.keep_runs(level, &runs, &pending.wait()?, &mut reads.context)?;
         }
         if let Some((meta, pending)) = started.filter {

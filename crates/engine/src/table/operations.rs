@@ -146,12 +146,45 @@ impl Table {
         self.quiet().nth(position)
     }
 
+    /// Returns the keys at several positions, counted from 0; their blocks are read side by side.
+    ///
+    /// # Errors
+    /// As [`Self::rank`].
+    pub fn keys_at(&self, positions: &[u64]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.quiet().keys_at(positions)
+    }
+
     /// Returns the number of records whose keys lie within `bounds`.
     ///
     /// # Errors
     /// As [`Self::rank`], for either bound.
     pub fn count<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<u64> {
         self.quiet().count(bounds)
+    }
+
+    /// Returns the positions, counted from 0, of the records whose keys lie within `bounds`. The blocks at both ends
+    /// are read side by side.
+    ///
+    /// ```
+    /// # use ogive::io::MemoryStorage;
+    /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
+    /// # let storage = std::sync::Arc::new(MemoryStorage::new());
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # writer.append(b"apple", b"red")?;
+    /// # writer.append(b"lemon", b"yellow")?;
+    /// # writer.append(b"plum", b"blue")?;
+    /// # writer.finish()?;
+    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// let positions = table.positions("b".."q")?;
+    /// assert_eq!(positions, 1..3);
+    /// assert_eq!(table.keys_at(&[positions.start, positions.end])?, [Some(b"lemon".to_vec()), None]);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::rank`], for either bound.
+    pub fn positions<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<u64>> {
+        self.quiet().positions(bounds)
     }
 
     /// Returns the first record.
@@ -302,45 +335,64 @@ impl Traced<'_> {
     }
 
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
-        self.rank_of(KeyBound { key, after: false })
-    }
-
-    fn rank_of(&mut self, probe: KeyBound<'_>) -> Result<u64> {
-        let inner = &*self.table.inner;
-        inner.check_key(probe.key)?;
-        let position = inner.lower_bound(probe, &mut self.reads)?;
-        let counts = inner.counts(&mut self.reads)?;
-        let before = counts
-            .before(position.block)
-            .ok_or_else(|| inner.damaged(inner.tail_offset, "the record counts are malformed"))?;
-        Ok(before + position.index as u64)
+        self.table.inner.rank(KeyBound { key, after: false }, &mut self.reads)
     }
 
     pub fn nth(&mut self, position: u64) -> Result<Option<Record>> {
         let inner = &*self.table.inner;
-        if position >= inner.meta.records {
-            return Ok(None);
-        }
-        let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
-        let (block, before) = inner.counts(&mut self.reads)?.locate(position).ok_or_else(malformed)?;
-        let bytes = inner.child(0, block, &mut self.reads)?;
-        let place =
-            RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(block, (position - before) as usize) };
+        let Some(place) = inner.record_at(position, &mut self.reads)? else { return Ok(None) };
         Ok(Some((inner.stored(&place)?.0.to_vec(), inner.value_at(&place)?)))
     }
 
+    pub fn keys_at(&mut self, positions: &[u64]) -> Result<Vec<Option<Vec<u8>>>> {
+        let inner = &*self.table.inner;
+        self.side_by_side(positions, |&position, reads| match inner.record_at(position, reads)? {
+            Some(place) => Ok(Some(inner.stored(&place)?.0.to_vec())),
+            None => Ok(None),
+        })
+    }
+
     pub fn count<K: AsRef<[u8]>>(&mut self, bounds: impl RangeBounds<K>) -> Result<u64> {
-        let end = match bounds.end_bound() {
-            Bound::Unbounded => self.table.inner.meta.records,
-            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), after: true })?,
-            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), after: false })?,
+        let positions = self.positions(bounds)?;
+        Ok(positions.end - positions.start)
+    }
+
+    pub fn positions<K: AsRef<[u8]>>(&mut self, bounds: impl RangeBounds<K>) -> Result<Range<u64>> {
+        let inner = &*self.table.inner;
+        let bound = |bound: Bound<&K>, is_end: bool| match bound {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some((key.as_ref().to_vec(), is_end)),
+            Bound::Excluded(key) => Some((key.as_ref().to_vec(), !is_end)),
         };
-        let start = match bounds.start_bound() {
-            Bound::Unbounded => 0,
-            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), after: false })?,
-            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), after: true })?,
-        };
-        Ok(end.saturating_sub(start))
+        let ends = [bound(bounds.start_bound(), false), bound(bounds.end_bound(), true)];
+        let ranks = self.side_by_side(&ends, |end, reads| match end {
+            Some((key, after)) => inner.rank(KeyBound { key, after: *after }, reads).map(Some),
+            None => Ok(None),
+        })?;
+        let (start, end) = (ranks[0].unwrap_or(0), ranks[1].unwrap_or(inner.meta.records));
+        Ok(start..end.max(start))
+    }
+
+    /// Runs a read operation for each of several arguments, in waves of reads.
+    fn side_by_side<A, T>(
+        &mut self,
+        arguments: &[A],
+        operation: impl Fn(&A, &mut ReadContext<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let inner = &*self.table.inner;
+        if !inner.fast_paths.prefetch || !inner.fast_paths.batches {
+            return arguments.iter().map(|argument| operation(argument, &mut self.reads)).collect();
+        }
+        let mut outcomes = Vec::with_capacity(arguments.len());
+        // Blocks that are read ahead count against the memory.
+        for batch in arguments.chunks(self.table.batch_keys()) {
+            let mut reads = DeferredReads::of(std::mem::take(&mut self.reads));
+            let done = inner.in_waves(batch, &operation, &mut reads);
+            self.reads = ReadContext { missing: None, ..reads.context };
+            self.reads.ahead.clear();
+            outcomes.append(&mut done?);
+        }
+        Ok(outcomes)
     }
 }
 
@@ -424,6 +476,66 @@ impl TableInner {
                 return Ok(Some(RecordPosition { bytes: Some(bytes), ..position }));
             }
             position = RecordPosition::unread(position.block + 1, 0);
+        }
+    }
+
+    /// The number of records before a bound.
+    fn rank(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<u64> {
+        self.check_key(probe.key)?;
+        // In a wave, both are asked for before either is waited for.
+        let (position, counts) = (self.lower_bound(probe, reads), self.counts(reads));
+        let (position, counts) = (position?, counts?);
+        let before = counts.before(position.block).ok_or_else(|| self.malformed_counts())?;
+        Ok(before + position.index as u64)
+    }
+
+    /// The record at a position in all records.
+    fn record_at(&self, position: u64, reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
+        if position >= self.meta.records {
+            return Ok(None);
+        }
+        // The counts are not needed for either end.
+        let (block, index) = if position == 0 {
+            (0, Some(0))
+        } else if position + 1 == self.meta.records {
+            (self.meta.blocks.saturating_sub(1), None)
+        } else {
+            let (block, before) = self.counts(reads)?.locate(position).ok_or_else(|| self.malformed_counts())?;
+            (block, Some((position - before) as usize))
+        };
+        let bytes = self.child(0, block, reads)?;
+        let index = match index {
+            Some(index) => index,
+            None => self.view(block, &bytes)?.count().saturating_sub(1),
+        };
+        Ok(Some(RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(block, index) }))
+    }
+
+    #[cold]
+    fn malformed_counts(&self) -> Error {
+        self.damaged(self.tail_offset, "the record counts are malformed")
+    }
+
+    /// Runs an operation for each argument, in waves of reads.
+    fn in_waves<A, T>(
+        &self,
+        arguments: &[A],
+        operation: &impl Fn(&A, &mut ReadContext<'_>) -> Result<T>,
+        reads: &mut DeferredReads<'_>,
+    ) -> Result<Vec<T>> {
+        let mut outcomes: Vec<Option<T>> = arguments.iter().map(|_| None).collect();
+        loop {
+            for (outcome, argument) in outcomes.iter_mut().zip(arguments).filter(|(outcome, _)| outcome.is_none()) {
+                match reads.attempt(|context| operation(argument, context))? {
+                    Deferrable::Done(done) => *outcome = Some(done),
+                    Deferrable::Deferred => {}
+                }
+            }
+            if !reads.has_missing() {
+                return Ok(outcomes.into_iter().flatten().collect());
+            }
+            let started = self.start_deferred(reads)?;
+            self.finish_deferred(started, reads)?;
         }
     }
 

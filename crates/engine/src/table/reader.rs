@@ -700,16 +700,20 @@ impl TableInner {
             return Ok(counts);
         }
         let TableMeta { blocks, records, per_block, counts: section, .. } = self.meta;
-        let counts = if section.bytes == 0 {
-            RecordCounts::Even { per_block, blocks, records }
-        } else {
-            let bytes = self.whole(section, Purpose::Counts, reads)?;
-            if !checksum::check(self.file_id, section.offset, &bytes) {
-                return Err(self.damaged(section.offset, "the checksum of the counts does not match"));
-            }
-            RecordCounts::Packed { bytes, blocks, records }
-        };
-        Ok(self.counts.get_or_init(|| counts))
+        if section.bytes == 0 {
+            return Ok(self.counts.get_or_init(|| RecordCounts::Even { per_block, blocks, records }));
+        }
+        self.defer_counts(reads)?;
+        self.keep_counts(self.whole(section, Purpose::Counts, reads)?)
+    }
+
+    /// Checks the stored record counts and keeps them.
+    pub(super) fn keep_counts(&self, bytes: Vec<u8>) -> Result<&RecordCounts> {
+        let TableMeta { blocks, records, counts: section, .. } = self.meta;
+        if !checksum::check(self.file_id, section.offset, &bytes) {
+            return Err(self.damaged(section.offset, "the checksum of the counts does not match"));
+        }
+        Ok(self.counts.get_or_init(|| RecordCounts::Packed { bytes, blocks, records }))
     }
 
     /// Reads a whole section of the index file.

@@ -156,12 +156,12 @@ impl RowsAhead {
         // Nothing is gained by rows of one block, with which each read is shown by itself.
         let is_long = is_ahead && inner.fast_paths.in_flight && self.reach == full && full > 1;
         let in_flight = if is_long { ROWS_AHEAD } else { 0 };
-        self.reach = match self.reach {
-            0 if is_ahead && inner.cached(0, block, inner.section(0, block)?).is_none() => {
-                first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), full)
-            }
-            reach => (reach * 2).clamp(1, full),
+        // What must be read is not read in less than takes hardly longer than a block, also behind blocks in the cache.
+        let least = match is_ahead && inner.cached(0, block, inner.section(0, block)?).is_none() {
+            true => first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), full),
+            false => 1,
         };
+        self.reach = (self.reach * 2).clamp(least, full);
         let (row, current) = match started {
             Some((row, current)) => (row, Some(current?)),
             None => (next(block, self.reach), None),
@@ -411,6 +411,24 @@ mod tests {
             assert!(ahead > each && ahead <= each + (3 << 16), "{taken} records: {ahead} and {each} bytes");
         }
         assert_eq!(read(true, records as usize), read(false, records as usize));
+    }
+
+    #[test]
+    fn a_scan_behind_a_block_in_the_cache_reads_as_much_at_once_as_another() {
+        let objects = Profile::affine("objects", 40_000.0, 90.0, 64).unwrap();
+        let options = TableOptions::default().profile(objects);
+        let reads = |is_warm: bool| {
+            let table = Table::open(storage(20_000), "t", &options).unwrap();
+            if is_warm {
+                table.get(&0_u64.to_be_bytes()).unwrap().unwrap();
+            }
+            let mut range = table.iter().traced();
+            assert_eq!(range.by_ref().count(), 20_000);
+            range.trace().unwrap().reads.iter().map(|read| read.bytes).collect::<Vec<_>>()
+        };
+        // 335 kB, which take less time than two blocks.
+        assert_eq!(reads(false).len(), 1);
+        assert_eq!(reads(true).len(), 1);
     }
 
     #[test]

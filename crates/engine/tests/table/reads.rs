@@ -3,7 +3,7 @@
 //! lookups, for every design and key type.
 
 use ogive::KeyType;
-use ogive::io::{MemoryStorage, Meter, Purpose};
+use ogive::io::{MemoryStorage, Meter, ModelledClock, Profile, Purpose};
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
@@ -169,5 +169,41 @@ fn a_batch_reads_nothing_twice_even_without_a_cache() {
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{design}, {step}: something was read twice");
         }
+    }
+}
+
+#[test]
+fn both_ends_of_a_range_and_several_positions_are_read_side_by_side() {
+    // Values of several lengths make blocks of several numbers of records, which are then counted in a section.
+    let records: Vec<_> =
+        (0..20_000_u64).map(|i| ((i * 7).to_be_bytes().to_vec(), vec![1; (i % 5) as usize])).collect();
+    for (design, layers) in [("tuned", 0), ("layers=2,builder=gband/gband,lambda=4096/512", 1)] {
+        let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(512);
+        let storage = write(&records, options.design(design.parse().unwrap()));
+        // A read takes a microsecond, whatever its size, and any number of them take as long as one.
+        let clock = ModelledClock::new(storage, Profile::affine("rounds", 1.0, 1e9, 1 << 16).unwrap());
+        let open = || {
+            let table = Table::open(Arc::new(clock.clone()), "t", &TableOptions::default()).unwrap();
+            assert_eq!(table.explain().layers.len(), layers + 1, "{design}");
+            table
+        };
+        let rounds = || clock.reset().round() as usize;
+
+        let table = open();
+        rounds();
+        assert_eq!(table.positions(1000_u64.to_be_bytes()..=100_000_u64.to_be_bytes()).unwrap(), 143..14_286);
+        assert_eq!(rounds(), 1 + layers, "{design}: both ends");
+        let keys = table.keys_at(&[5, 10_000, 19_999, 20_000, 0]).unwrap();
+        let numbers: Vec<_> = keys.iter().map(|key| key.as_deref().map(|key| key.try_into().unwrap())).collect();
+        assert_eq!(
+            numbers,
+            [Some(35), Some(70_000), Some(139_993), None, Some(0)].map(|key| key.map(u64::to_be_bytes))
+        );
+        assert_eq!(rounds(), 1, "{design}: several positions");
+
+        let table = open();
+        rounds();
+        assert!(table.keys_at(&[0, 19_999]).unwrap().iter().all(Option::is_some));
+        assert_eq!(rounds(), 1, "{design}: the ends of all records, without the counts");
     }
 }
