@@ -1,6 +1,7 @@
 //! Conditions of a query as sets of keys, exactly: what a set was made of need not be checked again.
 
 use crate::key_columns::{KeyColumns, KeyPart};
+use crate::key_lists::unpacked;
 use crate::key_set::KeySet;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::{InList, Like, ScalarFunction};
@@ -103,6 +104,10 @@ fn column_set(key: &KeyColumns, condition: &Expr) -> Option<(usize, KeySet)> {
             [column, Expr::Literal(prefix, _)] => of(column, &|part| part.with_text(text_of(prefix)?)),
             _ => None,
         },
+        Expr::ScalarFunction(function) => {
+            let (column, values) = unpacked(function)?;
+            of(column, &|part| part.in_values(values.iter()))
+        }
         Expr::IsNull(column) => of(column, &|part| Some(part.null())),
         Expr::IsNotNull(column) => of(column, &|part| Some(part.not_null())),
         // A column of truth values by itself.

@@ -5,6 +5,7 @@ use crate::error::{EngineError, external};
 use crate::relation::{
     IndexRelation, KeyspaceRelation, ParquetRelation, Relation, RelationIdentity, TableRelation, of_parquet,
 };
+use crate::side_by_side::side_by_side;
 use crate::table::OgiveTable;
 use datafusion::common::plan_err;
 use datafusion::error::{DataFusionError, Result};
@@ -62,7 +63,11 @@ impl OgiveOptions {
     /// # Errors
     /// As [`Self::open`]; if nothing of Ogive is at a place, or several relations are, such as the tables of a folder.
     pub fn open_places(&self, identities: &[RelationIdentity]) -> Result<OgiveTable> {
-        let opened = identities.iter().map(|RelationIdentity { location, keyspace, .. }| {
+        let wait_us = match identities {
+            [first, _, ..] => wait_us(&profile_of(&first.location)),
+            _ => 0.0,
+        };
+        let opened = side_by_side(identities, wait_us, |RelationIdentity { location, keyspace, .. }| {
             let table = match keyspace.is_empty() {
                 true => self.open_file(location)?.map(|relation| OgiveTable::of(vec![relation])).transpose()?,
                 false => Some(self.open_keyspace(location, keyspace)?),
@@ -72,7 +77,7 @@ impl OgiveOptions {
                 None => plan_err!("{location} is nothing of Ogive; check the path"),
             }
         });
-        OgiveTable::of(opened.collect::<Result<_>>()?)
+        OgiveTable::of(opened?)
     }
 
     /// Opens a keyspace of the store at a path or URL.
@@ -122,12 +127,13 @@ impl OgiveOptions {
         let mut names = storage.list().map_err(external)?;
         names.retain(|name| name.ends_with(TABLE_SUFFIX));
         names.sort();
-        let paths = names.iter().map(|name| format!("{}/{name}", location.trim_end_matches('/')));
-        let opened = paths.map(|path| match self.open_file(&path)? {
-            Some(relation) => Ok(relation),
-            None => plan_err!("{path} is not an Ogive table; move it, or name the tables one by one"),
-        });
-        let relations = opened.collect::<Result<Vec<_>>>()?;
+        let relations = side_by_side(&names, wait_us(&profile_of(location)), |name| {
+            let path = format!("{}/{name}", location.trim_end_matches('/'));
+            match self.open_file(&path)? {
+                Some(relation) => Ok(relation),
+                None => plan_err!("{path} is not an Ogive table; move it, or name the tables one by one"),
+            }
+        })?;
         if relations.is_empty() { Ok(None) } else { OgiveTable::of(relations).map(Some) }
     }
 
@@ -171,6 +177,11 @@ pub(crate) fn keyspace_of(store: &Db, location: &str, name: &str) -> Result<Arc<
     }
     let keyspace = store.keyspace(name).map_err(external)?;
     Ok(Arc::new(KeyspaceRelation::new(store, keyspace, absolute(location), profile_of(location))))
+}
+
+/// The time of a short read, in microseconds.
+fn wait_us(profile: &Profile) -> f64 {
+    profile.time_us(0)
 }
 
 /// The costs that the storage of a folder states of itself, or those of a local disk.

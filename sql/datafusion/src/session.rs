@@ -2,6 +2,8 @@
 
 use crate::external_table::OgiveTableFactory;
 use crate::join::{KeyJoinPlanner, MarkKeyJoins};
+use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
+use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
 use crate::open::OgiveOptions;
 use crate::write::{OgiveFormatFactory, PartsPlanner};
@@ -56,9 +58,13 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     // Conditions that are known before are pushed down by the logical optimiser, too.
     let optimizer = builder.physical_optimizers().take().unwrap_or_default();
     let rules = optimizer.rules.into_iter().filter(|rule| rule.name() != "FilterPushdown").collect();
+    builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
+    builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
     builder
         .with_physical_optimizer_rules(rules)
+        .with_physical_optimizer_rule(Arc::new(ReadLastRows))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
+        .with_optimizer_rule(Arc::new(UnpackKeyLists))
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
         .with_query_planner(Arc::new(KeyQueryPlanner))
 }

@@ -1,6 +1,7 @@
 //! The source of a scan: which keys of relations are read, and which columns.
 
 use crate::dynamic_filter::keys_within;
+use crate::key_lists::in_words;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use crate::partition::split;
@@ -85,6 +86,8 @@ pub struct OgiveSource {
     projection: SplitProjection,
     batch_rows: usize,
     is_descending: bool,
+    /// Rows of a partition that are enough if the greatest key comes first.
+    last: Option<usize>,
     conditions: Conditions,
     /// What becomes known while the query runs.
     dynamic: Option<Arc<dyn PhysicalExpr>>,
@@ -100,6 +103,7 @@ impl OgiveSource {
             table_schema,
             batch_rows: BATCH_ROWS,
             is_descending: false,
+            last: None,
             conditions,
             dynamic: None,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -115,7 +119,7 @@ impl OgiveSource {
     #[must_use]
     pub fn conditions(&self) -> Vec<String> {
         match &self.conditions {
-            Conditions::Planned(filters) => filters.iter().map(Expr::to_string).collect(),
+            Conditions::Planned(filters) => filters.iter().map(in_words).collect(),
             Conditions::Told(texts) => texts.to_vec(),
         }
     }
@@ -128,6 +132,18 @@ impl OgiveSource {
 
     pub(crate) fn descending(self, is_descending: bool) -> Self {
         Self { is_descending, ..self }
+    }
+
+    /// The rows of each partition that are enough, of those with the greatest keys; `None` for all.
+    #[must_use]
+    pub fn last(&self) -> Option<usize> {
+        self.last.filter(|_| self.is_descending)
+    }
+
+    /// The same source, of which that many rows of each partition are enough if the greatest key comes first.
+    #[must_use]
+    pub fn with_last(self, last: Option<usize>) -> Self {
+        Self { last, ..self }
     }
 
     pub(crate) fn relations(&self) -> &Arc<[Arc<dyn Relation>]> {
@@ -146,9 +162,9 @@ impl FileSource for OgiveSource {
             relations: self.relations.clone(),
             columns: self.projection.file_indices.clone(),
             batch_rows: self.batch_rows,
-            limit: config.limit,
-            // A limit is of the first rows in the order of the key, before anything else is known of them: a sort below
-            // it was left out for that order.
+            limit: config.limit.or(self.last()),
+            // A limit of the scan is of the first rows in the order of the key, before anything else is known of them:
+            // a sort below it was left out for that order.
             is_descending: self.is_descending && config.limit.is_none(),
             dynamic: self.dynamic.clone().filter(|_| config.limit.is_none()),
             metrics: ScanMetrics::new(&self.metrics, partition),
@@ -183,6 +199,9 @@ impl FileSource for OgiveSource {
         }
         if self.is_descending {
             write!(formatter, ", descending")?;
+        }
+        if let Some(last) = self.last() {
+            write!(formatter, ", last={last}")?;
         }
         match &self.dynamic {
             Some(dynamic) => write!(formatter, ", dynamic_keys=[{dynamic}]"),
@@ -221,7 +240,7 @@ impl FileSource for OgiveSource {
         if self.relations.len() != 1 || reversed.is_empty() || !properties.ordering_satisfy(reversed)? {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
-        let inner = Arc::new(Self { is_descending: !self.is_descending, ..self.clone() });
+        let inner = Arc::new(Self { is_descending: !self.is_descending, last: None, ..self.clone() });
         Ok(SortOrderPushdownResult::Inexact { inner })
     }
 

@@ -5,9 +5,10 @@ use crate::key_set::KeySet;
 use crate::open::OgiveOptions;
 use crate::partition::{count, cut};
 use crate::relation::{Relation, RelationIdentity, RowCount, TableRelation};
+use crate::side_by_side::side_by_side;
 use crate::source::{Conditions, OgiveSource, PartitionKeys, PartitionRows};
 use crate::write::{RowSink, WriteRequest, WriteTarget};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
@@ -170,6 +171,12 @@ impl OgiveTable {
         self.relations()[0].clone()
     }
 
+    /// The type of the first column of the key, if that has this name.
+    pub(crate) fn first_key_type(&self, name: &str) -> Option<DataType> {
+        let position = self.first().key().columns().first().filter(|part| part.name == name)?.position;
+        Some(self.schema.field(position).data_type().clone())
+    }
+
     /// The request of an `INSERT INTO`; a row replaces the one that has its key.
     ///
     /// # Errors
@@ -195,14 +202,18 @@ impl OgiveTable {
 
     fn plan(relations: &[Arc<dyn Relation>], keys: &KeySet, most: usize) -> Result<Plan> {
         let mut plan = Plan { parts: Vec::new(), rows: RowCount::exact(0), ends: None };
-        let counts = relations.iter().map(|relation| count(&**relation, keys)).collect::<Result<Vec<_>>>()?;
+        let wait_us = relations.first().map_or(0.0, |first| first.profile().time_us(0));
+        let counts = side_by_side(relations, wait_us, |relation| count(&**relation, keys))?;
         let all: u64 = counts.iter().map(|count| count.rows).sum();
-        for (number, (relation, count)) in relations.iter().zip(counts).enumerate() {
-            plan.rows.rows += count.rows;
-            plan.rows.is_exact &= count.is_exact;
+        let counted: Vec<(&Arc<dyn Relation>, RowCount)> = relations.iter().zip(counts).collect();
+        let cuts = side_by_side(&counted, wait_us, |(relation, count)| {
             // Several relations share the partitions by their rows.
             let share = (most as u128 * u128::from(count.rows)).div_ceil(u128::from(all.max(1)));
-            let parts = cut(&**relation, keys, count.rows, (share as usize).clamp(1, most.max(1)))?;
+            cut(&***relation, keys, count.rows, (share as usize).clamp(1, most.max(1)))
+        })?;
+        for (number, ((_, count), parts)) in counted.into_iter().zip(cuts).enumerate() {
+            plan.rows.rows += count.rows;
+            plan.rows.is_exact &= count.is_exact;
             let rows = count.rows / parts.len().max(1) as u64;
             plan.parts.extend(parts.into_iter().map(|keys| PartitionKeys {
                 relation: number,

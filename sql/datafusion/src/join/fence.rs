@@ -1,10 +1,11 @@
 //! A fence between a join with a condition and projections above it.
 
+use crate::unary::one_input;
 use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, Statistics,
@@ -28,6 +29,11 @@ impl FenceExec {
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
         Self { input }
     }
+
+    /// A fence above another plan.
+    fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        Ok(Self { input })
+    }
 }
 
 impl DisplayAs for FenceExec {
@@ -37,16 +43,10 @@ impl DisplayAs for FenceExec {
 }
 
 impl ExecutionPlan for FenceExec {
-    fn name(&self) -> &str {
-        "FenceExec"
-    }
+    one_input!("FenceExec", input);
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     /// The rows stay in order, but no sort may be moved below: one with a limit would be applied to a side of the join.
@@ -63,21 +63,6 @@ impl ExecutionPlan for FenceExec {
         _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.pop()) {
-            (Some(input), None) => Ok(Arc::new(Self { input })),
-            _ => internal_err!("a fence has one input"),
-        }
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

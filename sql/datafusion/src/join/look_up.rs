@@ -2,6 +2,7 @@
 
 use super::keyed_side::{KeyedSide, keys_of_rows};
 use crate::key_set::KeySet;
+use crate::unary::one_input;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
@@ -11,7 +12,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::joins::utils::{JoinFilter, JoinOn, build_join_schema};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, Metric, MetricValue, MetricsSet};
@@ -52,6 +53,13 @@ pub struct LookUpJoinExec {
 }
 
 impl LookUpJoinExec {
+    /// The same join of the rows of another plan.
+    fn with_input(&self, stream: Arc<dyn ExecutionPlan>) -> Result<Self> {
+        let Self { keyed, on, filter, join_type, looks_left, .. } = self;
+        let (left, right) = if *looks_left { (keyed.clone(), stream) } else { (stream, keyed.clone()) };
+        Self::try_new(left, right, on.clone(), filter.clone(), *join_type, *looks_left)
+    }
+
     /// Whether joins of a type can be done so, if keys are looked up in the left or the right input.
     pub(crate) fn supports(join_type: JoinType, looks_left: bool) -> bool {
         match join_type {
@@ -225,16 +233,10 @@ impl DisplayAs for LookUpJoinExec {
 }
 
 impl ExecutionPlan for LookUpJoinExec {
-    fn name(&self) -> &str {
-        "LookUpJoinExec"
-    }
+    one_input!("LookUpJoinExec", stream);
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.stream]
     }
 
     fn apply_expressions(
@@ -244,26 +246,6 @@ impl ExecutionPlan for LookUpJoinExec {
         let filter = self.filter.iter().map(JoinFilter::expression);
         let columns = self.on.iter().flat_map(|(left, right)| [left, right]);
         datafusion::physical_plan::apply_expression_roots(columns.chain(filter), apply)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(stream), None) = (children.pop(), children.pop()) else {
-            return internal_err!("a join that looks keys up has one input");
-        };
-        let Self { keyed, on, filter, join_type, looks_left, .. } = &*self;
-        let (left, right) = if *looks_left { (keyed.clone(), stream) } else { (stream, keyed.clone()) };
-        Ok(Arc::new(Self::try_new(left, right, on.clone(), filter.clone(), *join_type, *looks_left)?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(
-            children,
-            ReplaceChildrenOptions::new(datafusion::physical_plan::execution_plan::ChildrenPropertiesMode::Recompute),
-        )
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use datafusion::error::Result;
 use ogive::table::TableRange;
 use ogive::{Error, Profile, Table};
-use std::ops::Bound;
+use std::ops::Range;
 
 /// The records of a table file.
 #[derive(Debug)]
@@ -72,31 +72,45 @@ impl Relation for TableRelation {
     }
 
     fn ends(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let first = self.table.range::<Vec<u8>>(range.clone()).keys().next().transpose().map_err(external)?;
-        let last = self.table.range::<Vec<u8>>(range.clone()).next_back().transpose().map_err(external)?;
-        Ok(first.zip(last.map(|(key, _)| key)))
+        let positions = self.positions(range)?;
+        let Some(last) = positions.end.checked_sub(1).filter(|_| !positions.is_empty()) else { return Ok(None) };
+        Ok(match &mut self.table.keys_at(&[positions.start, last]).map_err(external)?[..] {
+            [first, last] => first.take().zip(last.take()),
+            _ => None,
+        })
     }
 
     fn cuts(&self, range: &KeyRange, parts: u64) -> Result<Vec<Vec<u8>>> {
-        let keys = (1..parts).map(|part| self.key_at(range, part, parts));
-        Ok(keys.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        let rows = self.positions(range)?;
+        let cuts = (1..parts).map(|part| position_of(&rows, part, parts));
+        // The blocks of both ends are read side by side with those of the cuts: `ends` is asked for them next.
+        let positions: Vec<u64> = cuts.chain([rows.start, rows.end.saturating_sub(1)]).collect();
+        let mut keys = self.table.keys_at(&positions).map_err(external)?;
+        keys.truncate(positions.len() - 2);
+        Ok(keys.into_iter().flatten().collect())
     }
 
     fn key_at(&self, range: &KeyRange, part: u64, parts: u64) -> Result<Option<Vec<u8>>> {
-        let rows = self.count(range)?.rows;
-        let first = match &range.0 {
-            Bound::Unbounded => 0,
-            Bound::Included(key) => self.table.rank(key).map_err(external)?,
-            Bound::Excluded(key) => self.count(&(Bound::Unbounded, Bound::Included(key.clone())))?.rows,
-        };
-        let position = first + (u128::from(rows) * u128::from(part) / u128::from(parts.max(1))) as u64;
-        Ok(self.table.nth(position).map_err(external)?.map(|(key, _)| key))
+        let position = position_of(&self.positions(range)?, part, parts);
+        Ok(self.table.keys_at(&[position]).map_err(external)?.pop().flatten())
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {
         let records = TableRecords { table: self.table.clone(), metrics: request.metrics.clone() };
         Ok(Box::new(RecordScan::new(records, self.table.record_type(), &request)))
     }
+}
+
+impl TableRelation {
+    fn positions(&self, range: &KeyRange) -> Result<Range<u64>> {
+        self.table.positions::<Vec<u8>>(range.clone()).map_err(external)
+    }
+}
+
+/// The position that has `part / parts` of the rows at these positions in front.
+fn position_of(rows: &Range<u64>, part: u64, parts: u64) -> u64 {
+    let count = u128::from(rows.end - rows.start);
+    rows.start + (count * u128::from(part) / u128::from(parts.max(1))) as u64
 }
 
 struct TableRecords {

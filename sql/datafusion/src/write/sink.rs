@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::common::exec_err;
 use datafusion::datasource::sink::{DataSink, DataSinkExec};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
@@ -107,6 +107,9 @@ impl DataSink for RowSink {
                 write_all(rows, encoder, move || writer(locate(&path)?, &types, replace, bytes), finished).await
             }
             WriteTarget::Keyspace { location, .. } => {
+                let checked = request.clone();
+                let checked = tokio::task::spawn_blocking(move || checked.check()).await;
+                checked.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
                 let folder = tempfile::tempdir()?;
                 let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
                 let sorted = Place { storage: scratch, name: SORTED_NAME.to_owned() };

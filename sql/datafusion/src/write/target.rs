@@ -13,9 +13,10 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use ogive::io::{Place, locate, remote_url};
-use ogive::{Db, DbOptions, Storage, Table, TableOptions};
+use ogive::types::{ColumnPlace, RecordType};
+use ogive::{Db, DbOptions, Error, Keyspace, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -199,18 +200,31 @@ impl WriteRequest {
             }
             WriteTarget::Keyspace { location, keyspace, .. } => {
                 let Some(store) = OgiveOptions::default().open_store(location)? else { return Ok(()) };
-                if !store.keyspaces().contains(keyspace) {
-                    return Ok(());
-                }
-                let opened = store.keyspace(keyspace).map_err(external)?;
+                let Some(opened) = with_rows(&store, keyspace).map_err(external)? else { return Ok(()) };
                 let (found, given) = (opened.record_type(), self.encoder.types());
-                let is_empty = opened.estimate().0 == 0;
-                if is_empty || found.keys == given.keys && found.values == given.values {
-                    return Ok(());
+                if !self.has_types(&opened) {
+                    return plan_err!(
+                        "{location}#{keyspace} has records of other types: {found}, and the rows would be {given}; \
+                         INSERT INTO casts rows to its types"
+                    );
                 }
-                plan_err!("{location}#{keyspace} has records of other types: {found}, and the rows would be {given}")
+                let (found, given) = (names(&found), names(given));
+                if found != given {
+                    let (found, given) = (found.join(", "), given.join(", "));
+                    return plan_err!(
+                        "the columns of {location}#{keyspace} are {found}, and those of the rows {given}; rename them \
+                         by AS, or use INSERT INTO"
+                    );
+                }
+                Ok(())
             }
         }
+    }
+
+    /// Whether a keyspace has records of the types of these.
+    fn has_types(&self, keyspace: &Keyspace) -> bool {
+        let (found, given) = (keyspace.record_type(), self.encoder.types());
+        found.keys == given.keys && found.values == given.values
     }
 
     /// A place for tables that are not of the target yet.
@@ -246,15 +260,46 @@ impl WriteRequest {
     pub(super) fn ingest(&self, files: &[(Arc<dyn Storage>, String)]) -> ogive::Result<()> {
         let WriteTarget::Keyspace { location, keyspace, create } = &self.target else { return Ok(()) };
         let store = Db::open(location, &DbOptions::default().create(*create))?;
-        let keyspace = match create {
-            true => store.keyspace_of(keyspace, self.encoder.types())?,
-            false => store.keyspace(keyspace)?,
+        // Rows that are there keep their types, and the order of their columns.
+        let keyspace = match with_rows(&store, keyspace)? {
+            Some(found) if self.has_types(&found) => found,
+            // Others have written since the types were compared.
+            Some(found) => {
+                return Err(Error::WrongRecordType {
+                    path: PathBuf::from(location),
+                    name: keyspace.clone(),
+                    found: found.record_type().to_string(),
+                    asked: self.encoder.types().to_string(),
+                });
+            }
+            None if *create => store.keyspace_of(keyspace, self.encoder.types())?,
+            None => store.keyspace(keyspace)?,
         };
         keyspace.adopt_from(files)?;
         store.close()?;
         self.is_stale.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// A keyspace of a store, if it is there and has rows.
+fn with_rows(store: &Db, keyspace: &str) -> ogive::Result<Option<Keyspace>> {
+    if !store.keyspaces().iter().any(|name| name == keyspace) {
+        return Ok(None);
+    }
+    let keyspace = store.keyspace(keyspace)?;
+    let is_empty = keyspace.iter().next().transpose()?.is_none();
+    Ok((!is_empty).then_some(keyspace))
+}
+
+/// The names of the columns, those of the key first, in their order in records.
+fn names(types: &RecordType) -> Vec<String> {
+    let mut columns = types.columns();
+    columns.sort_by_key(|column| match column.place {
+        ColumnPlace::Key(component) => (0, component),
+        ColumnPlace::Value(field) => (1, field),
+    });
+    columns.into_iter().map(|column| column.name).collect()
 }
 
 /// Whether a place is a keyspace of a store, as queries name it.

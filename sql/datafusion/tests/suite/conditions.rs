@@ -44,7 +44,9 @@ impl Conditions {
             3 => format!("{column} > {}", literal(random)),
             4 => format!("{column} between {} and {}", literal(random), literal(random)),
             5 => {
-                let list: Vec<String> = (0..1 + random.below(6)).map(|_| literal(random)).collect();
+                // Long lists are planned as one value.
+                let count = if random.one_in(3) { 16 + random.below(30) } else { 1 + random.below(6) };
+                let list: Vec<String> = (0..count).map(|_| literal(random)).collect();
                 format!("{column} in ({})", list.join(", "))
             }
             6 if Self::is_text(key_type) => format!("{column} like 'k{}%'", random.below(12)),

@@ -13,7 +13,6 @@ mod node;
 mod ranges;
 mod sample;
 mod tables;
-mod unary;
 
 pub use node::{PartsNode, PartsPlanner, PartsStep};
 pub use ranges::KeyRangesExec;

@@ -1,7 +1,7 @@
 //! Samples of the keys of rows, and the ranges that they are cut into.
 
 use super::encoder::KeyEncoder;
-use super::unary::unary_plan;
+use crate::unary::unary_plan;
 use arrow_array::RecordBatch;
 use arrow_array::builder::{BinaryBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
@@ -12,9 +12,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
