@@ -81,12 +81,9 @@ impl SharedArguments {
     }
 }
 
-/// A port that is free now, for port 0; other ports as they are.
+/// A port that can be listened on now: the port itself, or a free one for port 0.
 pub(crate) fn free_port(host: IpAddr, port: u16) -> std::io::Result<u16> {
-    match port {
-        0 => Ok(TcpListener::bind(SocketAddr::new(host, 0))?.local_addr()?.port()),
-        port => Ok(port),
-    }
+    Ok(TcpListener::bind(SocketAddr::new(host, port))?.local_addr()?.port())
 }
 
 /// The host by which others reach this one: what is given, or the address that it listens on, unless that is any.

@@ -155,6 +155,7 @@ impl OgivePhysicalCodec {
             limit: config.limit.map(|limit| limit as u64),
             is_descending: source.is_descending(),
             config: bare.encode_to_vec(),
+            last: source.last().map(|last| last as u64),
         })
     }
 
@@ -170,7 +171,8 @@ impl OgivePhysicalCodec {
         let config = config.map_err(|error| PlanError::Damaged(error.to_string()))?;
         let ctx = PhysicalPlanDecodeContext::new(ctx, self);
         check_config(&table, &config, &ctx, converter)?;
-        let source = Arc::new(table.source(message.conditions, message.is_descending));
+        let last = message.last.map(|last| usize::try_from(last).unwrap_or(usize::MAX));
+        let source = Arc::new(table.source(message.conditions, message.is_descending).with_last(last));
         let config = parse_protobuf_file_scan_config(&config, &ctx, converter, source)?;
         let group = |partition: PartitionMessage| {
             let files = partition.sets.into_iter().map(|set| {

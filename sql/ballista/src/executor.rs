@@ -16,6 +16,11 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
+
+/// Time between attempts to reach the scheduler.
+const CONNECT_PAUSE: Duration = Duration::from_millis(250);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +95,8 @@ pub fn executor_config(
         grpc_port: arguments.bind_grpc_port,
         scheduler_host: arguments.scheduler_host.clone(),
         scheduler_port: arguments.scheduler_port,
-        scheduler_connect_timeout_seconds: arguments.scheduler_connect_timeout_seconds,
+        // Another value waits without end in Ballista 55.
+        scheduler_connect_timeout_seconds: 0,
         vcores: arguments.vcores,
         memory_pool_size: arguments.memory_limit,
         work_dir: Some(work_dir),
@@ -112,13 +118,14 @@ pub async fn run_executor(mut arguments: ExecutorArguments) -> Result<()> {
     arguments.shared.begin_process();
     ogive_object_store::register();
     let tables = arguments.shared.tables().map_err(external)?;
-    let free = |port| {
+    let free = |port, option| {
         free_port(arguments.bind_host, port).map_err(|error| {
             let host = arguments.bind_host;
-            BallistaError::Configuration(format!("cannot listen on {host}: {error}; give another --bind-host"))
+            BallistaError::Configuration(format!("cannot listen on {host}:{port}: {error}; give another {option}"))
         })
     };
-    (arguments.bind_port, arguments.bind_grpc_port) = (free(arguments.bind_port)?, free(arguments.bind_grpc_port)?);
+    arguments.bind_port = free(arguments.bind_port, "--bind-port")?;
+    arguments.bind_grpc_port = free(arguments.bind_grpc_port, "--bind-grpc-port")?;
     let (work_dir, _temporary) = match &arguments.work_dir {
         Some(work_dir) => {
             fs::create_dir_all(work_dir).map_err(|error| {
@@ -132,8 +139,31 @@ pub async fn run_executor(mut arguments: ExecutorArguments) -> Result<()> {
             (folder.path().to_owned(), Some(folder))
         }
     };
+    wait_for_scheduler(&arguments).await?;
     let config = executor_config(&arguments, &tables, &work_dir);
     // A parent that does not read is no reason to end.
     _ = writeln!(std::io::stdout(), "ogive-executor listens on {}:{}", arguments.bind_host, arguments.bind_port);
     start_executor_process(Arc::new(config)).await
+}
+
+/// Waits until the scheduler can be reached.
+async fn wait_for_scheduler(arguments: &ExecutorArguments) -> Result<()> {
+    let ExecutorArguments { scheduler_host: host, scheduler_port: port, .. } = arguments;
+    let limit = Duration::from_secs(arguments.scheduler_connect_timeout_seconds.into());
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now()).max(CONNECT_PAUSE);
+        let detail = match tokio::time::timeout(left, TcpStream::connect((host.as_str(), *port))).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it did not answer".to_owned(),
+        };
+        if Instant::now() + CONNECT_PAUSE > deadline {
+            return Err(BallistaError::Configuration(format!(
+                "no scheduler answers at {host}:{port} within {limit:?}: {detail}; start `ogive-scheduler`, or give \
+                 --scheduler-host and --scheduler-port"
+            )));
+        }
+        tokio::time::sleep(CONNECT_PAUSE).await;
+    }
 }

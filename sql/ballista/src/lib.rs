@@ -31,6 +31,7 @@ mod scheduler;
 mod session;
 mod tables;
 mod task_error;
+mod vcores;
 mod write;
 mod write_codec;
 

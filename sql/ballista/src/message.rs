@@ -96,11 +96,14 @@ pub(crate) struct ScanMessage {
     /// Most rows of a partition. The engine's own message has 32 bits for them.
     #[prost(uint64, optional, tag = "4")]
     pub(crate) limit: Option<u64>,
-    /// `FileScanExecConf` of DataFusion without files: schema, projection, order, statistics, rows of a batch.
     #[prost(bool, tag = "5")]
     pub(crate) is_descending: bool,
+    /// `FileScanExecConf` of DataFusion without files: schema, projection, order, statistics, rows of a batch.
     #[prost(bytes = "vec", tag = "6")]
     pub(crate) config: Vec<u8>,
+    /// Rows of a partition that are enough if the greatest key comes first. Who does not know it reads more.
+    #[prost(uint64, optional, tag = "7")]
+    pub(crate) last: Option<u64>,
 }
 
 /// A partition of a scan.

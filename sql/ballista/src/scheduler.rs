@@ -5,6 +5,7 @@ use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::process::{external, terminated};
 use crate::session::{SCHEDULER_PORT, session_config, session_state};
 use crate::tables::OpenTables;
+use crate::vcores::CountedVcores;
 use ballista_core::error::{BallistaError, Result};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
@@ -102,6 +103,7 @@ pub async fn run_scheduler(arguments: SchedulerArguments) -> Result<()> {
     let config = scheduler_config(&arguments, &tables);
     config.validate()?;
     let cluster = BallistaCluster::new_from_config(&config).await?;
+    let cluster = BallistaCluster::new(Arc::new(CountedVcores::new(cluster.cluster_state())), cluster.job_state());
     let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
     // A parent that does not read is no reason to end.
     _ = writeln!(std::io::stdout(), "ogive-scheduler listens on {address}");

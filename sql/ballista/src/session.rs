@@ -6,7 +6,7 @@ use crate::constants::ConstantsInMemory;
 use crate::exchange::SortBehindExchanges;
 use crate::guard::{GuardedPlanner, runtime};
 use crate::tables::OpenTables;
-use crate::write::WritePlanner;
+use crate::write::ClientPlanner;
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
 use ballista_core::optimizer::ballista_default_optimizer_rules;
@@ -76,7 +76,7 @@ impl Client {
     fn finish(&self, context: &SessionContext) -> SessionContext {
         let state = context.state();
         let rules = state.optimizers().iter().filter(|rule| CLIENT_RULES.contains(&rule.name())).cloned().collect();
-        let planner = WritePlanner { queries: state.query_planner().clone() };
+        let planner = ClientPlanner { queries: state.query_planner().clone() };
         let state = SessionStateBuilder::new_from_existing(state)
             .with_optimizer_rules(rules)
             .with_query_planner(Arc::new(planner))
@@ -124,7 +124,13 @@ pub async fn connect_with(address: &str, config: SessionConfig) -> Result<Sessio
     }
     let client = Client::new(config, &OpenTables::default())?;
     let host = if host.contains(':') { format!("[{host}]") } else { host };
-    let context = SessionContext::remote_with_state(&format!("df://{host}:{port}"), client.state.clone()).await?;
+    let url = format!("df://{host}:{port}");
+    let context = SessionContext::remote_with_state(&url, client.state.clone()).await.map_err(|error| {
+        // What answers speaks another protocol, such as the HTTP of a web server, or does not know these calls.
+        let is_other = ["content-type", "h2 protocol", "Unimplemented"].iter().any(|it| error.to_string().contains(it));
+        let message = format!("what answers at {host}:{port} is no scheduler; give the address that it prints");
+        if is_other { DataFusionError::Execution(message) } else { error }
+    })?;
     Ok(client.finish(&context))
 }
 

@@ -22,6 +22,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties, collect,
 };
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use futures::stream;
 use ogive_datafusion::{PartsNode, PartsStep, Staging, TablesPlace, WriteRequest, WriteTarget, cuts_of};
 use std::collections::BTreeMap;
@@ -40,15 +41,19 @@ const CANCELLING_PAUSE: Duration = Duration::from_millis(500);
 /// Pauses before the tables of a statement that failed are removed, each time.
 const CLEARING_PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(5)];
 
-/// Plans statements that write rows of Ogive, and leaves all others to the planner of a cluster's client.
+/// Plans what a cluster's client does itself, statements that write rows of Ogive and `DESCRIBE`, and leaves all others
+/// to Ballista.
 #[derive(Debug)]
-pub(crate) struct WritePlanner {
+pub(crate) struct ClientPlanner {
     pub(crate) queries: Arc<dyn QueryPlanner + Send + Sync>,
 }
 
 #[async_trait]
-impl QueryPlanner for WritePlanner {
+impl QueryPlanner for ClientPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        if let LogicalPlan::DescribeTable(_) = plan {
+            return DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await;
+        }
         let Some((request, input)) = WriteRequest::of(plan)? else {
             return self.queries.create_physical_plan(plan, session).await;
         };
@@ -135,15 +140,16 @@ impl Write {
     async fn step(&self, input: LogicalPlan, step: PartsStep, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
         let node = Arc::new(PartsNode::try_new(input, self.request.key().to_vec(), step)?);
         let logical = LogicalPlan::Extension(Extension { node });
-        for _ in 1..STEP_ATTEMPTS {
+        let mut attempts = 1;
+        loop {
             let plan = self.queries.create_physical_plan(&logical, &*self.state).await?;
             match collect(plan, context.clone()).await {
                 // What an executor says of the tables that it has written is lost with it. They are left over then.
-                Err(error) if is_lost(&error) => tokio::time::sleep(STEP_PAUSE).await,
+                Err(error) if attempts < STEP_ATTEMPTS && is_lost(&error) => tokio::time::sleep(STEP_PAUSE).await,
                 ended => return ended,
             }
+            attempts += 1;
         }
-        collect(self.queries.create_physical_plan(&logical, &*self.state).await?, context.clone()).await
     }
 }
 

@@ -164,6 +164,11 @@ async fn statements_that_are_no_queries_work_through_a_cluster() {
     let joined =
         with_paths(&format!("select count(*) from t a join '{}' b using (key)", copied.display()), folder.path());
     assert_eq!(rows(&context, &joined).await.unwrap(), "30000\n");
+    let described = rows(&context, &format!("describe '{}'", folder.path().join("t.ogive").display())).await.unwrap();
+    assert!(described.starts_with("key | UInt64 | NO\n") && described.contains("name | Utf8"), "{described}");
+    let last = with_paths("explain select key from t order by key desc limit 3", folder.path());
+    let last = rows(&context, &last).await.unwrap();
+    assert!(last.contains("descending, last=3"), "{last}");
     let error = rows(&context, &with_paths("select * from few", folder.path())).await.unwrap_err().to_string();
     assert!(error.contains("few.ogive"), "{error}");
 }
