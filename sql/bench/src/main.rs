@@ -2,9 +2,14 @@
 
 use clap::{Parser, Subcommand};
 use datafusion::error::DataFusionError;
+use mimalloc::MiMalloc;
 use ogive_sql_bench::{cluster, measure, model, random, tpch};
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Look-ups and plans allocate much, on several threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Runs TPC-H, random queries and measurements of SQL over Ogive tables, beside Parquet and DuckDB.
 #[derive(Debug, Parser)]

@@ -22,6 +22,7 @@ use arguments::{Arguments, input};
 use clap::Parser;
 use failure::{Failure, Result};
 use interrupts::Interrupts;
+use mimalloc::MiMalloc;
 use output::RowLimit;
 use progress::Progress;
 use query::by_task;
@@ -32,6 +33,10 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+
+/// Look-ups and plans allocate much, on several threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The arguments that start a cluster on this machine, and show what it does.
 const CLUSTER_DEMO: [&str; 2] = ["cluster", "demo"];
