@@ -5,6 +5,7 @@ use crate::output::{Format, RowLimit};
 use crate::size::ByteSize;
 use clap::Parser;
 use ogive::FileFormat;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
     pub(crate) memory: Option<ByteSize>,
     /// Partitions of a scan: threads that work on a query [default: the number of cores]
     #[arg(long, value_name = "N")]
-    pub(crate) partitions: Option<usize>,
+    pub(crate) partitions: Option<NonZeroUsize>,
     /// Run queries in the cluster of the scheduler at this address, instead of in this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "memory")]
     pub(crate) cluster: Option<String>,

@@ -8,6 +8,7 @@ mod history;
 mod interrupts;
 mod names;
 mod output;
+mod paths;
 mod picture;
 mod progress;
 mod query;

@@ -84,7 +84,10 @@ impl<'a> Printer<'a> {
             Format::Table => self.keep(&batch),
             Format::Csv => self.print_csv(&batch, is_first),
             Format::Json => {
-                let mut writer = json::LineDelimitedWriter::new(&mut self.buffer);
+                // An object has all columns, so that each line says what the others do.
+                let mut writer = json::WriterBuilder::new()
+                    .with_explicit_nulls(true)
+                    .build::<_, json::writer::LineDelimited>(&mut self.buffer);
                 writer.write(&batch).and_then(|()| writer.finish()).map_err(DataFusionError::from)?;
                 self.flush()
             }
@@ -141,7 +144,7 @@ impl<'a> Printer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::Int64Array;
+    use arrow_array::{Float64Array, Int64Array};
     use datafusion::arrow::datatypes::{DataType, Field, Schema};
     use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool};
     use std::sync::Arc;
@@ -182,6 +185,18 @@ mod tests {
         assert_eq!(printed(Format::Csv, None, &[0..0, 0..1]).0, "n\n0\n");
         assert_eq!(printed(Format::Json, None, &[0..1, 1..2]).0, "{\"n\":0}\n{\"n\":1}\n");
         assert_eq!(printed(Format::Json, None, &[]).0, "");
+    }
+
+    #[test]
+    fn nulls_and_numbers_that_json_lacks_are_written_as_null() {
+        let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Float64, true)]));
+        let numbers = Float64Array::from(vec![Some(1.5), None, Some(f64::NAN), Some(f64::INFINITY)]);
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(numbers)]).unwrap();
+        let mut output = Vec::new();
+        let mut printer = Printer::new((Format::Json, RowLimit(None)), schema, memory(0), &mut output);
+        printer.write(batch).unwrap();
+        printer.finish().unwrap();
+        assert_eq!(String::from_utf8(output).unwrap(), "{\"x\":1.5}\n{\"x\":null}\n{\"x\":null}\n{\"x\":null}\n");
     }
 
     #[test]

@@ -3,23 +3,26 @@
 use crate::failure::{Failure, Result};
 use crate::interrupts::Interrupts;
 use crate::output::{Format, Printer, RowLimit};
+use crate::paths::with_folders;
 use crate::progress::Progress;
 use crate::session::Session;
 use crate::statements::Piece;
 use arrow_array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::plan_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::MemoryConsumer;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::execution::{SendableRecordBatchStream, SessionState};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use ogive_datafusion::parse_statements;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -64,7 +67,10 @@ pub(crate) async fn run(
     interrupts: &mut Interrupts,
 ) -> Result<Option<Done>> {
     let (name, _) = session.dialect();
-    let Some(statement) = parse(piece, name)? else { return Ok(None) };
+    let Some(mut statement) = parse(piece, name)? else { return Ok(None) };
+    if session.is_remote {
+        with_folders(&mut statement);
+    }
     let mut progress = Progress::start(format == Format::Table || !io::stdout().is_terminal());
     let context = session.context.clone();
     let work = async move { Ok(plan(&context, statement).await?) };
@@ -146,6 +152,7 @@ pub(crate) async fn by_task<T: Send + 'static>(
 async fn plan(context: &SessionContext, statement: Statement) -> Result<Started, DataFusionError> {
     let state = context.state();
     let logical = state.statement_to_plan(statement).await?;
+    refuse_drop(&state, &logical)?;
     let is_whole = matches!(
         logical,
         LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::DescribeTable(_) | LogicalPlan::Statement(_)
@@ -156,6 +163,17 @@ async fn plan(context: &SessionContext, statement: Statement) -> Result<Started,
     let plan = frame.create_physical_plan().await?;
     let rows = execute_stream(plan.clone(), task)?;
     Ok(Started { plan, tables, is_whole, rows })
+}
+
+/// Refuses `drop table 'users.ogive'`, which would drop nothing: files are tables by their paths, without a name.
+fn refuse_drop(state: &SessionState, plan: &LogicalPlan) -> Result<(), DataFusionError> {
+    let LogicalPlan::Ddl(DdlStatement::DropTable(drop)) = plan else { return Ok(()) };
+    let name = drop.name.table();
+    let is_named = state.schema_for_ref(drop.name.clone())?.table_names().iter().any(|known| known == name);
+    if is_named || drop.if_exists || !Path::new(name).exists() {
+        return Ok(());
+    }
+    plan_err!("DROP TABLE removes names of tables, and no files; remove {name} by the commands of the system")
 }
 
 /// The tables that a plan reads.

@@ -29,6 +29,8 @@ pub(crate) struct Session {
     /// The session of DataFusion.
     pub(crate) context: SessionContext,
     files: Arc<dyn UrlTableFactory>,
+    /// Whether queries run in a cluster.
+    pub(crate) is_remote: bool,
 }
 
 impl Session {
@@ -36,12 +38,12 @@ impl Session {
     ///
     /// # Errors
     /// Those of DataFusion.
-    pub(crate) fn new(partitions: Option<usize>, memory: Option<ByteSize>) -> Result<Self> {
+    pub(crate) fn new(partitions: Option<NonZeroUsize>, memory: Option<ByteSize>) -> Result<Self> {
         ogive_object_store::register();
         let mut config = configure(SessionConfig::new().with_information_schema(true));
         let options = OgiveOptions::default();
         if let Some(partitions) = partitions {
-            config = config.with_target_partitions(partitions.max(1));
+            config = config.with_target_partitions(partitions.get());
         }
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(ByteSize(bytes)) = memory {
@@ -60,22 +62,22 @@ impl Session {
         let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), files.clone()));
         let context = SessionContext::from(SessionStateBuilder::from(state).with_catalog_list(catalogs).build());
         listed.session_store().with_state(context.state_weak_ref());
-        Ok(Self { context, files })
+        Ok(Self { context, files, is_remote: false })
     }
 
     /// A session whose queries run in a cluster; its tables must be at the same paths or URLs on all machines.
     ///
     /// # Errors
     /// A scheduler that does not answer.
-    pub(crate) async fn of_cluster(address: &str, partitions: Option<usize>) -> Result<Self> {
+    pub(crate) async fn of_cluster(address: &str, partitions: Option<NonZeroUsize>) -> Result<Self> {
         let mut config = ogive_ballista::session_config(&Arc::default()).with_information_schema(true);
         if let Some(partitions) = partitions {
-            config = config.with_target_partitions(partitions.max(1));
+            config = config.with_target_partitions(partitions.get());
         }
         let context = ogive_ballista::connect_with(address, config).await?;
         let listed = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
         listed.session_store().with_state(context.state_weak_ref());
-        Ok(Self { context, files: Arc::new(OgiveUrls::new(listed, OgiveOptions::default())) })
+        Ok(Self { context, files: Arc::new(OgiveUrls::new(listed, OgiveOptions::default())), is_remote: true })
     }
 
     /// Registers the tables among the arguments.

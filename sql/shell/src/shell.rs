@@ -17,6 +17,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
+use ogive_datafusion::OgiveOptions;
 use ogive_report::format::counted;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -224,7 +225,20 @@ impl Shell<'_> {
         let mut output = io::stdout().lock();
         let mut printer = Printer::new((Format::Table, RowLimit(None)), batch.schema(), memory, &mut output);
         printer.write(batch)?;
-        printer.finish().map(|_| ())
+        printer.finish()?;
+        drop(output);
+        self.keyspaces(bare)
+    }
+
+    /// Names the keyspaces of a store that is named without one.
+    fn keyspaces(&self, path: &str) -> Result<()> {
+        let Some(store) = OgiveOptions::default().open_store(path)? else { return Ok(()) };
+        let names = store.keyspaces();
+        if names.len() > 1 {
+            let listed = names.iter().map(|name| format!("'{path}#{name}'")).collect::<Vec<_>>().join(", ");
+            note(&format!("{path} has the keyspaces {listed}"));
+        }
+        Ok(())
     }
 
     fn picture(&self, file: &Path) -> Result<()> {

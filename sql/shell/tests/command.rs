@@ -194,6 +194,20 @@ fn statements_that_cannot_be_done_name_the_table_and_what_to_do() {
     }
     let cast = error(folder, &["squares.ogive", "select * from squares where key = 'abc'"], 1);
     assert!(cast.starts_with("Cannot cast string 'abc'") && cast.contains("; use try_cast"), "{cast}");
+    let dropped = error(folder, &["drop table 'squares.ogive'"], 1);
+    assert!(dropped.contains("removes names of tables, and no files"), "{dropped}");
+    rows(folder, &["drop table if exists 'squares.ogive'; drop table squares", "squares.ogive"]);
+    assert!(folder.join("squares.ogive").exists());
+    let into = |query: &str| format!("copy ({query}) to 'shop' stored as ogive options (keyspace 'k', key 'id')");
+    rows(folder, &[&into("select 1 as id, 'one' as name")]);
+    let typed = error(folder, &[&into("select 2 as id, 2 as name")], 1);
+    assert!(typed.contains("of other types") && typed.ends_with("INSERT INTO casts rows to its types"), "{typed}");
+    let other = into("select 2 as number, 'two' as name").replace("key 'id'", "key 'number'");
+    let named = error(folder, &[&other], 1);
+    assert!(named.contains("are id, name, and those of the rows number, name; rename them by AS"), "{named}");
+    rows(folder, &[&into("select 'two' as name, 2 as id")]);
+    let found = rows(folder, &["select * from 'shop#k' order by id", "--format", "csv"]);
+    assert_eq!(found, "id,name\n1,one\n2,two\n");
     let twice = error(folder, &["squares.ogive", "select key from squares a join squares b on a.key = b.key"], 1);
     assert!(twice.ends_with("field key; name the table before it, as in t.column"), "{twice}");
 }
@@ -278,7 +292,13 @@ fn a_picture_shows_the_plan_of_the_last_statement() {
 #[test]
 fn wrong_options_are_refused_with_the_usage() {
     let folder = folder();
-    for arguments in [&["--json", "--format", "csv"][..], &["--memory", "much"], &["--max-rows", "-1"], &["--formt"]] {
+    for arguments in [
+        &["--json", "--format", "csv"][..],
+        &["--memory", "much"],
+        &["--max-rows", "-1"],
+        &["--partitions", "0"],
+        &["--formt"],
+    ] {
         let ran = run(folder.path(), arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
         assert!(ran.stderr.contains("--help"), "{}", ran.stderr);
