@@ -23,6 +23,8 @@ def connect(folder: pathlib.Path, threads: str, tables: list[list[str]], native:
     is_new = not path.exists()
     connection = duckdb.connect(str(path) if native else ":memory:")
     connection.execute(f"set threads = {threads}")
+    # It would be printed among the answers.
+    connection.execute("set enable_progress_bar = false")
     connection.execute(f"set temp_directory = '{folder / 'duckdb-scratch'}'")
     for name, key in tables:
         source = f"select * from '{folder / name}.parquet'"
