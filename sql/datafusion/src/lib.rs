@@ -54,6 +54,7 @@ mod side_by_side;
 mod source;
 mod store_schema;
 mod table;
+mod unambiguous_filters;
 mod unary;
 mod url;
 mod write;

@@ -6,6 +6,7 @@ use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
 use crate::open::OgiveOptions;
+use crate::unambiguous_filters::UnambiguousFilters;
 use crate::write::{OgiveFormatFactory, PartsPlanner};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -57,11 +58,15 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     // In version 55, this rule takes a column for another one of the same name if a join has both, and rows are wrong.
     // Conditions that are known before are pushed down by the logical optimiser, too.
     let optimizer = builder.physical_optimizers().take().unwrap_or_default();
-    let rules = optimizer.rules.into_iter().filter(|rule| rule.name() != "FilterPushdown").collect();
+    let rules = optimizer.rules.into_iter().filter(|rule| rule.name() != "FilterPushdown");
+    let rules = rules.map(|rule| match rule.name() {
+        "FilterPushdown(Post)" => Arc::new(UnambiguousFilters { rule }) as Arc<_>,
+        _ => rule,
+    });
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
     builder
-        .with_physical_optimizer_rules(rules)
+        .with_physical_optimizer_rules(rules.collect())
         .with_physical_optimizer_rule(Arc::new(ReadLastRows))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_optimizer_rule(Arc::new(UnpackKeyLists))

@@ -30,6 +30,34 @@ const PAIRED: [[&str; 2]; 7] = [
     ["date", "date"],
 ];
 
+/// A condition that becomes known at run time is about one of two columns of the same name.
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_of_joins_are_about_their_own_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = reference();
+    let data = Rows::random(&mut Random::new(7), KeyType::U64, 300, true);
+    let few = data.batch.slice(50, 40);
+    register_memory(&reference, "t", &data.batch);
+    register_memory(&reference, "few", &few);
+    for partitions in [1, 2, 3] {
+        let ours = ours(partitions);
+        let place = folder.path().join(partitions.to_string());
+        std::fs::create_dir(&place).unwrap();
+        ours.register_table("t", Arc::new(data.open(&mut Random::new(1), &place, Form::Table))).unwrap();
+        register_memory(&ours, "few", &few);
+        for query in [
+            "select count(*), sum(a.key), sum(b.key) from t a join t b on a.number + 1 = b.number join few on \
+             few.key + 0 = b.key where few.number % 7 <> 3",
+            "select count(*), sum(a.key), sum(b.key) from t a join t b on a.number % 9 = b.number % 9 join few on \
+             few.key + 0 = b.key where few.number % 7 <> 3 and a.key in (select number from t)",
+            "select a.key, b.key from t a join t b on a.number % 9 = b.number % 9 left join few on \
+             b.key = few.key + 0 where few.number % 7 <> 3 order by 1, 2 limit 3",
+        ] {
+            assert_eq!(rows(&ours, query).await, rows(&reference, query).await, "{partitions}: {query}");
+        }
+    }
+}
+
 async fn check(seed: u64) {
     let mut random = Random::new(seed);
     let types: Vec<KeyType> = pick(&mut random, &PAIRED).iter().map(|it| it.parse().unwrap()).collect();

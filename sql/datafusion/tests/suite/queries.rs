@@ -104,6 +104,8 @@ async fn nulls_of_lists_are_not_forgotten() {
     for (condition, is_some) in [
         ("number not in (1, null) and number in (2, 5, 8)", false),
         ("key not in ('k001', null) and key in ('k002', 'k003', 'k004')", false),
+        ("name is null and (name not in ('x') or name not in ('y'))", false),
+        ("name is null and (name not in ('x') or name not in ('y') or number >= 0)", true),
         ("number in (null)", false),
         ("number in (2, 5, 8, null)", true),
         ("(number not in (1, null)) is null", true),
