@@ -1,8 +1,8 @@
 //! A fence between a join with a condition and projections above it.
 
 use crate::unary::one_input;
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{JoinType, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
@@ -34,6 +34,12 @@ impl FenceExec {
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
         Ok(Self { input })
     }
+}
+
+/// Whether a merge needs a fence above it: if it has a condition on both sides, or leaves rows of a side out.
+pub(super) fn needs_fence(join_type: JoinType, has_condition: bool) -> bool {
+    let keeps_rows = matches!(join_type, JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
+    has_condition || !keeps_rows
 }
 
 impl DisplayAs for FenceExec {

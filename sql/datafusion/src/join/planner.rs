@@ -1,7 +1,7 @@
 //! The plan of a join with rows in the order of a key.
 
 use super::choice::{look_up_us, scan_us};
-use super::fence::FenceExec;
+use super::fence::{FenceExec, needs_fence};
 use super::keyed_side::KeyedSide;
 use super::look_up::LookUpJoinExec;
 use super::node::KeyJoinNode;
@@ -245,8 +245,7 @@ impl Candidate<'_> {
 
 /// A merge, behind a fence if it has a condition, or leaves rows of a side out.
 fn fenced(join: SortMergeJoinExec) -> Arc<dyn ExecutionPlan> {
-    let keeps_rows = matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
-    let needs_fence = join.filter().is_some() || !keeps_rows;
+    let needs_fence = needs_fence(join.join_type(), join.filter().is_some());
     let join = Arc::new(join);
     if needs_fence { Arc::new(FenceExec::new(join)) } else { join }
 }

@@ -1,11 +1,12 @@
 //! The rule that marks joins with rows in the order of a key.
 
+use super::fence::needs_fence;
 use super::node::KeyJoinNode;
 use crate::table::OgiveTable;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Expr, Extension, Join, JoinType, LogicalPlan};
+use datafusion::logical_expr::{Expr, Extension, Join, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ impl OptimizerRule for MarkKeyJoins {
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let may_merge = !config.options().optimizer.prefer_hash_join;
         match plan {
-            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && needs_fence(&join) => {
+            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && is_fenced_merge(&join) => {
                 let node = Arc::new(KeyJoinNode::new(join));
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
             }
@@ -48,9 +49,8 @@ fn is_by_key(join: &Join) -> bool {
 
 /// Whether a join that may become a merge has a condition on both sides, or leaves rows of a side out. DataFusion 55
 /// gives wrong rows there, see [`FenceExec`](super::FenceExec), and fails if a merge with a condition adds nulls.
-fn needs_fence(join: &Join) -> bool {
-    let keeps_rows = matches!(join.join_type, JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
-    !join.on.is_empty() && !join.null_aware && (join.filter.is_some() || !keeps_rows)
+fn is_fenced_merge(join: &Join) -> bool {
+    !join.on.is_empty() && !join.null_aware && needs_fence(join.join_type, join.filter.is_some())
 }
 
 fn is_keyed(plan: &LogicalPlan) -> bool {
