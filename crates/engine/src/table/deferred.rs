@@ -34,6 +34,8 @@ pub(super) struct MissingParts {
     /// Level (0 is data) and number.
     children: Vec<(usize, u64)>,
     bytes: u64,
+    /// Times that a lookup gave up.
+    deferrals: u64,
     wants_filter: bool,
     /// Whether the filter was read in vain, for lack of memory: its pages are then read one by one.
     gave_filter_up: bool,
@@ -114,9 +116,10 @@ impl<'r> DeferredReads<'r> {
         &mut self,
         look_up: impl FnOnce(&mut ReadContext<'r>) -> Result<T>,
     ) -> Result<Deferrable<T>> {
-        let before = self.missing_bytes();
-        match look_up(&mut self.context) {
-            Err(_) if self.missing_bytes() > before => Ok(Deferrable::Deferred),
+        let before = self.missing().deferrals;
+        let outcome = look_up(&mut self.context);
+        match outcome {
+            Err(_) if self.missing().deferrals > before => Ok(Deferrable::Deferred),
             outcome => outcome.map(Deferrable::Done),
         }
     }
@@ -175,9 +178,13 @@ impl TableInner {
     ) -> Result<()> {
         let Some(missing) = &mut reads.missing else { return Ok(()) };
         for (child, section) in children {
-            missing.bytes += section.bytes.max(1);
-            missing.children.push((level, child));
+            // Keys ascend, so those of one block follow each other.
+            if missing.children.last() != Some(&(level, child)) {
+                missing.bytes += section.bytes.max(1);
+                missing.children.push((level, child));
+            }
         }
+        missing.deferrals += 1;
         Err(self.deferred())
     }
 
@@ -199,6 +206,7 @@ impl TableInner {
         match &mut reads.missing {
             Some(missing) if !missing.gave_filter_up && self.has_room_for_filter(meta) => {
                 missing.bytes += meta.section.bytes.max(1);
+                missing.deferrals += 1;
                 missing.wants_filter = true;
                 Err(self.deferred())
             }

@@ -11,6 +11,12 @@ use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
 use std::ops::{Bound, Range, RangeBounds};
 
+/// Bytes that a group of lookups reads in a wave, at least: they stay in the processor's cache until they are searched.
+/// The 8 MiB of a larger group are evicted before.
+const WAVE_BYTES: u64 = 512 << 10;
+/// Reads of a wave for each that the storage serves at once: so it waits for the slowest of them seldom.
+const WAVE_ROUNDS: u64 = 16;
+
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
 /// A version of a record: kind, sequence number, value.
@@ -539,54 +545,84 @@ impl TableInner {
         }
     }
 
-    /// Looks up sorted keys, in waves of reads.
+    /// Looks up sorted keys, a group at a time: as many as lack blocks for one wave of reads.
     fn get_waves(
         &self,
         keys: &[&[u8]],
         visit: &mut impl FnMut(usize, &[u8]) -> Result<()>,
         reads: &mut DeferredReads<'_>,
     ) -> Result<()> {
-        let mut late = LateValues::default();
-        let mut pending: Vec<usize> = (0..keys.len()).collect();
-        while !pending.is_empty() {
-            let mut deferred = Vec::new();
-            // Keys ascend, and many may be in one block.
-            let mut earlier: Option<RecordPosition> = None;
-            for place in pending {
-                let key = keys[place];
-                let is_found = match &mut earlier {
-                    Some(earlier) => self.move_on(earlier, key)?,
-                    None => None,
-                };
-                let is_found = match is_found {
-                    Some(is_found) => is_found,
-                    None => match reads.attempt(|context| self.find(key, context))? {
-                        Deferrable::Done(None) => false,
-                        Deferrable::Done(found) => {
-                            earlier = found;
-                            true
-                        }
-                        Deferrable::Deferred => {
-                            deferred.push(place);
-                            false
-                        }
-                    },
-                };
-                if let Some(position) = earlier.as_ref().filter(|_| is_found) {
-                    self.visit_value(position, |value| match deferred.is_empty() && late.places.is_empty() {
-                        true => visit(place, value),
-                        false => late.keep(place, value),
-                    })?;
-                }
+        let most = self.wave_bytes();
+        let mut next = 0;
+        while next < keys.len() {
+            let mut late = LateValues::default();
+            let group = self.get_in_memory(keys, next..keys.len(), most, &mut late, visit, reads)?;
+            next = group.end;
+            let mut deferred = group.deferred;
+            while !deferred.is_empty() {
+                let started = self.start_deferred(reads)?;
+                self.finish_deferred(started, reads)?;
+                let places = deferred.into_iter();
+                deferred = self.get_in_memory(keys, places, u64::MAX, &mut late, visit, reads)?.deferred;
             }
-            if deferred.is_empty() {
+            late.visit(visit)?;
+            reads.context.ahead.clear();
+        }
+        Ok(())
+    }
+
+    /// Bytes that a group of lookups reads in a wave.
+    fn wave_bytes(&self) -> u64 {
+        let at_once = u64::from(self.profile.parallel()).saturating_mul(self.meta.block_bytes);
+        at_once.saturating_mul(WAVE_ROUNDS).max(WAVE_BYTES).min(self.working_bytes / 4)
+    }
+
+    /// Looks up keys at ascending places until they lack `most` bytes. Values behind a key that lacks something are
+    /// kept for later.
+    fn get_in_memory(
+        &self,
+        keys: &[&[u8]],
+        places: impl Iterator<Item = usize>,
+        most: u64,
+        late: &mut LateValues,
+        visit: &mut impl FnMut(usize, &[u8]) -> Result<()>,
+        reads: &mut DeferredReads<'_>,
+    ) -> Result<Group> {
+        let mut group = Group::default();
+        // Keys ascend, and many may be in one block.
+        let mut earlier: Option<RecordPosition> = None;
+        for place in places {
+            let key = keys[place];
+            let is_found = match &mut earlier {
+                Some(earlier) => self.move_on(earlier, key)?,
+                None => None,
+            };
+            let is_found = match is_found {
+                Some(is_found) => is_found,
+                None => match reads.attempt(|context| self.find(key, context))? {
+                    Deferrable::Done(None) => false,
+                    Deferrable::Done(found) => {
+                        earlier = found;
+                        true
+                    }
+                    Deferrable::Deferred => {
+                        group.deferred.push(place);
+                        false
+                    }
+                },
+            };
+            if let Some(position) = earlier.as_ref().filter(|_| is_found) {
+                self.visit_value(position, |value| match group.deferred.is_empty() && late.places.is_empty() {
+                    true => visit(place, value),
+                    false => late.keep(place, value),
+                })?;
+            }
+            group.end = place + 1;
+            if reads.missing_bytes() >= most {
                 break;
             }
-            let started = self.start_deferred(reads)?;
-            self.finish_deferred(started, reads)?;
-            pending = deferred;
         }
-        late.visit(visit)
+        Ok(group)
     }
 
     /// Passes the value at a position on.
@@ -597,6 +633,15 @@ impl TableInner {
             None => visit(&self.value_of(value)?),
         }
     }
+}
+
+/// Keys that were looked up in memory.
+#[derive(Default)]
+struct Group {
+    /// The place behind the last of them.
+    end: usize,
+    /// The places of those that lack something.
+    deferred: Vec<usize>,
 }
 
 /// Values of keys behind one that waited for a read.
