@@ -47,3 +47,4 @@ pub use scheduler::{SchedulerArguments, run_scheduler, scheduler_config};
 pub use session::{SCHEDULER_PORT, connect, connect_with, session_config, session_state, standalone};
 pub use tables::{OPEN_TABLES_MAX, OpenTables};
 pub use task_error::{error_of_job, is_layer, plain_message};
+pub use write::finish_clearing;

@@ -8,8 +8,8 @@ use datafusion::arrow::array::types::UInt64Type;
 use datafusion::arrow::array::{RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::Session;
+use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{exec_datafusion_err, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
@@ -24,11 +24,12 @@ use datafusion::physical_plan::{
 };
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use futures::stream;
-use ogive_datafusion::{PartsNode, PartsStep, Staging, TablesPlace, WriteRequest, WriteTarget, cuts_of};
+use ogive_datafusion::{PartsNode, PartsStep, Staging, TablesPlace, WriteRequest, WriteTarget, blocking, cuts_of};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Times that a step is run, if executors are lost with its results.
@@ -80,9 +81,9 @@ impl Write {
     /// Writes all rows, or none; returns their number.
     async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
         let request = self.request.clone();
-        waiting(move || request.check()).await?;
+        blocking(move || request.check()).await?;
         let request = self.request.clone();
-        let staging = waiting(move || request.staging()).await?;
+        let staging = blocking(move || request.staging()).await?;
         let mut staged = Staged { staging: Some(staging.clone()) };
         let written = self.write(&staging, context).await;
         if written.is_ok() {
@@ -90,7 +91,7 @@ impl Write {
         } else {
             // The process may end behind the error; tasks that are being cancelled may complete a table yet.
             tokio::time::sleep(CANCELLING_PAUSE).await;
-            _ = waiting(move || staging.clear(&[])).await;
+            _ = blocking(move || staging.clear(&[])).await;
         }
         written
     }
@@ -116,7 +117,7 @@ impl Write {
         let rows = rows.iter().sum();
         let request = self.request.clone();
         let staging = staging.clone();
-        waiting(move || request.commit(&staging, &names)).await?;
+        blocking(move || request.commit(&staging, &names)).await?;
         Ok(rows)
     }
 
@@ -176,20 +177,29 @@ impl Drop for Staged {
         if let Some(staging) = self.staging.take() {
             // Tasks that are being cancelled may complete a table yet. What cannot be removed is named by the
             // documentation, and the error of the statement is the one to tell.
-            std::thread::spawn(move || {
+            let clearing = std::thread::spawn(move || {
                 for pause in CLEARING_PAUSES {
                     std::thread::sleep(pause);
                     _ = staging.clear(&[]);
                 }
             });
+            CLEARING.lock().unwrap_or_else(PoisonError::into_inner).push(clearing);
         }
     }
 }
 
-/// Does what waits for storage on a thread that may wait.
-async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| exec_datafusion_err!("writing was broken off: {error}"))?
+/// Threads that remove the tables of cancelled statements.
+static CLEARING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+
+/// Waits until the tables of cancelled statements are removed: a program that ends before leaves them behind. Calls
+/// `begin` if there are any.
+pub fn finish_clearing(begin: impl FnOnce()) {
+    let clearing = std::mem::take(&mut *CLEARING.lock().unwrap_or_else(PoisonError::into_inner));
+    if clearing.iter().any(|thread| !thread.is_finished()) {
+        begin();
+    }
+    // A panic is of no interest any more.
+    clearing.into_iter().for_each(|thread| _ = thread.join());
 }
 
 /// Writes rows by tasks of a cluster; runs in the client.

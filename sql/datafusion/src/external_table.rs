@@ -1,11 +1,12 @@
 //! `CREATE EXTERNAL TABLE name STORED AS OGIVE LOCATION '...'`.
 
+use crate::blocking::blocking;
 use crate::open::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::plan_err;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use std::sync::Arc;
 
@@ -56,7 +57,6 @@ impl TableProviderFactory for OgiveTableFactory {
         }
         let (options, location) = (self.options.clone(), location.clone());
         let keyspace = command.options.get(KEYSPACE_OPTION).cloned();
-        let opened = tokio::task::spawn_blocking(move || Self::open(&options, &location, keyspace.as_deref())).await;
-        Ok(Arc::new(opened.map_err(|error| DataFusionError::Execution(format!("the table was not opened: {error}")))??))
+        Ok(Arc::new(blocking(move || Self::open(&options, &location, keyspace.as_deref())).await?))
     }
 }

@@ -33,6 +33,7 @@
 //! # }
 //! ```
 
+mod blocking;
 mod dynamic_filter;
 mod error;
 mod external_table;
@@ -59,6 +60,7 @@ mod unary;
 mod url;
 mod write;
 
+pub use blocking::blocking;
 pub use external_table::OgiveTableFactory;
 pub use join::{FenceExec, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;

@@ -1,11 +1,12 @@
 //! The keyspaces of a store as the tables of a schema.
 
+use crate::blocking::blocking;
 use crate::open::{OgiveOptions, keyspace_of};
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::plan_err;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use ogive::Db;
 use std::fmt;
 use std::sync::Arc;
@@ -48,9 +49,8 @@ impl SchemaProvider for StoreSchema {
             return Ok(None);
         }
         let (store, location, name) = (self.store.clone(), self.location.clone(), name.to_owned());
-        let opened = tokio::task::spawn_blocking(move || keyspace_of(&store, &location, &name)).await;
-        let opened = opened.map_err(|error| DataFusionError::Execution(format!("no keyspace was opened: {error}")))?;
-        Ok(Some(Arc::new(OgiveTable::of(vec![opened?])?.reopened_by(&self.options))))
+        let opened = blocking(move || keyspace_of(&store, &location, &name)).await?;
+        Ok(Some(Arc::new(OgiveTable::of(vec![opened])?.reopened_by(&self.options))))
     }
 
     fn table_exist(&self, name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Relations as tables of DataFusion.
 
+use crate::blocking::blocking;
 use crate::filter::keys_of;
 use crate::key_set::KeySet;
 use crate::open::OgiveOptions;
@@ -16,7 +17,7 @@ use datafusion::common::{ColumnStatistics, DFSchema, Statistics, not_impl_err, p
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -102,7 +103,7 @@ impl OgiveTable {
             && self.is_stale.swap(false, Ordering::AcqRel)
         {
             let (options, identity) = (options.clone(), self.first().identity().clone());
-            self.reopen(Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await)?;
+            self.reopen(blocking(move || options.open_keyspace(&identity.location, &identity.keyspace)).await)?;
         }
         Ok(self.relations())
     }
@@ -313,12 +314,6 @@ impl OgiveTable {
         };
         plan_err!("{location} takes no {statement}; {remedy}")
     }
-
-    /// Runs what waits for storage on a thread that may wait.
-    async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-        let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|error| DataFusionError::Execution(format!("the planning of a scan was broken off: {error}")))?
-    }
 }
 
 #[async_trait]
@@ -364,7 +359,7 @@ impl TableProvider for OgiveTable {
         }
         let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
         let relations = all.clone();
-        let Plan { parts, rows, ends } = Self::waiting(move || Self::plan(&relations, &keys, most)).await?;
+        let Plan { parts, rows, ends } = blocking(move || Self::plan(&relations, &keys, most)).await?;
 
         let ordering = all[0].key().ordering();
         let partitioning = match self.tells_ranges {

@@ -1,5 +1,6 @@
 //! Paths and URLs as tables of a query: `select * from 'users.ogive'`.
 
+use crate::blocking::blocking;
 use crate::open::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
@@ -66,8 +67,7 @@ impl UrlTableFactory for OgiveUrls {
         }
         let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned();
         let (options, path) = (self.options.clone(), url.to_owned());
-        let opened = tokio::task::spawn_blocking(move || Self::table(&options, known, &path)).await;
-        match opened.map_err(|error| DataFusionError::Execution(format!("{url} was not opened: {error}")))?? {
+        match blocking(move || Self::table(&options, known, &path)).await? {
             Some(known) => {
                 let table = known.table.clone();
                 self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(url.to_owned(), known);

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Ok(runtime) => {
             let ran = run(&arguments, &runtime);
             runtime.shutdown_timeout(CLEANING);
+            ogive_ballista::finish_clearing(|| shell::note("removing what the statement has written ..."));
             ran
         }
         Err(source) => Err(Failure::File { action: "start", path: "the threads of queries".to_owned(), source }),

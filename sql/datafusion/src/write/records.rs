@@ -1,5 +1,6 @@
 //! A thread that writes the rows of a stream as records.
 
+use arrow_array::RecordBatch;
 use datafusion::common::exec_err;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
@@ -57,6 +58,18 @@ pub(super) async fn write_all<T: Send + 'static>(
         Some(error) => Err(error),
         None => written,
     }
+}
+
+/// Fails if a column has a null where the records have none.
+pub(super) fn check_nulls(batch: &RecordBatch, nullable: &[bool]) -> Result<()> {
+    let columns = batch.columns().iter().zip(nullable).zip(batch.schema_ref().fields());
+    for ((array, nullable), field) in columns {
+        if !nullable && array.null_count() > 0 {
+            let name = field.name();
+            return exec_err!("column '{name}' is null in a row, and the records that are written have no nulls there");
+        }
+    }
+    Ok(())
 }
 
 /// The error of a row that is no record; one about the length of a key with the columns of it.

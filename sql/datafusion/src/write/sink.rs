@@ -1,16 +1,19 @@
 //! The sink of rows in one process.
 
-use super::records::write_all;
+use super::records::{check_nulls, write_all};
 use super::target::{WriteRequest, WriteTarget};
+use crate::blocking::blocking;
 use crate::error::external;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::common::exec_err;
 use datafusion::datasource::sink::{DataSink, DataSinkExec};
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
+use futures::StreamExt;
 use ogive::io::{Place, locate};
 use ogive::types::RecordType;
 use ogive::{LocalStorage, SortingWriter, Storage, Table, TableOptions, TableWriteOptions};
@@ -37,6 +40,7 @@ const SORTED_NAME: &str = "rows.ogive";
 #[derive(Debug)]
 pub(crate) struct RowSink {
     request: WriteRequest,
+    /// That of the rows, with nulls anywhere: DataFusion would refuse them without the name of their column.
     schema: SchemaRef,
 }
 
@@ -47,6 +51,8 @@ impl RowSink {
         schema: SchemaRef,
         input: Arc<dyn ExecutionPlan>,
     ) -> Arc<dyn ExecutionPlan> {
+        let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Arc::new(DataSinkExec::new(input, Arc::new(Self { request, schema }), None))
     }
 }
@@ -101,6 +107,9 @@ impl DataSink for RowSink {
         let (memory, bytes) = (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(context));
         memory.try_grow(bytes)?;
         let (request, encoder) = (self.request.clone(), self.request.encoder().clone());
+        let nullable = request.nullable().to_vec();
+        let rows = rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &nullable).map(|()| batch)));
+        let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), rows));
         let types = encoder.types().clone();
         match self.request.target().clone() {
             WriteTarget::Table { path, replace } => {
@@ -108,8 +117,7 @@ impl DataSink for RowSink {
             }
             WriteTarget::Keyspace { location, .. } => {
                 let checked = request.clone();
-                let checked = tokio::task::spawn_blocking(move || checked.check()).await;
-                checked.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
+                blocking(move || checked.check()).await?;
                 let folder = tempfile::tempdir()?;
                 let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
                 let sorted = Place { storage: scratch, name: SORTED_NAME.to_owned() };

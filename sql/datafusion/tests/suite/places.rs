@@ -134,6 +134,10 @@ async fn inserts_into_keyspaces_are_seen_and_whole() {
     for row in ["| 3   |       |", "| 4   | next  |", "| 7   | seven |", "| 8   | next  |"] {
         assert!(rows.contains(row), "{rows}");
     }
+    // A null in the key is named by its column.
+    let error =
+        run(&context, "insert into users select nullif(key, 7), name from users").await.unwrap_err().to_string();
+    assert!(error.contains("'key' is null"), "{error}");
     // A key twice in one statement: nothing of it is there.
     run(&context, "insert into users values (20, 'a'), (20, 'b'), (21, 'c')").await.unwrap_err();
     let count = run(&context, "select count(*) as n from users").await.unwrap();

@@ -1,6 +1,6 @@
 //! The tables that tasks write.
 
-use super::super::records::write_all;
+use super::super::records::{check_nulls, write_all};
 use super::super::sink::{check_distinct, finished, sort_memory, writer};
 use super::super::staging::StagedNames;
 use super::encoder::encoder_of;
@@ -10,8 +10,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{exec_err, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -106,15 +106,7 @@ impl WriteTablesExec {
 
     /// A batch, if it has no null where the records have none, and the least of its ranges.
     fn checked(batch: RecordBatch, nullable: &[bool], least: &AtomicU64) -> Result<RecordBatch> {
-        for (at, _) in nullable.iter().enumerate().filter(|(_, nullable)| !**nullable) {
-            if batch.column(at).null_count() > 0 {
-                let schema = batch.schema();
-                let name = schema.field(at).name();
-                return exec_err!(
-                    "column '{name}' is null in a row, and the records that are written have no nulls there"
-                );
-            }
-        }
+        check_nulls(&batch, nullable)?;
         let ranges = batch.columns().last().and_then(|column| column.as_primitive_opt::<UInt64Type>());
         let first = ranges.and_then(datafusion::arrow::compute::min).unwrap_or_default();
         least.fetch_min(first, Ordering::Relaxed);
