@@ -17,9 +17,12 @@ pub const ENTRY_OVERHEAD_BYTES: u64 = 256;
 /// Smallest size of a shard: shards cost a fixed amount each, and must hold several of the largest blocks.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
 const SHARDS_MAX: u64 = 64;
-/// The budget per remembered eviction, and the memory that remembering it takes.
-const EVICTED_PER_MARK_BYTES: u64 = 32 << 10;
+/// The memory that remembering an eviction takes.
 const MARK_BYTES: u64 = 128;
+/// The budget per remembered eviction, if the size of the blocks is not known.
+const EVICTED_PER_MARK_BYTES: u64 = 32 << 10;
+/// The least budget per remembered eviction: more than a sixteenth would go to memory of what is not there.
+const EVICTED_PER_MARK_BYTES_MIN: u64 = 16 * MARK_BYTES;
 /// Initial size of the cache's own tables for each shard.
 const SHARD_OVERHEAD_BYTES: u64 = 4 << 10;
 
@@ -63,10 +66,22 @@ impl BlockCache {
     /// A block larger than about an eighth of 8 MiB, or than the budget, may not be admitted.
     #[must_use]
     pub fn new(budget_bytes: u64) -> Self {
+        Self::remembering(budget_bytes, EVICTED_PER_MARK_BYTES)
+    }
+
+    /// As [`Self::new`], for blocks of about this size. The cache remembers as many evicted blocks as it has place for:
+    /// with fewer, blocks that are read again and again, but are more than a cache holds on trial, never displace those
+    /// of earlier work.
+    pub(crate) fn for_blocks_of(budget_bytes: u64, block_bytes: u64) -> Self {
+        let per_mark = block_bytes.clamp(EVICTED_PER_MARK_BYTES_MIN, EVICTED_PER_MARK_BYTES);
+        Self::remembering(budget_bytes, per_mark)
+    }
+
+    fn remembering(budget_bytes: u64, per_mark_bytes: u64) -> Self {
         let shards = (budget_bytes / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
         // Rounded down to a power of two, so that `quick_cache` does not round it up.
         let shards = 1_u64 << shards.ilog2();
-        let for_marks = budget_bytes / EVICTED_PER_MARK_BYTES * MARK_BYTES;
+        let for_marks = budget_bytes / per_mark_bytes * MARK_BYTES;
         let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
         if for_blocks <= ENTRY_OVERHEAD_BYTES {
             return Self::of(None, None);
@@ -75,7 +90,7 @@ impl BlockCache {
             .shards(shards as usize)
             .weight_capacity(for_blocks)
             // This only sizes the memory of recent evictions, which has entries for half as many.
-            .estimated_items_capacity(usize::try_from(budget_bytes / EVICTED_PER_MARK_BYTES * 2).unwrap_or(usize::MAX))
+            .estimated_items_capacity(usize::try_from(budget_bytes / per_mark_bytes * 2).unwrap_or(usize::MAX))
             .build();
         let cache = options.ok().map(|options| {
             Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
@@ -260,6 +275,24 @@ mod tests {
         assert_eq!(cache.get(BlockKey { file_id: 2, offset: 4096 }), None);
         cache.remove(key(4096));
         assert_eq!(cache.get(key(4096)), None);
+    }
+
+    #[test]
+    fn work_that_is_repeated_displaces_earlier_work() {
+        let cache = BlockCache::for_blocks_of(8 << 20, 2048);
+        let read = |blocks: std::ops::Range<u64>| {
+            let mut hits = 0;
+            for offset in blocks.map(|block| block * 2048) {
+                match cache.get(key(offset)) {
+                    Some(_) => hits += 1,
+                    None => cache.insert(key(offset), block(2048, offset)),
+                }
+            }
+            hits
+        };
+        (0..4).for_each(|_| _ = read(0..3_000));
+        (0..4).for_each(|_| _ = read(10_000..12_000));
+        assert_eq!(read(10_000..12_000), 2_000, "blocks that were read five times");
     }
 
     #[test]

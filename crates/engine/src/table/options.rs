@@ -1,5 +1,6 @@
 //! The options for writing a table and for opening one.
 
+use super::plan::DEFAULT_BLOCK_BYTES;
 use crate::block::BlockCache;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
@@ -175,7 +176,11 @@ impl TableCache {
     /// A cache of at most `memory_bytes`, bookkeeping included.
     #[must_use]
     pub fn new(memory_bytes: u64) -> Self {
-        let mut cache = BlockCache::new(memory_bytes);
+        Self::for_blocks_of(memory_bytes, DEFAULT_BLOCK_BYTES.into())
+    }
+
+    fn for_blocks_of(memory_bytes: u64, block_bytes: u64) -> Self {
+        let mut cache = BlockCache::for_blocks_of(memory_bytes, block_bytes);
         let counter = |metric| Counter::register(metric, &[]);
         cache.count_in(counter(telemetry::TABLE_CACHE_HITS), counter(telemetry::TABLE_CACHE_MISSES));
         Self(Arc::new(cache))
@@ -183,9 +188,9 @@ impl TableCache {
 }
 
 impl TableOptions {
-    /// The shared cache, or one of a table's own.
-    pub(super) fn blocks_cache(&self, own_bytes: u64) -> Arc<BlockCache> {
+    /// The shared cache, or one of a table's own, whose blocks are of this size.
+    pub(super) fn blocks_cache(&self, own_bytes: u64, block_bytes: u64) -> Arc<BlockCache> {
         let shared = self.cache.clone().filter(|_| self.fast_paths.cache);
-        shared.unwrap_or_else(|| TableCache::new(own_bytes)).0
+        shared.unwrap_or_else(|| TableCache::for_blocks_of(own_bytes, block_bytes)).0
     }
 }

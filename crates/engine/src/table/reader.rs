@@ -174,7 +174,8 @@ impl Table {
         let free_bytes = options.memory_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
-        let cache = shared.map_or_else(|| options.blocks_cache(cache_bytes), |(cache, _)| cache.clone());
+        let cache =
+            shared.map_or_else(|| options.blocks_cache(cache_bytes, meta.block_bytes), |(cache, _)| cache.clone());
         let slots = shared.and_then(|(cache, _)| cache.slots());
         // After the blocks come the filter pages. A directory without entries caches nothing.
         let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
