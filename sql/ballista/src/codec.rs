@@ -18,7 +18,7 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{Extension, LogicalPlan};
+use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
@@ -31,7 +31,7 @@ use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
 use ogive_datafusion::{
     FenceExec, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows, PartsNode,
-    RelationIdentity, SampleKeysExec, WriteTablesExec, partition_rows,
+    RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows,
 };
 use prost::Message;
 use std::ops::Bound;
@@ -54,6 +54,10 @@ impl OgiveLogicalCodec {
 }
 
 impl LogicalExtensionCodec for OgiveLogicalCodec {
+    fn try_decode_udaf(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
+        aggregate_function(name).map_or_else(|| self.others.try_decode_udaf(name, buf), Ok)
+    }
+
     fn try_decode(&self, buf: &[u8], inputs: &[LogicalPlan], ctx: &TaskContext) -> Result<Extension> {
         if !is_frame(buf) {
             return self.others.try_decode(buf, inputs, ctx);
@@ -196,6 +200,10 @@ impl OgivePhysicalCodec {
 }
 
 impl PhysicalExtensionCodec for OgivePhysicalCodec {
+    fn try_decode_udaf(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
+        aggregate_function(name).map_or_else(|| self.others.try_decode_udaf(name, buf), Ok)
+    }
+
     fn try_decode(
         &self,
         buf: &[u8],

@@ -10,13 +10,10 @@ use crate::write::ClientPlanner;
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
 use ballista_core::optimizer::ballista_default_optimizer_rules;
-use datafusion::catalog::DynamicFileCatalog;
-use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion_session::SessionStore;
-use ogive_datafusion::{OgiveOptions, OgiveUrls, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, with_ogive};
 use std::sync::Arc;
 
 /// The port of schedulers, if an address has none.
@@ -59,18 +56,15 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
 /// The state of a client, and what its catalog needs to know it.
 struct Client {
     state: SessionState,
-    files: Arc<DynamicListTableFactory>,
+    urls: UrlTables,
 }
 
 impl Client {
     /// A client in whose queries quoted paths and URLs are tables.
     fn new(config: SessionConfig, tables: &OpenTables) -> Result<Self> {
         let state = session_state(config, tables.allowed())?;
-        let files = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
-        let urls = Arc::new(OgiveUrls::new(files.clone(), OgiveOptions::default()));
-        let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), urls));
-        let state = SessionStateBuilder::new_from_existing(state).with_catalog_list(catalogs).build();
-        Ok(Self { state, files })
+        let (state, urls) = UrlTables::add_to(state, OgiveOptions::default());
+        Ok(Self { state, urls })
     }
 
     fn finish(&self, context: &SessionContext) -> SessionContext {
@@ -82,7 +76,7 @@ impl Client {
             .with_query_planner(Arc::new(planner))
             .build();
         let context = SessionContext::from(state);
-        self.files.session_store().with_state(context.state_weak_ref());
+        self.urls.attach(&context);
         context
     }
 }

@@ -59,7 +59,15 @@ const QUERIES: &[&str] = &[
     "select sum(n) from (select count(*) as n from t union all select count(*) from few)",
     "select key, sum(number) over (order by key) as so_far from t where key < 90 order by key",
     "select count(*) from t where number > (select avg(number) from few)",
+    "select key, (select number from few where key = 30) as n from t where key < 10 order by key",
+    "select (select number from few where key < 0), (select key from few order by key limit 1)",
     "select a.key, b.key from few a cross join few b where a.key < 15 and b.key < 15 order by 1, 2",
+];
+
+/// Queries that fail, and words of their errors.
+const FAILING: &[(&str, &str)] = &[
+    ("select key, (select number from few where key < 30) as n from t", "more than one row"),
+    ("select count(*) from t where number > (select number from few)", "more than one row"),
 ];
 
 /// Makes rows in memory a table of a session.
@@ -86,6 +94,11 @@ async fn check(folder: &Path, expected: &[String], partitions: usize, adaptive: 
         let found = run.unwrap_or_else(|_| panic!("{what} takes too long"));
         let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(found, *expected, "{what}");
+    }
+    for (query, words) in FAILING {
+        let run = tokio::time::timeout(QUERY_TIMEOUT, rows(&context, &with_paths(query, folder))).await;
+        let error = run.unwrap_or_else(|_| panic!("{query} takes too long")).unwrap_err().to_string();
+        assert!(error.contains(words), "{query}: {error}");
     }
 }
 

@@ -56,6 +56,14 @@ impl ScalarUDFImpl for KeyList {
         Ok(DataType::Boolean)
     }
 
+    /// A short one: DataFusion asks for it several times while it plans a query.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        match words(args) {
+            Some(words) => Ok(words),
+            None => internal_err!("{NAME} has a column and a list"),
+        }
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [column, ColumnarValue::Scalar(ScalarValue::List(list))] = &args.args[..] else {
             return internal_err!("{NAME} has a column and a list");
@@ -83,12 +91,19 @@ pub(crate) fn unpacked(function: &ScalarFunction) -> Option<(&Expr, Vec<ScalarVa
 /// A condition in words, with the first values of a list that is packed.
 pub(crate) fn in_words(condition: &Expr) -> String {
     let packed = match condition {
-        Expr::ScalarFunction(function) => unpacked(function),
+        Expr::ScalarFunction(function) if function.func.name() == NAME => words(&function.args),
         _ => None,
     };
-    let Some((column, values)) = packed else { return condition.to_string() };
-    let first: Vec<String> = values.iter().take(VALUES_SHOWN).map(ScalarValue::to_string).collect();
-    format!("{column} IN ({}, ... {} values)", first.join(", "), values.len())
+    packed.unwrap_or_else(|| condition.to_string())
+}
+
+/// A packed list in words, by the arguments of the function.
+fn words(args: &[Expr]) -> Option<String> {
+    let [column, Expr::Literal(ScalarValue::List(list), _)] = args else { return None };
+    let values = as_list_array(list.as_ref()).ok()?.value(0);
+    let first = (0..values.len().min(VALUES_SHOWN)).map(|at| ScalarValue::try_from_array(&values, at));
+    let first: Vec<String> = first.map(|value| value.map(|value| value.to_string())).collect::<Result<_>>().ok()?;
+    Some(format!("{column} IN ({}, ... {} values)", first.join(", "), values.len()))
 }
 
 /// Packs long lists of values of the first column of a key, in filters above scans of Ogive tables. To be applied

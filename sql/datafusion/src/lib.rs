@@ -52,6 +52,7 @@ mod partition;
 mod relation;
 mod session;
 mod side_by_side;
+mod single_value;
 mod source;
 mod store_schema;
 mod table;
@@ -64,14 +65,15 @@ pub use blocking::blocking;
 pub use external_table::OgiveTableFactory;
 pub use join::{FenceExec, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;
-pub use open::OgiveOptions;
+pub use open::{OgiveOptions, stores_and_keyspaces};
 pub use parse::parse_statements;
 pub use relation::RelationIdentity;
 pub use session::{configure, with_key_joins, with_ogive};
+pub use single_value::aggregate_function;
 pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;
 pub use table::OgiveTable;
-pub use url::OgiveUrls;
+pub use url::UrlTables;
 pub use write::{
     KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, StagedNames, Staging, TablesPlace, WriteRequest,
     WriteTablesExec, WriteTarget, cuts_of,

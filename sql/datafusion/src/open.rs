@@ -52,10 +52,14 @@ impl OgiveOptions {
         if is_there && let Some(table) = self.open_place(location, None)? {
             return Ok(Some(table));
         }
-        match location.rsplit_once('#') {
-            Some((store, keyspace)) if is_remote || Path::new(store).is_dir() => self.open_place(store, Some(keyspace)),
-            _ => Ok(None),
+        for (store, keyspace) in stores_and_keyspaces(location) {
+            if (is_remote || Path::new(store).is_dir())
+                && let Some(table) = self.open_place(store, Some(keyspace))?
+            {
+                return Ok(Some(table));
+            }
         }
+        Ok(None)
     }
 
     /// Opens the relations at the places of these identities, as they are now: their versions may be others.
@@ -163,6 +167,11 @@ impl OgiveOptions {
             Err(error) => Err(external(error)),
         }
     }
+}
+
+/// What `STORE#KEYSPACE` may mean, since either name may have a `#`: stores and keyspaces, the shortest keyspace first.
+pub fn stores_and_keyspaces(location: &str) -> impl Iterator<Item = (&str, &str)> {
+    location.rmatch_indices('#').map(|(at, mark)| (&location[..at], &location[at + mark.len()..]))
 }
 
 /// A keyspace of an open store.

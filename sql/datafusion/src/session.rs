@@ -6,6 +6,7 @@ use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
 use crate::open::OgiveOptions;
+use crate::single_value::{AggregateScalarSubqueries, SINGLE_VALUE};
 use crate::unambiguous_filters::UnambiguousFilters;
 use crate::write::{OgiveFormatFactory, PartsPlanner};
 use async_trait::async_trait;
@@ -65,10 +66,12 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     });
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
+    builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());
     builder
         .with_physical_optimizer_rules(rules.collect())
         .with_physical_optimizer_rule(Arc::new(ReadLastRows))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
+        .with_analyzer_rule(Arc::new(AggregateScalarSubqueries))
         .with_optimizer_rule(Arc::new(UnpackKeyLists))
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
         .with_query_planner(Arc::new(KeyQueryPlanner))

@@ -4,8 +4,12 @@ use crate::blocking::blocking;
 use crate::open::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
-use datafusion::catalog::{TableProvider, UrlTableFactory};
+use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
+use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionContext;
+use datafusion_session::SessionStore;
 use ogive::io::remote_url;
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,7 +22,7 @@ const OTHER_SUFFIXES: [&str; 5] = [".parquet", ".csv", ".json", ".avro", ".arrow
 /// Opens what queries name by its path or URL: a table, an index, an index beside Parquet files, `STORE#KEYSPACE`, or a
 /// folder of tables. Each is kept open, and opened again after its file has changed. Other names are passed on.
 #[derive(Debug)]
-pub struct OgiveUrls {
+pub(crate) struct OgiveUrls {
     others: Arc<dyn UrlTableFactory>,
     options: OgiveOptions,
     open: Mutex<HashMap<String, Known>>,
@@ -35,8 +39,7 @@ type Stamp = (u64, Option<SystemTime>);
 
 impl OgiveUrls {
     /// Opens with these options, and leaves names of other files to `others`.
-    #[must_use]
-    pub fn new(others: Arc<dyn UrlTableFactory>, options: OgiveOptions) -> Self {
+    fn new(others: Arc<dyn UrlTableFactory>, options: OgiveOptions) -> Self {
         Self { others, options, open: Mutex::default() }
     }
 
@@ -47,6 +50,28 @@ impl OgiveUrls {
         }
         let table = options.open(path)?;
         Ok(table.map(|table| Known { stamp, table: Arc::new(table) }))
+    }
+}
+
+/// The paths and URLs that are tables of a session: those of Ogive, and files that DataFusion reads.
+#[derive(Debug)]
+pub struct UrlTables {
+    others: Arc<DynamicListTableFactory>,
+}
+
+impl UrlTables {
+    /// Adds them to the catalogs of a state.
+    #[must_use]
+    pub fn add_to(state: SessionState, options: OgiveOptions) -> (SessionState, Self) {
+        let others = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
+        let urls = Arc::new(OgiveUrls::new(others.clone(), options));
+        let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), urls));
+        (SessionStateBuilder::from(state).with_catalog_list(catalogs).build(), Self { others })
+    }
+
+    /// Has the files of DataFusion read by the settings of a session, which was made of that state.
+    pub fn attach(&self, context: &SessionContext) {
+        self.others.session_store().with_state(context.state_weak_ref());
     }
 }
 

@@ -5,6 +5,7 @@ use crate::output::{Format, RowLimit};
 use crate::size::ByteSize;
 use clap::Parser;
 use ogive::FileFormat;
+use ogive_datafusion::stores_and_keyspaces;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
     /// Tables, statements, and files of statements
     #[arg(value_name = "TABLE|SQL|FILE")]
     pub(crate) inputs: Vec<String>,
-    /// How rows are printed; CSV and JSON are printed as rows come [default: table]
+    /// How rows are printed; CSV and JSON as rows come, and nulls are empty in CSV, as empty texts are [default: table]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Print rows as JSON, one object a line: --format json
@@ -123,9 +124,7 @@ pub(crate) fn input(argument: &str) -> Result<Input, Failure> {
         return table(argument, argument);
     }
     // A keyspace of a store is named by itself.
-    if let Some((store, keyspace)) = argument.rsplit_once('#')
-        && Path::new(store).is_dir()
-    {
+    if let Some((_, keyspace)) = stores_and_keyspaces(argument).find(|(store, _)| Path::new(store).is_dir()) {
         return Ok(Input::Table { name: keyspace.to_lowercase(), path: argument.to_owned() });
     }
     if path.is_file() {

@@ -2,6 +2,7 @@
 
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, VisitMut, visit_relations_mut};
+use ogive_datafusion::stores_and_keyspaces;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -27,9 +28,10 @@ fn write_folders(parsed: &mut impl VisitMut) {
 fn write_folder(name: &mut ObjectName) {
     let [ObjectNamePart::Identifier(ident)] = &mut name.0[..] else { return };
     // A keyspace is named behind its store.
-    let path = ident.value.rsplit_once('#').map_or(ident.value.as_str(), |(store, _)| store);
+    let is_there = |path: &str| Path::new(path).exists();
+    let is_keyspace = || stores_and_keyspaces(&ident.value).any(|(store, _)| is_there(store));
     let is_bare = ident.quote_style.is_some() && ident.value.contains('.') && !ident.value.contains(['/', '\\']);
-    if is_bare && (Path::new(path).exists() || Path::new(&ident.value).exists()) {
+    if is_bare && (is_there(&ident.value) || is_keyspace()) {
         ident.value.insert_str(0, "./");
     }
 }

@@ -3,17 +3,15 @@
 use crate::arguments::Input;
 use crate::failure::{Failure, Result};
 use crate::size::ByteSize;
-use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
+use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::config::Dialect as DialectName;
-use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
-use datafusion_session::SessionStore;
-use ogive_datafusion::{OgiveOptions, OgiveUrls, configure, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, configure, with_ogive};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -28,7 +26,6 @@ const SPILL_SHARE: usize = 64;
 pub(crate) struct Session {
     /// The session of DataFusion.
     pub(crate) context: SessionContext,
-    files: Arc<dyn UrlTableFactory>,
     /// Whether queries run in a cluster.
     pub(crate) is_remote: bool,
 }
@@ -57,12 +54,10 @@ impl Session {
             .with_runtime_env(runtime.build_arc()?)
             .with_default_features();
         let state = with_ogive(state, &options).build();
-        let listed = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
-        let files = Arc::new(OgiveUrls::new(listed.clone(), options));
-        let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), files.clone()));
-        let context = SessionContext::from(SessionStateBuilder::from(state).with_catalog_list(catalogs).build());
-        listed.session_store().with_state(context.state_weak_ref());
-        Ok(Self { context, files, is_remote: false })
+        let (state, urls) = UrlTables::add_to(state, options);
+        let context = SessionContext::from(state);
+        urls.attach(&context);
+        Ok(Self { context, is_remote: false })
     }
 
     /// A session whose queries run in a cluster; its tables must be at the same paths or URLs on all machines.
@@ -75,9 +70,7 @@ impl Session {
             config = config.with_target_partitions(partitions.get());
         }
         let context = ogive_ballista::connect_with(address, config).await?;
-        let listed = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
-        listed.session_store().with_state(context.state_weak_ref());
-        Ok(Self { context, files: Arc::new(OgiveUrls::new(listed, OgiveOptions::default())), is_remote: true })
+        Ok(Self { context, is_remote: true })
     }
 
     /// Registers the tables among the arguments.
@@ -99,7 +92,8 @@ impl Session {
 
     /// The table at a path or URL.
     async fn table(&self, path: &str) -> Result<Arc<dyn TableProvider>> {
-        self.files.try_new(path).await?.ok_or_else(|| {
+        let schema = self.context.state().schema_for_ref(TableReference::bare(path))?;
+        schema.table(path).await?.ok_or_else(|| {
             Failure::refused(
                 format!("{path} is not a table that can be read"),
                 "check the path; names of tables end in .ogive, .parquet, .csv or .json",

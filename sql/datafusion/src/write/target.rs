@@ -3,7 +3,7 @@
 use super::format::CopyOptions;
 use super::staging::Staging;
 use crate::error::external;
-use crate::open::OgiveOptions;
+use crate::open::{OgiveOptions, stores_and_keyspaces};
 use crate::table::OgiveTable;
 use arrow_schema::Schema;
 use datafusion::common::plan_err;
@@ -304,8 +304,7 @@ fn names(types: &RecordType) -> Vec<String> {
 
 /// Whether a place is a keyspace of a store, as queries name it.
 fn is_keyspace(place: &str) -> bool {
-    let store = place.rsplit_once('#').map(|(store, _)| store);
-    store.is_some_and(|store| remote_url(Path::new(store)).is_some() || Path::new(store).is_dir())
+    stores_and_keyspaces(place).any(|(store, _)| remote_url(Path::new(store)).is_some() || Path::new(store).is_dir())
 }
 
 /// The folder of a path of this machine, if it is not there.

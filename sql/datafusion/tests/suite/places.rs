@@ -13,7 +13,7 @@ use std::sync::Arc;
 fn store(folder: &std::path::Path) -> String {
     let path = folder.join("shop");
     let db = Db::open(&path, &DbOptions::default()).unwrap();
-    for (name, count) in [("orders", 20_u64), ("users", 7)] {
+    for (name, count) in [("orders", 20_u64), ("users", 7), ("a#b", 3)] {
         let keyspace = db.keyspace_of(name, &RecordType::new(KeyType::U64, KeyType::Text)).unwrap();
         (0..count).for_each(|key| keyspace.insert(key.to_be_bytes(), format!("{name} {key}")).unwrap());
     }
@@ -38,6 +38,9 @@ async fn external_tables_are_tables_and_keyspaces() {
     }
     assert!(rows(&context, "select count(*) as n from t").await.contains("| 100 |"));
     assert!(rows(&context, "select value from users where key = 3").await.contains("users 3"));
+    // A keyspace may have the sign in its name that separates it from its store.
+    run(&context, &format!("create external table marked stored as ogive location '{store}#a#b'")).await.unwrap();
+    assert!(rows(&context, "select max(value) as m from marked").await.contains("a#b 2"));
     let joined = rows(&context, "select count(*) as n from orders join users on orders.key = users.key").await;
     assert!(joined.contains("| 7 |"), "{joined}");
 }

@@ -124,3 +124,25 @@ async fn nulls_of_lists_are_not_forgotten() {
     register_memory(&plain, "t", &data.batch);
     assert_eq!(name(context, "t").await, name(plain, "t").await);
 }
+
+/// DataFusion itself takes the first two for false, since keys have no nulls.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subquery_without_rows_is_null_and_one_with_several_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(1);
+    let data = Rows::random(&mut random, KeyType::Text, 300, true);
+    let context = ours(2);
+    context.register_table("t", Arc::new(data.open(&mut random, folder.path(), Form::Table))).unwrap();
+    for query in [
+        "select (select key from t where key = 'none') is null as it",
+        "select count(*) > 0 as it from t where (select key from t where key = 'none' limit 1) is null",
+        "select (select count(*) from t where key = 'none') = 0 as it",
+        "select (select key from t order by key limit 1) = min(key) as it from t",
+    ] {
+        assert!(rows(&context, query).await.contains("| true |"), "{query}");
+    }
+    let several = "select (select key from t) as it";
+    let failed = async { context.sql(several).await?.collect().await };
+    let error = failed.await.unwrap_err().to_string();
+    assert!(error.contains("more than one row"), "{error}");
+}
