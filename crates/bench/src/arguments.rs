@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ogive_bench::experiments::Resident;
 use ogive_bench::keys::spec::parse_count;
+use ogive_bench::paper::Scale;
 use ogive_bench::workload::{Mix, Requests};
 
 #[derive(Debug, Subcommand)]
@@ -15,10 +16,60 @@ pub(crate) enum Command {
     Keys(KeysArguments),
     /// Run an experiment
     Run(Box<RunArguments>),
+    /// Run all experiments of papers, and judge what the papers say
+    Paper(PaperArguments),
     /// Write a page of the results of runs, beside the figures of the papers
     Report(ReportArguments),
     /// Write one picture of the results of runs as SVG
     Draw(DrawArguments),
+}
+
+/// An example of the sub-command `paper`.
+const PAPER_EXAMPLE: &str = "Example:
+  ogive-bench paper airindex --scale small --folder results
+      runs each figure and table of AirIndex in about half a minute, and writes results/airindex/page.html
+      and page.md: what the paper says, our figures, and a verdict on each claim
+  ogive-bench paper all --scale medium --keys-folder KEYS --folder results --resume
+      continues the long run of all papers after an interruption
+  ogive-bench paper diff results other-results
+      says which figures of two machines or versions differ by more than the noise";
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = PAPER_EXAMPLE)]
+pub(crate) struct PaperArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<PaperCommand>,
+    /// airindex, aulid, disk-indexes, bourbon, joins, or all
+    #[arg(required = true, value_name = "PAPER")]
+    pub(crate) papers: Vec<String>,
+    /// Size of the run: minutes, hours or days
+    #[arg(long, value_enum, default_value_t = Scale::Small)]
+    pub(crate) scale: Scale,
+    /// Folder of the results and pages; each paper has its own folder in it
+    #[arg(long, value_name = "FOLDER", default_value = "paper-results")]
+    pub(crate) folder: PathBuf,
+    /// Keep the steps that ended with the same settings, and run the others
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Folder of real keys, such as covid_a.u64, to use beside generated sets
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) keys_folder: Option<PathBuf>,
+    /// Folder on a device to measure [default: modelled times only]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) device: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PaperCommand {
+    /// List the papers with their figures and tables
+    List,
+    /// Compare two results; exits with 1 if figures differ by more than the noise
+    Diff {
+        /// Folder of the results, or a file of them
+        first: PathBuf,
+        /// The results to compare with
+        second: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -11,9 +11,10 @@ use ogive_bench::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
 use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
 use ogive_bench::pages::{self, Run};
+use ogive_bench::paper;
 
-use crate::MEMORY;
 use crate::arguments::{Command, DrawArguments, KeysArguments, ReportArguments, RunArguments};
+use crate::{MEMORY, papers};
 
 /// Narrower terminals, and those that do not know their size, count as none.
 const WIDTH_MIN: usize = 40;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: &Command, json: bool, out: &mut dyn Write) -> Result<
         Command::List => list(&mut reporter(out, json)),
         Command::Keys(keys) => print_keys(keys, json, out),
         Command::Run(run) => run_experiments(run, &mut reporter(out, json).keep(run.html.is_some())),
+        Command::Paper(arguments) => papers::run(arguments, &mut reporter(out, json)),
         Command::Report(report) => write_report(report),
         Command::Draw(draw) => write_picture(draw),
     }
@@ -46,6 +48,10 @@ fn list(out: &mut Reporter<&mut dyn Write>) -> Result<()> {
     for experiment in experiments() {
         let record = Record::new("experiments").figure("name", experiment.name);
         out.report(record.figure("about", experiment.about))?;
+    }
+    for paper in paper::papers() {
+        let record = Record::new("papers").figure("name", paper.name);
+        out.report(record.figure("about", paper.citation))?;
     }
     Ok(out.flush()?)
 }
@@ -174,7 +180,7 @@ fn write_picture(arguments: &DrawArguments) -> Result<()> {
     Ok(create(&arguments.output, arguments.force)?.write_all(svg.as_bytes())?)
 }
 
-fn create(path: &Path, replace: bool) -> Result<File> {
+pub(crate) fn create(path: &Path, replace: bool) -> Result<File> {
     let mut options = OpenOptions::new();
     let options = if replace { options.create(true).truncate(true) } else { options.create_new(true) };
     let hint = if replace { "" } else { "; replace it with --force" };
@@ -182,7 +188,7 @@ fn create(path: &Path, replace: bool) -> Result<File> {
 }
 
 /// The command as it was given, for records and pages.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("ogive-bench".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

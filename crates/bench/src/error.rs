@@ -84,6 +84,20 @@ pub enum Error {
         /// The pictures there are.
         hint: String,
     },
+    /// A paper that there is not.
+    #[error("no paper {name:?}; {hint}")]
+    Paper {
+        /// The request.
+        name: String,
+        /// The closest name, or where the names are.
+        hint: String,
+    },
+    /// A folder has results of a former run of a paper.
+    #[error("{} has results; continue them with --resume, or give another --folder", path.display())]
+    PaperResults {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The keys of a file are not in ascending order.
     #[error("{}: key {index} is smaller than the previous one; sort the file{}", path.display(), hint)]
     Unsorted {

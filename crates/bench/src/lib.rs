@@ -5,6 +5,7 @@
 //! - [`output`]: one [`output::Record`] per result, as a line of JSON or a row of a table;
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
 //! - [`pages`]: pages and pictures of their results;
+//! - [`paper`]: each paper as one run, with a verdict on each of its claims;
 //! - [`command_line`]: the main function of `ogive-bench` and `ogive-rivals`;
 //! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
@@ -20,6 +21,7 @@ pub mod keys;
 pub mod math;
 pub mod output;
 pub mod pages;
+pub mod paper;
 pub mod random;
 pub mod stopwatch;
 pub mod workload;

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod papers;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,7 @@
 mod airindex;
 mod aulid;
 mod bourbon;
+mod caught;
 mod device;
 mod disk;
 mod generators;
@@ -13,5 +14,6 @@ mod registry;
 mod resident;
 mod store;
 
+pub(crate) use caught::caught;
 pub use registry::{Context, DEFAULT_COUNT, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -4,7 +4,7 @@
 //! - [`page`]: all runs on one page, beside the figures of the papers;
 //! - [`picture`]: one picture as SVG, for documents;
 //! - `sketches`: which fields of an experiment are drawn, and how;
-//! - `published`: figures of the papers.
+//! - `published`: figures of the papers; their claims are in [`crate::paper`].
 
 mod draw;
 mod named;
@@ -19,4 +19,7 @@ mod tests;
 
 pub use named::picture;
 pub use page::page;
+pub(crate) use page::{facts, machines, results_of};
+pub use row::RunRow;
+pub(crate) use row::shown;
 pub use run::Run;

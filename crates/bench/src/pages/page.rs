@@ -1,21 +1,14 @@
 //! One page of experiments: the machine, and for each experiment what the paper says, pictures, numbers and data.
 
+use super::Run;
 use super::row::{RunRow, shown};
-use super::{Run, published};
 use crate::experiments::experiments;
+use crate::paper::{claims_of, papers};
 use ogive_report::{DataTable, PAGE_BYTES_MAX, Page, Section};
 use std::fmt::Write;
 
 /// Most rows of the table of an experiment without pictures.
 const ROWS_MAX: usize = 200;
-/// Papers by the first part of the names of their experiments.
-const PAPERS: [(&str, &str); 5] = [
-    ("airindex", "AirIndex"),
-    ("aulid", "AULID"),
-    ("bourbon", "Bourbon"),
-    ("disk", "Updatable learned indexes on disk"),
-    ("join", "Joins with learned indexes"),
-];
 
 /// A page of all experiments of these runs; `command` is what made it.
 #[must_use]
@@ -28,19 +21,24 @@ pub fn page(runs: &[Run], command: &str) -> String {
 /// The page with this many bytes of data, about.
 fn filled(runs: &[Run], command: &str, mut left_bytes: usize) -> String {
     let names: Vec<String> = runs.iter().flat_map(Run::experiments).collect();
-    let mut page = Page::new(&title(&names)).summary(&summary(&names)).command(command);
-    if let Some(machine) = runs.iter().find_map(Run::machine) {
-        for (name, field) in [("processor", "cpu"), ("cores", "cores"), ("system", "os"), ("version", "version")] {
-            let value = machine.text(field);
-            page = if value.is_empty() { page } else { page.fact(name, &value) };
-        }
-        let memory = machine.number("memory_bytes").map(ogive_report::format::bytes);
-        page = memory.iter().fold(page, |page, memory| page.fact("memory", memory));
-    }
+    let page = Page::new(&title(&names)).summary(&summary(&names)).command(command);
+    let all: Vec<&Run> = runs.iter().collect();
+    let mut page = facts(page, &all);
     for (run, experiment) in in_order(runs) {
         page = page.section(&experiment, |section| self::experiment(section, run, &experiment, &mut left_bytes));
     }
-    page.section("The machine", |section| machines(section, runs)).to_html()
+    page.section("The machine", |section| machines(section, &all)).to_html()
+}
+
+/// Adds what the first run says of its machine.
+pub(crate) fn facts(mut page: Page, runs: &[&Run]) -> Page {
+    let Some(machine) = runs.iter().find_map(|run| run.machine()) else { return page };
+    for (name, field) in [("processor", "cpu"), ("cores", "cores"), ("system", "os"), ("version", "version")] {
+        let value = machine.text(field);
+        page = if value.is_empty() { page } else { page.fact(name, &value) };
+    }
+    let memory = machine.number("memory_bytes").map(ogive_report::format::bytes);
+    memory.iter().fold(page, |page, memory| page.fact("memory", memory))
 }
 
 /// Each experiment with its run, in the order of `ogive-bench list`; unknown ones last.
@@ -54,16 +52,16 @@ fn in_order(runs: &[Run]) -> Vec<(&Run, String)> {
 
 fn title(names: &[String]) -> String {
     let is_of = |paper: &str| names.iter().all(|name| name.split('/').next() == Some(paper));
-    match (names, PAPERS.iter().find(|(paper, _)| is_of(paper))) {
+    match (names, papers().iter().find(|paper| is_of(paper.family))) {
         ([], _) => "No experiments".to_owned(),
-        (_, Some((_, paper))) => format!("{paper}: experiments"),
+        (_, Some(paper)) => format!("{}: experiments", paper.title),
         _ => "Experiments".to_owned(),
     }
 }
 
 fn summary(names: &[String]) -> String {
-    let papers = PAPERS.iter().filter(|(paper, _)| names.iter().any(|name| name.split('/').next() == Some(paper)));
-    let papers: Vec<&str> = papers.map(|(_, title)| *title).collect();
+    let is_run = |family: &str| names.iter().any(|name| name.split('/').next() == Some(family));
+    let papers: Vec<&str> = papers().iter().filter(|paper| is_run(paper.family)).map(|paper| paper.title).collect();
     let of = if papers.is_empty() { String::new() } else { format!(" of {}", papers.join(", ")) };
     format!(
         "Experiments{of}, run with Ogive. Point at a mark for its numbers. Filled marks are ours; hollow ones are \
@@ -74,9 +72,28 @@ fn summary(names: &[String]) -> String {
 fn experiment(section: Section, run: &Run, experiment: &str, left_bytes: &mut usize) -> Section {
     let about = experiments().iter().find(|known| known.name == experiment).map_or("", |known| known.about);
     let mut section = if about.is_empty() { section } else { section.text(&sentence(about)) };
-    if let Some(claim) = published::claim(experiment) {
-        section = section.note(&format!("The paper: {claim}"));
+    for (place, claim) in claims_of(experiment) {
+        section = section.note(&format!("{place}: {claim}"));
     }
+    section = results_of(section, run, experiment);
+    let command = run.command();
+    if !command.is_empty() {
+        section = section.preformatted("Command", &command);
+    }
+    let json = json_lines(&run.rows_of(experiment));
+    let file = format!("{}.json", experiment.replace('/', "-"));
+    match left_bytes.checked_sub(json.len()) {
+        Some(left) => {
+            *left_bytes = left;
+            section.download(&file, &json)
+        }
+        None if run.file.is_empty() => section.note("The data are too large for the page; print them with --json."),
+        None => section.note(&format!("The data are too large for the page; they are in {}.", run.file)),
+    }
+}
+
+/// Adds the pictures of an experiment, or a table of its records if it has none.
+pub(crate) fn results_of(mut section: Section, run: &Run, experiment: &str) -> Section {
     let rows = run.rows_of(experiment);
     let pictures = run.pictures_of(experiment);
     section = pictures.iter().fold(section, |section, picture| section.figure(picture.to_figure()));
@@ -90,20 +107,7 @@ fn experiment(section: Section, run: &Run, experiment: &str, left_bytes: &mut us
     if refused > 0 {
         section = section.note(&format!("{refused} cases could not be run; the data say why."));
     }
-    let command = run.command();
-    if !command.is_empty() {
-        section = section.preformatted("Command", &command);
-    }
-    let json = json_lines(&rows);
-    let file = format!("{}.json", experiment.replace('/', "-"));
-    match left_bytes.checked_sub(json.len()) {
-        Some(left) => {
-            *left_bytes = left;
-            section.download(&file, &json)
-        }
-        None if run.file.is_empty() => section.note("The data are too large for the page; print them with --json."),
-        None => section.note(&format!("The data are too large for the page; they are in {}.", run.file)),
-    }
+    section
 }
 
 /// With a capital letter and a full stop.
@@ -141,7 +145,7 @@ fn json_lines(rows: &[RunRow]) -> String {
 }
 
 /// What each run says of its machine.
-fn machines(section: Section, runs: &[Run]) -> Section {
+pub(crate) fn machines(section: Section, runs: &[&Run]) -> Section {
     let mut table = DataTable::new(["run", "machine"]).caption("Machines");
     for (number, run) in runs.iter().enumerate() {
         let fields = run.machine().map(RunRow::fields).unwrap_or_default();

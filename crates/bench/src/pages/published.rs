@@ -16,60 +16,6 @@ pub(super) struct Published {
     pub(super) place: &'static str,
 }
 
-/// What a paper says of an experiment as a whole.
-const CLAIMS: &[(&str, &str)] = &[
-    (
-        "airindex/designs",
-        "AirIndex is consistently among the fastest at the first query: 2.0 to 2.4 times faster than the same B-tree \
-        on \
-        NFS, equal to it on SSD and HDD; no manual choice of layers and granularity is faster.",
-    ),
-    (
-        "airindex/knobs",
-        "AirIndex beats the best page size of LMDB (2.7 times), the best RMI (1.5) and PLEX (1.7), and the best \
-        granularity of its B-tree (1.3) on NFS.",
-    ),
-    (
-        "airindex/spectrum",
-        "Higher latency or bandwidth makes indexes flatter and reads longer; in the extreme there is no index at all.",
-    ),
-    (
-        "airindex/mismatch",
-        "Within one order of magnitude the tuned design stays optimal; at three orders it is up to 35 times slower \
-        than \
-        the right one.",
-    ),
-    (
-        "airindex/breakdown",
-        "Time is determined by the lengths of reads; work other than I/O is up to 1 % on NFS and 9 % on SSD.",
-    ),
-    (
-        "airindex/warm",
-        "Flat and narrow indexes accelerate soonest; AirIndex leads from 100 to 100,000 queries and is then overtaken.",
-    ),
-    ("airindex/skew", "Skew does not change the first lookup; with more skew, another design takes over sooner."),
-    ("airindex/builders", "A wider set of node types helps if the data suit only one of them."),
-    (
-        "aulid/throughput",
-        "AULID is the fastest on all workloads and sets, up to 2.11 times FITing-tree, 8.63 PGM, 1.72 B+-tree, 5.51 \
-        ALEX, 8.02 LIPP (SATA disk).",
-    ),
-    ("aulid/bulk-load", "AULID loads in 1.35 times the B+-tree's time (800 million keys: 27 s against 20 s)."),
-    (
-        "bourbon/fig3",
-        "Favor learning files at lower levels: a table of the deepest level lives 360 times as long as one of level 0 \
-        at 50 % writes (60 minutes against 10 seconds).",
-    ),
-    ("bourbon/fig10", "Lookups without writes are 1.23 to 1.78 times faster with models."),
-    (
-        "join/fig3",
-        "With any index, a join that probes window by window pays for its requests. Learned indexes are 1.5 to 2 times \
-        as fast as the B-tree at ratio 1 on an SSD; on a hard disk the B-tree beats them.",
-    ),
-    ("join/table2", "Indexes are 30 to 130 times smaller with errors of 4,096 than with 256."),
-    ("join/strings", "The sampled PGM is 5 times as fast as the B-tree at ratio 1 and 1.3 times at 1000."),
-];
-
 const PAPER: &str = "the paper";
 const AUTHORS: &str = "authors' code";
 
@@ -123,9 +69,4 @@ pub(super) fn figure(row: &RunRow, field: &str) -> Option<&'static Published> {
             && published.field == field
             && published.case.iter().chain(run).all(is_same)
     })
-}
-
-/// What a paper says of an experiment.
-pub(super) fn claim(experiment: &str) -> Option<&'static str> {
-    CLAIMS.iter().find(|(name, _)| *name == experiment).map(|(_, claim)| *claim)
 }

@@ -5,37 +5,37 @@ use serde_json::Value;
 
 /// A record of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct RunRow {
+pub struct RunRow {
     fields: Vec<(String, Value)>,
 }
 
 impl RunRow {
     /// The fields in order.
-    pub(super) fn fields(&self) -> &[(String, Value)] {
+    pub(crate) fn fields(&self) -> &[(String, Value)] {
         &self.fields
     }
 
-    fn field(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Value> {
         self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
     }
 
     /// The experiment, or `machine`.
-    pub(super) fn experiment(&self) -> &str {
+    pub(crate) fn experiment(&self) -> &str {
         self.field("experiment").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// A field as a number.
-    pub(super) fn number(&self, name: &str) -> Option<f64> {
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.field(name)?.as_f64()
     }
 
     /// A field as text; empty if there is none.
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.field(name).map(shown).unwrap_or_default()
     }
 
     /// Several fields as one name, without seeds of key sets and empty ones.
-    pub(super) fn label(&self, names: &[&str]) -> String {
+    pub(crate) fn label(&self, names: &[&str]) -> String {
         let parts = names.iter().filter_map(|name| {
             let text = self.text(name);
             let text = if *name == "keys" { base_set(&text).to_owned() } else { text };
@@ -51,12 +51,12 @@ impl RunRow {
 }
 
 /// The name of a key set without its count and options.
-pub(super) fn base_set(keys: &str) -> &str {
+pub(crate) fn base_set(keys: &str) -> &str {
     keys.split(':').next().unwrap_or(keys)
 }
 
 /// A value as people read it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),

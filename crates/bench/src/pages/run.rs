@@ -33,7 +33,8 @@ impl Run {
         Ok(Self { file: String::new(), rows: rows.map_err(|error| damaged(Path::new("records"), 0, &error))? })
     }
 
-    /// Reads the runs of a folder, each in a file that ends in `.json` or `.jsonl`, by name; or of one file.
+    /// Reads the runs of a folder and of the folders in it, each in a file that ends in `.json` or `.jsonl`, by name;
+    /// or of one file.
     ///
     /// # Errors
     /// If a file cannot be read, or has a line that is no record.
@@ -41,14 +42,7 @@ impl Run {
         if !path.is_dir() {
             return Ok(vec![Self::read(path)?]);
         }
-        let entries = fs::read_dir(path).map_err(|error| io_error("read", path, error))?;
-        let mut files: Vec<PathBuf> = Vec::new();
-        for entry in entries {
-            let file = entry.map_err(|error| io_error("read", path, error))?.path();
-            if file.extension().is_some_and(|extension| extension == "json" || extension == "jsonl") {
-                files.push(file);
-            }
-        }
+        let mut files = files_of(path)?;
         files.sort();
         if files.is_empty() {
             return Err(Error::NoRuns { path: path.to_owned() });
@@ -56,7 +50,11 @@ impl Run {
         files.iter().map(|file| Self::read(file)).collect()
     }
 
-    fn read(path: &Path) -> Result<Self> {
+    /// Reads the run of one file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has a line that is no record.
+    pub fn read(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| io_error("open", path, error))?;
         let length = file.metadata().map_err(|error| io_error("read", path, error))?.len();
         if length > FILE_BYTES_MAX {
@@ -74,19 +72,24 @@ impl Run {
     }
 
     /// The description of the machine.
-    pub(super) fn machine(&self) -> Option<&RunRow> {
+    pub(crate) fn machine(&self) -> Option<&RunRow> {
         self.rows.iter().find(|row| row.experiment() == MACHINE)
     }
 
     /// The command that printed the records; empty if they do not say.
-    pub(super) fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         self.machine().map(|machine| machine.text("command")).unwrap_or_default()
+    }
+
+    /// The records of all experiments.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &RunRow> {
+        self.rows.iter().filter(|row| row.experiment() != MACHINE)
     }
 
     /// The experiments in order.
     pub(super) fn experiments(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.experiment() != MACHINE) {
+        for row in self.records() {
             if !names.iter().any(|name| name == row.experiment()) {
                 names.push(row.experiment().to_owned());
             }
@@ -98,6 +101,22 @@ impl Run {
     pub(super) fn rows_of(&self, experiment: &str) -> Vec<RunRow> {
         self.rows.iter().filter(|row| row.experiment() == experiment).cloned().collect()
     }
+}
+
+/// The files of records of a folder, and of the folders in it.
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| io_error("read", folder, error))? {
+        let entry = entry.map_err(|error| io_error("read", folder, error))?;
+        let path = entry.path();
+        // A link is not followed, so that there is no circle.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            files.extend(files_of(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "json" || extension == "jsonl") {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> Error {

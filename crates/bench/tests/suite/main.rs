@@ -10,5 +10,6 @@ mod hardness;
 mod indexes;
 mod joins;
 mod keys;
+mod papers;
 mod targets;
 mod workload;

@@ -1,12 +1,10 @@
 //! The structures that an experiment compares. A failure of one does not affect the others.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use anyhow::{Result, anyhow};
 use ogive::index::{IndexKind, IndexOptions};
 use ogive_papers::AulidOptions;
 
-use super::super::{Context, Output};
+use super::super::{Context, Output, caught};
 use crate::output::Record;
 
 /// An index to measure: a kind, or a named variant of one.
@@ -54,16 +52,10 @@ pub(in crate::experiments) fn or_report<T>(
     measure: impl FnOnce(&mut Output<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
     // A failure of one structure must not discard the results of the others.
-    let measured = catch_unwind(AssertUnwindSafe(|| measure(output)));
-    let error = match measured {
-        Ok(Ok(measured)) => return Ok(Some(measured)),
-        Ok(Err(error)) if error.is::<std::io::Error>() => return Err(error),
-        Ok(Err(error)) => format!("{error:#}"),
-        Err(panic) => {
-            let message = panic.downcast_ref::<&str>().map(ToString::to_string);
-            let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
-            format!("panic: {}", message.unwrap_or_default())
-        }
+    let error = match caught(|| measure(output)) {
+        Ok(measured) => return Ok(Some(measured)),
+        Err(error) if error.is::<std::io::Error>() => return Err(error),
+        Err(error) => format!("{error:#}"),
     };
     output.report(record.figure("error", error))?;
     Ok(None)

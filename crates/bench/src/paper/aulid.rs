@@ -1,0 +1,631 @@
+//! AULID: the plan, and the judges of its claims.
+
+use super::judging::{TIE, about_equal, at_most_equal, by_factor, by_least, told};
+use super::plan::{Item, Paper, counts, times};
+use super::rows::{Rows, Span, short};
+use super::step::{Step, keys, names};
+use super::verdict::Verdict;
+use crate::experiments::Context;
+use crate::workload::Mix;
+
+pub(super) const AULID: Paper = Paper {
+    name: "aulid",
+    title: "AULID",
+    citation: "H. Lan, Z. Bao, J. S. Culpepper, R. Borovica-Gajic, Y. Dong: A Simple Yet High-Performing On-disk \
+        Learned Index: Can We Have Our Cake and Eat it Too?, 2023",
+    family: "aulid",
+    document: "docs/papers/aulid.md",
+    explanatory: &["Figure 2", "Figure 3", "Figure 4"],
+    items: ITEMS,
+};
+
+/// The paper's structures, and ours.
+pub(super) const STRUCTURES: [&str; 7] = ["btree", "fiting", "pgm", "alex", "lipp", "aulid", "ogive"];
+const LEARNED: [&str; 4] = ["fiting", "pgm", "alex", "lipp"];
+const RIVALS: [&str; 5] = ["btree", "fiting", "pgm", "alex", "lipp"];
+const KEY_SETS: [&str; 3] = ["lognormal", "uniform", "step"];
+/// Real sets of docs/papers/aulid.md.
+const REAL_KEYS: &[&str] =
+    &["git_times.u64", "boundary_morton.u64", "osm_nodeid.u64", "covid_geo.u64", "git_oid.u64", "genome_b37.u64"];
+/// As hard as the paper's COVID and OSM.
+const HARDNESS: [&str; 2] = ["hardness:815,18", "hardness:5900,28"];
+/// Keys at small scale: enough for a B-tree of three levels.
+const SMALL: u64 = 100_000;
+/// Keys at small scale where as many are inserted.
+const SMALL_GROWING: u64 = 30_000;
+const TEN_MILLION: u64 = 10_000_000;
+const TWO_HUNDRED_MILLION: u64 = 200_000_000;
+
+static THROUGHPUT: Step = Step::new("aulid/throughput", 10.2, |scale| Context {
+    key_sets: names(scale.pick(&KEY_SETS[..1], &KEY_SETS[..2], &KEY_SETS[..])),
+    structures: names(&STRUCTURES),
+    lookups: Some(scale.pick(3_000, 200_000, 10_000_000)),
+    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static BLOCKS: Step = Step::new("aulid/blocks", 8.9, |scale| Context {
+    key_sets: names(&KEY_SETS),
+    structures: names(&STRUCTURES),
+    phases: names(&["bulk"]),
+    lookups: Some(scale.pick(3_000, 30_000, 20_000)),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static INSERT: Step = Step::new("aulid/insert", 7.9, |scale| Context {
+    key_sets: names(scale.pick(&KEY_SETS[..1], &KEY_SETS[..], &KEY_SETS[..])),
+    structures: names(&["btree", "fiting", "pgm", "alex", "lipp", "lipp-btree", "aulid", "ogive"]),
+    lookups: Some(scale.pick(20_000, 1_000_000, 10_000_000)),
+    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static BULK_LOAD: Step = Step::new("aulid/bulk-load", 7.5, |scale| Context {
+    key_sets: names(scale.pick(&KEY_SETS[..2], &KEY_SETS[..], &KEY_SETS[..])),
+    structures: names(&STRUCTURES),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+});
+
+static STORAGE: Step = Step::new("disk/storage", 4.7, |scale| Context {
+    key_sets: names(scale.pick(&KEY_SETS[..2], &KEY_SETS[..], &KEY_SETS[..])),
+    structures: names(&STRUCTURES),
+    ..keys(scale.pick(SMALL_GROWING / 2, 1_000_000, TEN_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static TAIL: Step = Step::new("aulid/tail", 3.1, |scale| Context {
+    key_sets: names(scale.pick(&KEY_SETS[..1], &KEY_SETS[..], &KEY_SETS[..])),
+    structures: names(&STRUCTURES),
+    lookups: Some(scale.pick(5_000, 100_000, 10_000_000)),
+    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static SCALING: Step = Step::new("aulid/scaling", 11.8, |scale| Context {
+    key_sets: names(&["hardness:815,18", "lognormal"]),
+    lookups: Some(scale.pick(3_000, 200_000, 800_000)),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+});
+
+static PROFILING: Step = Step::new("disk/profiling", 0.4, |scale| Context {
+    key_sets: names(&KEY_SETS),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static LIPP_BTREE: Step = Step::new("aulid/lipp-btree", 3.6, |scale| Context {
+    key_sets: names(scale.pick(
+        &["lognormal", "hardness:5900,28"][..],
+        &["lognormal", "uniform", "hardness:5900,28"],
+        &HARDNESS,
+    )),
+    lookups: Some(scale.pick(5_000, 200_000, 10_000_000)),
+    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static READ_OPTIMISATIONS: Step = Step::new("aulid/read-optimisations", 3.0, |scale| Context {
+    key_sets: names(&HARDNESS),
+    lookups: Some(scale.pick(10_000, 100_000, 200_000)),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static ABLATION: Step = Step::new("aulid/ablation", 1.4, |scale| Context {
+    key_sets: names(&HARDNESS),
+    lookups: Some(scale.pick(3_000, 100_000, 200_000)),
+    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
+})
+.real_keys(REAL_KEYS);
+
+static ADJUST: Step = Step::new("aulid/adjust", 1.8, |scale| Context {
+    workloads: scale.pick(
+        vec![Mix::WriteOnly, Mix::Balanced],
+        vec![Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy],
+        Vec::new(),
+    ),
+    lookups: Some(scale.pick(3_000, 500_000, 50_000_000)),
+    ..keys(scale.pick(SMALL_GROWING, 2_000_000, 50_000_000))
+});
+
+const ITEMS: &[Item] = &[
+    Item {
+        place: "Figure 1",
+        shows: "learned indexes beside the B+-tree: throughput, blocks, inserts by phase",
+        steps: &[&THROUGHPUT, &BLOCKS, &INSERT],
+        claims: &[
+            counts(
+                "None of the four learned indexes is competitive with the B+-tree on all workloads of any set \
+                (Section 1).",
+                |rows| {
+                    let rows = rows.of("aulid/throughput");
+                    let competitive = |group: &Rows<'_>| {
+                        let is_always = |structure: &&&str| {
+                            let ratio = group.ratios(&["workload"], ("structure", structure, "btree"), RATE);
+                            ratio.is_some_and(|ratio| ratio.min >= 1.0 / 1.1)
+                        };
+                        Some(LEARNED.iter().filter(is_always).count() == 0)
+                    };
+                    let share = rows.share(&["keys"], competitive)?;
+                    Some(Verdict::of(share.is_all(), format!("so on {share} sets (modelled, with a pool of 1 %)")))
+                },
+            ),
+            counts(
+                "Among the learned indexes only LIPP fetches fewer blocks for a lookup than the B+-tree (Section 1.1, \
+                Figure 1c).",
+                |rows| {
+                    let rows = nothing_resident(rows);
+                    let fewer = |name: &&&str| {
+                        let ratio = rows.ratios(&["keys"], ("structure", name, "btree"), "blocks_per_get");
+                        ratio.is_some_and(|ratio| ratio.max < 1.0)
+                    };
+                    let fewer: Vec<&str> = LEARNED.iter().filter(fewer).copied().collect();
+                    let ours = told(&rows, "structure", &RIVALS, "blocks_per_get");
+                    Some(Verdict::of(fewer == ["lipp"], format!("blocks: {ours}; fewer on all sets: {}", list(&fewer))))
+                },
+            ),
+            counts(
+                "Scans cost LIPP more blocks than the others, because it passes many nodes (Section 1.1, Figure 1c).",
+                |rows| {
+                    let rows = nothing_resident(rows);
+                    let most = rows.share(&["keys"], |group| {
+                        let lipp = group.with("structure", "lipp").number("blocks_per_scan100")?;
+                        Some(lipp >= group.span("blocks_per_scan100")?.max)
+                    })?;
+                    let ours = told(&rows, "structure", &RIVALS, "blocks_per_scan100");
+                    Some(Verdict::of(most.is_all(), format!("so on {most} sets; blocks of a scan: {ours}")))
+                },
+            ),
+            counts(
+                "ALEX and LIPP have large overheads of statistics and structure modifications (Section 1.1, Figure \
+                1d).",
+                |rows| {
+                    let rows = rows.of("aulid/insert").with("workload", "w3");
+                    let of = |name: &str| {
+                        let rows = rows.with("structure", name);
+                        let structure = rows.span("structure_pages_changed_per_insert")?.max;
+                        Some(structure + rows.span("statistics_pages_changed_per_insert")?.max)
+                    };
+                    let (btree, alex, lipp) = (of("btree")?, of("alex")?, of("lipp")?);
+                    let told = format!(
+                        "pages that these phases change in an insert, at most: btree {}, alex {}, lipp {}",
+                        short(btree),
+                        short(alex),
+                        short(lipp)
+                    );
+                    Some(Verdict::of(alex > btree && lipp > btree, told))
+                },
+            ),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 5",
+        shows: "lookups (W1)",
+        steps: &[&THROUGHPUT, &BLOCKS],
+        claims: &[
+            counts(
+                "AULID is the most efficient: up to 1.68, 2.10, 1.62, 1.76 and 1.55 times FITing-tree, PGM, B+-tree, \
+                ALEX and LIPP, in the order of the fetched blocks (Section 5.2.1).",
+                |rows| least_blocks(&nothing_resident(rows), "blocks_per_get"),
+            ),
+            counts(
+                "FITing-tree, PGM and ALEX cannot outperform the B+-tree, even on an easy set (Section 5.2.1).",
+                |rows| {
+                    let rows = nothing_resident(rows);
+                    let ratios = ["fiting", "pgm", "alex"]
+                        .map(|name| Some(rows.ratios(&["keys"], ("structure", name, "btree"), "blocks_per_get")?.min));
+                    let least = Span::of(ratios.into_iter().flatten())?;
+                    let told = format!("the fewest blocks of each over the B+-tree's: {least}");
+                    Some(Verdict::of(least.min >= 1.0, told))
+                },
+            ),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 6",
+        shows: "scans (W2)",
+        steps: &[&THROUGHPUT, &BLOCKS],
+        claims: &[
+            counts(
+                "AULID outperforms FITing-tree, PGM, B+-tree, ALEX and LIPP by up to 2.11, 2.44, 1.65, 3.04 and 7.94 \
+                times; blocks determine it (Section 5.2.2).",
+                |rows| least_blocks(&nothing_resident(rows), "blocks_per_scan100"),
+            ),
+            counts("B+-tree and AULID are the two top performing structures (Section 5.2.2).", |rows| {
+                let rows = rows.of("aulid/throughput").with("workload", "w2");
+                let top = rows.share(&["keys"], |group| {
+                    let of = |name: &str| group.with("structure", name).number(RATE);
+                    let worse_of_both = of("btree")?.min(of("aulid")?);
+                    Some(LEARNED.iter().all(|name| of(name).is_none_or(|rate| rate <= worse_of_both)))
+                })?;
+                let rates = told(&rows, "structure", &["aulid", "btree", "fiting", "pgm", "alex", "lipp"], RATE);
+                Some(Verdict::of(top.is_all(), format!("so on {top} sets; modelled scans per second: {rates}")))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 7",
+        shows: "inserts and mixtures (W3 to W6)",
+        steps: &[&THROUGHPUT, &INSERT],
+        claims: &[
+            counts("AULID is the best on all workloads and sets (Section 5.2.3).", |rows| {
+                let rows = rows.of("aulid/throughput").with_any("workload", &["w3", "w4", "w5", "w6"]);
+                let best = rows.share(&["keys", "workload"], |group| {
+                    let of = |name: &str| group.with("structure", name).number(RATE);
+                    let aulid = of("aulid")?;
+                    Some(RIVALS.iter().all(|name| of(name).is_none_or(|rate| rate <= aulid)))
+                })?;
+                let over = rows.ratios(&["keys", "workload"], ("structure", "aulid", "btree"), RATE)?;
+                Some(Verdict::of(best.is_all(), format!("the best in {best} cases; over the B+-tree: {over}")))
+            }),
+            counts(
+                "PGM outperforms the other learned indexes on inserts, and falls back as the share of lookups grows \
+                (Section 5.2.3).",
+                |rows| pgm_by_reads(&rows.of("aulid/throughput")),
+            ),
+            counts("AULID creates no mixed node on any set (Section 5.2.3).", |rows| {
+                let rows = rows.of("aulid/insert").with("workload", "w3").with("structure", "aulid");
+                let inserts = rows.span("inserts")?;
+                let created = Span::of(rows.numbers("smo_mixed_node_created_count")).map_or(0.0, |span| span.max);
+                Some(Verdict::of(created == 0.0, format!("{} in {inserts} inserts", short(created))))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 8",
+        shows: "time and file of a bulk load",
+        steps: &[&BULK_LOAD],
+        claims: &[
+            times("AULID loads about as fast as the B+-tree, and all others take longer (Section 5.2.4).", |rows| {
+                let of = |name: &str| rows.with("structure", name).span("load_ratio_to_btree");
+                let aulid = of("aulid")?;
+                let others = Span::of(LEARNED.iter().filter_map(|name| of(name)).map(|span| span.min))?;
+                let told = format!("over the B+-tree's time: AULID {aulid}; the others at least {others}");
+                Some(Verdict::of(at_most_equal(aulid) && others.min > aulid.max, told))
+            }),
+            counts("AULID's file is about as large as the B+-tree's (Section 5.2.4).", |rows| {
+                let file = rows.with("structure", "aulid").span("file_ratio_to_btree")?;
+                Some(Verdict::of(about_equal(file), format!("over the B+-tree's: {file}")))
+            }),
+            counts("The files of FITing-tree and LIPP depend on the set (Section 5.2.4).", |rows| {
+                let of = |name: &str| rows.with("structure", name).span("file_ratio_to_btree");
+                let (fiting, lipp) = (of("fiting")?, of("lipp")?);
+                let varies = |span: Span| !about_equal(Span { min: 1.0, max: span.max / span.min });
+                let told = format!("over the B+-tree's: FITing-tree {fiting}, LIPP {lipp}");
+                Some(Verdict::of(varies(fiting) && varies(lipp), told))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 9",
+        shows: "files after inserts",
+        steps: &[&STORAGE],
+        claims: &[
+            counts("AULID's file is about as large as the B+-tree's after any workload (Section 5.2.5).", |rows| {
+                let file = rows.with("structure", "aulid").span("grown_ratio_to_btree")?;
+                Some(Verdict::of(about_equal(file), format!("over the B+-tree's: {file}")))
+            }),
+            counts("Among the others PGM has the smallest file (Section 5.2.5).", |rows| {
+                by_least(rows, &["keys"], ("structure", "pgm", &["fiting", "alex", "lipp"]), "grown_file_bytes", "B")
+            }),
+            counts("FITing-tree has a large file on every set (Section 5.2.5).", |rows| {
+                let file = rows.with("structure", "fiting").span("grown_ratio_to_btree")?;
+                Some(Verdict::of(file.min > 1.1, format!("over the B+-tree's: {file}")))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 10",
+        shows: "99th percentile and deviation of lookups and inserts",
+        steps: &[&TAIL],
+        claims: &[
+            counts("AULID has the smallest 99th percentile of lookups (Section 5.2.6).", |rows| {
+                let rows = rows.with("workload", "w1");
+                by_least(&rows, &["keys"], ("structure", "aulid", &RIVALS), "modelled_p99_us", "us, modelled")
+            }),
+            counts(
+                "AULID, PGM and B+-tree have similar 99th percentiles of inserts, below the others (Section 5.2.6).",
+                |rows| {
+                    let rows = rows.with("workload", "w3");
+                    let of = |names: &[&str]| rows.with_any("structure", names).span("modelled_p99_us");
+                    let (three, others) = (of(&["aulid", "pgm", "btree"])?, of(&["fiting", "alex", "lipp"])?);
+                    let told = format!("us, modelled: these three {three}, the others {others}");
+                    Some(Verdict::of(three.max <= others.min, told))
+                },
+            ),
+            counts("All learned indexes have a larger deviation than the B+-tree (Section 5.2.6).", |rows| {
+                let larger = rows.share(&["keys", "workload"], |group| {
+                    let of = |name: &str| group.with("structure", name).number("modelled_deviation_us");
+                    let btree = of("btree")?;
+                    let learned = ["fiting", "pgm", "alex", "lipp", "aulid"];
+                    Some(learned.iter().all(|name| of(name).is_none_or(|deviation| deviation > btree)))
+                })?;
+                Some(Verdict::of(larger.is_all(), format!("so in {larger} cases (modelled)")))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 11",
+        shows: "throughput of large sets over the B+-tree's",
+        steps: &[&SCALING],
+        claims: &[counts(
+            "AULID beats the B+-tree on all workloads and sets, by up to 1.75 times (Section 5.3.1).",
+            |rows| {
+                let over = rows.with("structure", "aulid").span("modelled_ratio_to_btree")?;
+                Some(Verdict::of(over.min >= 1.0, format!("over the B+-tree, modelled, with a pool of 1 %: {over}")))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 12",
+        shows: "bulk load of large sets over the B+-tree's",
+        steps: &[&SCALING],
+        claims: &[
+            times(
+                "AULID loads 800 million keys in 1.35 times the B+-tree's time, 27 s against 20 s (Section 5.3.2).",
+                |rows| {
+                    let over = rows.with("structure", "aulid").span("load_ratio_to_btree")?;
+                    Some(Verdict::of(over.max <= 1.35 * 1.1, format!("over the B+-tree's time: {over}")))
+                },
+            ),
+            counts("The two files are about as large (Figure 12).", |rows| {
+                let over = rows.with("structure", "aulid").span("file_ratio_to_btree")?;
+                Some(Verdict::of(about_equal(over), format!("over the B+-tree's: {over}")))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Table 1",
+        shows: "conflict degree of the sets",
+        steps: &[&PROFILING, &BLOCKS],
+        claims: &[counts(
+            "Conflict degrees are 27 (COVID), 22 (PLANET), 585 (GENOME) and 4,106 (OSM); sets with a greater one are \
+            more challenging for AULID (Section 5.1.2).",
+            conflicts_and_blocks,
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Table 2",
+        shows: "lookups in AULID and LIPP-B+",
+        steps: &[&LIPP_BTREE],
+        claims: &[counts(
+            "AULID outperforms LIPP-B+ on all sets, by 1.04 to 1.18 times, and fetches fewer blocks (Section 5.4.1).",
+            |rows| {
+                let rows = rows.with("workload", "w1");
+                let rate = over_lipp_btree(&rows, RATE)?;
+                let blocks = over_lipp_btree(&rows, "blocks_read_per_operation")?;
+                let told = format!("over LIPP-B+: {rate} of the lookups per second (modelled), {blocks} of the blocks");
+                Some(Verdict::of(rate.min >= 1.0 / TIE && blocks.max <= TIE, told))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Table 3",
+        shows: "blocks beside the path, by read optimisation",
+        steps: &[&READ_OPTIMISATIONS],
+        claims: &[
+            counts(
+                "ScanForward and Fulfill together avoid at least half of the extra blocks (Section 5.4.1).",
+                |rows| {
+                    let left = rows.ratios(&["keys"], ("structure", "both", "none"), "extra_blocks_per_get")?;
+                    // Lookups are a sample, and the path is a mean over all keys: the rest can be slightly negative.
+                    let left = Span { min: left.min.max(0.0), max: left.max.max(0.0) };
+                    Some(Verdict::of(left.max <= 0.5, format!("a share of {left} is left")))
+                },
+            ),
+            counts("Each of the two avoids some (Table 3).", |rows| {
+                let of = |name: &str| rows.ratios(&["keys"], ("structure", name, "none"), "extra_blocks_per_get");
+                let (fulfill, forward) = (of("fulfill")?, of("scan-forward")?);
+                let told = format!("left with Fulfill: {fulfill}, with ScanForward: {forward}");
+                Some(Verdict::of(fulfill.max < 1.0 && forward.max < 1.0, told))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Table 4",
+        shows: "packed arrays and two-layer nodes: height and storage",
+        steps: &[&ABLATION],
+        claims: &[
+            counts(
+                "Slots of AULID are no deeper than those of LIPP-B+ (1.00 to 1.93 against 1.00 to 2.29), and less \
+                deep on sets with many conflicts (Section 5.4.1).",
+                |rows| {
+                    let over = over_lipp_btree(rows, "mean_height")?;
+                    let heights = told(rows, "structure", &["aulid", "lipp-btree"], "mean_height");
+                    Some(Verdict::of(
+                        over.max <= 1.0 && over.min < 1.0,
+                        format!("mean height with the leaf: {heights}"),
+                    ))
+                },
+            ),
+            counts("AULID takes less storage on hard sets: 4.29 GB against 5.11 on OSM (Section 5.4.1).", |rows| {
+                let over = over_lipp_btree(rows, "file_bytes")?;
+                Some(Verdict::of(over.min < 1.0, format!("its file over that of LIPP-B+: {over}")))
+            }),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Table 5",
+        shows: "inserts into AULID and LIPP-B+",
+        steps: &[&LIPP_BTREE],
+        claims: &[counts(
+            "Inserts are about as fast in both (W3), and 1.19 times as fast in AULID on OSM (Section 5.4.2).",
+            |rows| {
+                let over = over_lipp_btree(&rows.with("workload", "w3"), RATE)?;
+                Some(Verdict::of(
+                    over.min >= 1.0 / 1.1 && over.max >= 1.19 * 0.9,
+                    format!("AULID over LIPP-B+: {over}"),
+                ))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 13",
+        shows: "inserts by phase",
+        steps: &[&INSERT],
+        claims: &[
+            counts(
+                "Search and leaf are nearly all of an insert; the inner nodes are negligible (Section 5.4.2).",
+                |rows| {
+                    let rows = rows.with("workload", "w3").with("structure", "aulid");
+                    let sum =
+                        |fields: &[&str]| fields.iter().map(|field| Some(rows.span(field)?.max)).sum::<Option<f64>>();
+                    let inner = sum(&["structure_pages_changed_per_insert", "statistics_pages_changed_per_insert"])?;
+                    let rest = sum(&["search_pages_read_per_insert", "insert_pages_changed_per_insert"])?;
+                    let percent = 100.0 * inner / (inner + rest);
+                    Some(Verdict::of(percent <= 5.0, format!("{} % of the pages, at most", short(percent))))
+                },
+            ),
+            counts(
+                "On GENOME, AULID makes 49,038 structure modifications in ten million inserts, and LIPP 4.6 million, \
+                94 times as many (Section 5.4.2).",
+                |rows| {
+                    let rows = rows.with("workload", "w3");
+                    let over = rows.ratios(&["keys"], ("structure", "lipp", "aulid"), "smo_count")?;
+                    Some(by_factor(over, 94.0, "LIPP over AULID"))
+                },
+            ),
+        ],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 14",
+        shows: "appends by phase",
+        steps: &[&INSERT],
+        claims: &[times("AULID changes inner nodes in less time than LIPP-B+ on all sets (Section 5.4.2).", |rows| {
+            let rows = rows.with("workload", "append");
+            let over = over_lipp_btree(&rows, "structure_cpu_ns_per_insert")?;
+            Some(Verdict::of(over.max < 1.0, format!("AULID over LIPP-B+: {over}")))
+        })],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 15",
+        shows: "inner nodes in appends",
+        steps: &[&INSERT],
+        claims: &[counts(
+            "AULID creates 1,163 inner nodes and adjusts 37 times, LIPP-B+ 38,837 and 1,625 times (Section 5.4.2).",
+            |rows| {
+                let rows = rows.with("workload", "append");
+                let fewer = rows.share(&["keys"], |group| {
+                    let of = |name: &str| inner_modifications(&group.with("structure", name));
+                    Some(of("aulid")? < of("lipp-btree")?)
+                })?;
+                let most =
+                    |name: &str| inner_modifications(&rows.with("structure", name)).map_or_else(String::new, short);
+                let told = format!(
+                    "fewer on {fewer} sets; modifications of inner nodes, first set: AULID {}, LIPP-B+ {}",
+                    most("aulid"),
+                    most("lipp-btree")
+                );
+                Some(Verdict::of(fewer.is_all(), told))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Table 6",
+        shows: "appends to AULID and LIPP-B+",
+        steps: &[&LIPP_BTREE],
+        claims: &[counts("Appends are 1.20 to 1.27 times as fast in AULID (Section 5.4.2).", |rows| {
+            Some(by_factor(over_lipp_btree(&rows.with("workload", "append"), RATE)?, 1.2, "AULID over LIPP-B+"))
+        })],
+        not_run: None,
+    },
+    Item {
+        place: "Figure 16",
+        shows: "throughput by alpha and beta, and without adjustment",
+        steps: &[&ADJUST],
+        claims: &[
+            counts(
+                "Adjustment significantly improves the throughput, most of all of writes (Section 5.4.3).",
+                |rows| {
+                    let over = rows.ratios(&["keys", "workload"], ("structure", "adjusted", "never adjusted"), RATE)?;
+                    Some(Verdict::of(over.min >= 1.1, format!("adjusted over never adjusted, modelled: {over}")))
+                },
+            ),
+            counts("Larger values of alpha and beta usually make it worse (Section 5.4.3).", |rows| {
+                let rows = rows.with("structure", "adjusted");
+                let by_alpha = rows.at("beta", 1.07).changes(&["keys", "workload"], "alpha", RATE)?;
+                let by_beta = rows.at("alpha", 0.0025).changes(&["keys", "workload"], "beta", RATE)?;
+                let told = format!("the largest over the smallest: alpha {by_alpha}, beta {by_beta}");
+                Some(Verdict::of(by_alpha.max < 1.0 && by_beta.max < 1.0, told))
+            }),
+        ],
+        not_run: None,
+    },
+];
+
+const RATE: &str = "modelled_ops_per_s";
+
+/// Blocks with nothing in memory but the metanode, as in the paper.
+fn nothing_resident<'r>(rows: &Rows<'r>) -> Rows<'r> {
+    rows.of("aulid/blocks").with("phase", "bulk").with("resident_bytes", "0")
+}
+
+fn least_blocks(rows: &Rows<'_>, field: &str) -> Option<Verdict> {
+    by_least(rows, &["keys"], ("structure", "aulid", &RIVALS), field, "blocks, nothing resident")
+}
+
+fn over_lipp_btree(rows: &Rows<'_>, field: &str) -> Option<Span> {
+    rows.ratios(&["keys", "workload"], ("structure", "aulid", "lipp-btree"), field)
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// PGM's rate over the best of the other learned indexes, for inserts and for lookups with few inserts.
+pub(super) fn pgm_by_reads(rows: &Rows<'_>) -> Option<Verdict> {
+    let over_best = |workload: &str| {
+        let groups = rows.with("workload", workload);
+        let ratios = groups.groups(&["keys"]).into_iter().filter_map(|group| {
+            let of = |name: &str| group.with("structure", name).number(RATE);
+            let best = ["fiting", "alex", "lipp"].iter().filter_map(|name| of(name)).fold(f64::NAN, f64::max);
+            Some(of("pgm")? / best)
+        });
+        Span::of(ratios.collect::<Vec<_>>())
+    };
+    let (inserts, lookups) = (over_best("w3")?, over_best("w4")?);
+    let told = format!("PGM over the best of the other learned indexes, modelled: W3 {inserts}, W4 {lookups}");
+    Some(Verdict::of(inserts.min > 1.0 && lookups.max < inserts.min, told))
+}
+
+/// Structure modifications that are not those of leaves.
+fn inner_modifications(rows: &Rows<'_>) -> Option<f64> {
+    let leaves = ["smo_leaf_split_count", "smo_leaf_append_count", "smo_leaf_of_a_run_count"];
+    let of_leaves: f64 = leaves.iter().filter_map(|field| rows.number(field)).sum();
+    Some(rows.number("smo_count")? - of_leaves)
+}
+
+/// Whether AULID's blocks rise with the conflict degree.
+fn conflicts_and_blocks(rows: &Rows<'_>) -> Option<Verdict> {
+    let blocks = nothing_resident(rows).with("structure", "aulid");
+    let of_set = |set: &Rows<'_>| {
+        let keys = set.text("keys");
+        Some((keys.clone(), set.number("conflict_degree")?, blocks.with("keys", &keys).number("blocks_per_get")?))
+    };
+    let profiles = rows.of("disk/profiling").sorted_by("conflict_degree");
+    let sets: Vec<(String, f64, f64)> = profiles.groups(&["keys"]).iter().filter_map(of_set).collect();
+    let (first, last) = (sets.first()?, sets.last()?);
+    let shown = sets.iter().map(|(keys, degree, blocks)| {
+        format!("{} {} and {}", keys.split(':').next().unwrap_or(keys), short(*degree), short(*blocks))
+    });
+    let told = format!("conflict degree and blocks of a lookup: {}", shown.collect::<Vec<_>>().join(", "));
+    Some(Verdict::of(sets.len() > 1 && last.2 > first.2, told))
+}

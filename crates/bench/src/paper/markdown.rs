@@ -1,0 +1,69 @@
+//! The page of a paper in Markdown: the verdicts, then for each figure the command that repeats it.
+
+use super::estimate::duration;
+use super::results::{PaperResults, StepResult};
+use crate::pages::shown;
+
+/// The page of a paper; `command` is what made it.
+#[must_use]
+pub fn markdown(results: &PaperResults, command: &str) -> String {
+    let paper = results.paper;
+    let mut page = format!("# {}: figures and tables\n\n{}.\n\n", text(paper.title), text(paper.citation));
+    page.push_str(&format!(
+        "Scale `{}`, by `{}`: {}. Our figures at medium scale, and our deviations, are in `{}`.\n\n",
+        results.scale,
+        text(command),
+        results.counts(),
+        paper.document
+    ));
+    page.push_str("| place | the paper | ours | verdict |\n|---|---|---|---|\n");
+    for judged in results.judged() {
+        let cells = [judged.item.place, judged.says(), judged.verdict.ours(), &judged.verdict.with_reason()];
+        page.push_str(&format!("| {} |\n", cells.map(text).join(" | ")));
+    }
+    page.push_str(&format!("\nExplanatory, without results: {}.\n", paper.explanatory.join(", ")));
+    for item in paper.items {
+        page.push_str(&format!("\n## {}: {}\n\n", text(item.place), text(item.shows)));
+        if let Some(reason) = item.not_run {
+            page.push_str(&format!("Not run: {}.\n", text(reason)));
+        }
+        results.steps_of(item).iter().for_each(|result| page.push_str(&step(result)));
+    }
+    page.push_str(&machine(results));
+    page
+}
+
+/// The command of a step, and where its records are.
+fn step(result: &StepResult) -> String {
+    let told = match &result.run {
+        Ok(run) => format!("{} records in `{}`, {}.", run.records().count(), result.file, duration(result.elapsed_s)),
+        Err(reason) => format!("failed: {}", text(reason)),
+    };
+    format!("{told}\n\n```sh\n{}\n```\n\n", result.command)
+}
+
+/// What the first step that ended says of the machine.
+fn machine(results: &PaperResults) -> String {
+    let mut section = "\n## The machine\n\n| | |\n|---|---|\n".to_owned();
+    let machine = results.steps.iter().find_map(|result| result.run.as_ref().ok()?.machine());
+    for (name, value) in machine.map(|machine| machine.fields()).unwrap_or_default() {
+        if !["experiment", "command", "elapsed_s"].contains(&name.as_str()) {
+            section.push_str(&format!("| {} | {} |\n", text(&name.replace('_', " ")), text(&shown(value))));
+        }
+    }
+    section
+}
+
+/// Text in which nothing is markup, on one line.
+fn text(raw: &str) -> String {
+    let mut escaped = String::with_capacity(raw.len());
+    for letter in raw.chars() {
+        match letter {
+            '\n' | '\r' => escaped.push(' '),
+            '<' => escaped.push_str("&lt;"),
+            '|' => escaped.push_str("\\|"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}

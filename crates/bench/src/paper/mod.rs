@@ -1,0 +1,42 @@
+//! The papers, each as one run: every figure and table with what the paper says, our figures, and a verdict.
+//!
+//! - [`Paper`], [`Item`], [`Claim`]: the plan of a paper, in one file each (`airindex`, `aulid`, `disk_indexes`,
+//!   `bourbon`, `joins`);
+//! - [`Step`], [`Scale`]: an experiment with its settings by the size of the run;
+//! - [`run`]: runs the steps into a folder, one file each, and resumes;
+//! - [`PaperResults`]: the results, judged; [`markdown`] and [`html`] show them;
+//! - [`diff`]: the figures of two results that differ by more than the noise.
+//!
+//! A claim is judged by a function over the records of the steps of its item, never by figures of the source code. So
+//! the same verdicts can be given again for results from another machine.
+
+mod airindex;
+mod aulid;
+mod bourbon;
+mod command;
+mod diff;
+mod disk_indexes;
+mod estimate;
+mod html;
+mod joins;
+mod judging;
+mod markdown;
+mod plan;
+mod results;
+mod rows;
+mod runner;
+mod scale;
+mod step;
+mod verdict;
+
+pub use command::command_of;
+pub use diff::{Difference, Differences, TIMING_TOLERANCE, diff};
+pub use html::html;
+pub use markdown::markdown;
+pub use plan::{Claim, Item, Paper, claims_of, named, papers};
+pub use results::{JudgedClaim, PaperResults, StepResult};
+pub use rows::{Rows, Span};
+pub use runner::{PaperOptions, run};
+pub use scale::Scale;
+pub use step::Step;
+pub use verdict::Verdict;

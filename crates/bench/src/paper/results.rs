@@ -1,0 +1,99 @@
+//! The results of a run of a paper, and the verdicts on its claims.
+
+use super::plan::{Claim, Item, Paper};
+use super::rows::Rows;
+use super::scale::Scale;
+use super::step::Step;
+use super::verdict::Verdict;
+use crate::pages::Run;
+
+/// The results of a paper.
+#[derive(Debug)]
+pub struct PaperResults {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// Size of the run.
+    pub scale: Scale,
+    /// The steps in order.
+    pub steps: Vec<StepResult>,
+}
+
+/// The result of a step.
+#[derive(Debug)]
+pub struct StepResult {
+    /// The step.
+    pub step: &'static Step,
+    /// Name of the file of its records.
+    pub file: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// Time of the run, in seconds.
+    pub elapsed_s: f64,
+    /// Its records, or why it failed.
+    pub run: Result<Run, String>,
+}
+
+/// A claim with its verdict.
+#[derive(Debug)]
+pub struct JudgedClaim {
+    /// The figure or table.
+    pub item: &'static Item,
+    /// The claim; `None` for an item that is not run.
+    pub claim: Option<&'static Claim>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+impl PaperResults {
+    /// The verdicts on all claims, in the order of the paper.
+    pub fn judged(&self) -> Vec<JudgedClaim> {
+        self.paper.items.iter().flat_map(|item| self.judged_of(item)).collect()
+    }
+
+    /// The verdicts on the claims of an item.
+    fn judged_of(&self, item: &'static Item) -> Vec<JudgedClaim> {
+        if let Some(reason) = item.not_run {
+            let verdict = Verdict::NotComparable(format!("not run: {reason}"));
+            return vec![JudgedClaim { item, claim: None, verdict }];
+        }
+        let steps = self.steps_of(item);
+        let failed = steps.iter().find_map(|result| Some((result.step.experiment, result.run.as_ref().err()?)));
+        let rows = Rows::new(steps.iter().filter_map(|result| result.run.as_ref().ok()).flat_map(Run::records));
+        let judged = |claim: &'static Claim| {
+            let verdict = match (claim.verdict(self.scale, &rows), &failed) {
+                (Verdict::NotComparable(_), Some((name, reason))) => {
+                    Verdict::NotComparable(format!("{name} failed: {reason}"))
+                }
+                (verdict, _) => verdict,
+            };
+            JudgedClaim { item, claim: Some(claim), verdict }
+        };
+        item.claims.iter().map(judged).collect()
+    }
+
+    /// The results of the steps of an item.
+    pub(super) fn steps_of(&self, item: &Item) -> Vec<&StepResult> {
+        let is_of = |result: &&StepResult| item.steps.iter().any(|step| step.experiment == result.step.experiment);
+        self.steps.iter().filter(is_of).collect()
+    }
+
+    /// The number of steps that failed.
+    pub fn failed(&self) -> usize {
+        self.steps.iter().filter(|result| result.run.is_err()).count()
+    }
+
+    /// The numbers of verdicts in a sentence.
+    pub(super) fn counts(&self) -> String {
+        let judged = self.judged();
+        let count = |name: &str| judged.iter().filter(|judged| judged.verdict.name() == name).count();
+        let names = ["confirmed", "not confirmed", "not comparable"];
+        names.map(|name| format!("{} {name}", count(name))).join(", ")
+    }
+}
+
+impl JudgedClaim {
+    /// What the paper says, or what an item shows that is not run.
+    pub fn says(&self) -> &'static str {
+        self.claim.map_or(self.item.shows, |claim| claim.says)
+    }
+}

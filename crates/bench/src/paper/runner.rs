@@ -1,0 +1,152 @@
+//! A run of a paper: each step into a file of its own, under its final name once it has ended.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+
+use super::command::command_of;
+use super::estimate::{Estimate, duration};
+use super::plan::Paper;
+use super::results::{PaperResults, StepResult};
+use super::scale::Scale;
+use super::step::Step;
+use crate::experiments::{Context, MemoryGauge, caught};
+use crate::output::{Record, Reporter, machine};
+use crate::pages::Run;
+use crate::{Error, Result};
+
+/// Ending of the name of a file whose step has not ended.
+const PART: &str = "part";
+
+/// Options of a run.
+#[derive(Clone, Debug)]
+pub struct PaperOptions {
+    /// Folder of the results, with a folder for each paper.
+    pub folder: PathBuf,
+    /// Size of the run.
+    pub scale: Scale,
+    /// Whether steps that ended with the same settings are not run again.
+    pub resume: bool,
+    /// Folder of files of real keys, used in addition to generated sets.
+    pub keys_folder: Option<PathBuf>,
+    /// Folder on the device to measure; `None` for modelled times.
+    pub device: Option<PathBuf>,
+    /// The memory gauge, if the program has one.
+    pub memory: Option<MemoryGauge>,
+}
+
+/// Runs all steps of a paper in order. A step that fails is part of the results, and the run goes on.
+///
+/// `tell` gets a line for each step: its number, the time so far, and an estimate of the rest.
+///
+/// # Errors
+/// If the folder has results and the run does not resume, or files cannot be read or written.
+pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&str)) -> Result<PaperResults> {
+    let folder = options.folder.join(paper.name);
+    prepare(&folder, options)?;
+    let steps = paper.steps();
+    let mut estimate = Estimate::new(steps.iter().map(|step| step.weight_s));
+    let mut results = Vec::new();
+    let start = Instant::now();
+    for (index, &step) in steps.iter().enumerate() {
+        let number = index + 1;
+        let left = estimate.left_s().map_or_else(String::new, |left_s| format!(", about {} left", duration(left_s)));
+        let so_far = duration(start.elapsed().as_secs_f64());
+        tell(&format!("{number}/{} {}, {so_far} so far{left}", steps.len(), step.experiment));
+        let result = result_of(step, &folder.join(step.file_name(number)), options, tell);
+        if let Err(reason) = &result.run {
+            tell(&format!("{} failed: {reason}", step.experiment));
+        }
+        estimate.done(step.weight_s, result.elapsed_s);
+        results.push(result);
+    }
+    Ok(PaperResults { paper, scale: options.scale, steps: results })
+}
+
+/// Makes the folder of the results.
+fn prepare(folder: &Path, options: &PaperOptions) -> Result<()> {
+    if let Some(keys) = options.keys_folder.as_ref().filter(|keys| !keys.is_dir()) {
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Error::io("read the key sets of", keys, source));
+    }
+    fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
+    let mut files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
+    let has_results =
+        files.any(|file| file.is_ok_and(|file| file.path().extension().is_some_and(|end| end == "jsonl")));
+    if has_results && !options.resume {
+        return Err(Error::PaperResults { path: folder.to_owned() });
+    }
+    Ok(())
+}
+
+/// The records of a step: those of a former run with the same settings if the run resumes, else new ones.
+fn result_of(step: &'static Step, path: &Path, options: &PaperOptions, tell: &mut dyn FnMut(&str)) -> StepResult {
+    let context = step.context(options);
+    let command = command_of(step.experiment, &context);
+    let former = if options.resume { former(path, &command, tell) } else { None };
+    let start = Instant::now();
+    let run = match former {
+        Some(run) => Ok(run),
+        None => measured(step, path, &context, &command, options.scale).map_err(|error| format!("{error:#}")),
+    };
+    let recorded_s = run.as_ref().ok().and_then(|run| run.machine()?.number("elapsed_s"));
+    let elapsed_s = recorded_s.unwrap_or_else(|| start.elapsed().as_secs_f64());
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    StepResult { step, file, command, elapsed_s, run }
+}
+
+/// The records of a former run, if they were made by the same command.
+fn former(path: &Path, command: &str, tell: &mut dyn FnMut(&str)) -> Option<Run> {
+    if !path.exists() {
+        return None;
+    }
+    match Run::read(path) {
+        Ok(run) if run.command() == command => Some(run),
+        Ok(_) => {
+            tell(&format!("{} was made with other settings; running the step again", path.display()));
+            None
+        }
+        Err(error) => {
+            tell(&format!("{error}; running the step again"));
+            None
+        }
+    }
+}
+
+/// Runs a step into its file.
+fn measured(step: &Step, path: &Path, context: &Context, command: &str, scale: Scale) -> anyhow::Result<Run> {
+    let experiment = step.found().with_context(|| format!("there is no experiment {}", step.experiment))?;
+    let part = path.with_extension(PART);
+    let device = context.device.as_deref().unwrap_or(Path::new("."));
+    let head = machine(device).figure("command", command).figure("scale", scale.name());
+    let start = Instant::now();
+    let records = {
+        // Written as they come, so that a long step can be followed.
+        let mut file = BufWriter::new(File::create(&part).map_err(|error| Error::io("create", &part, error))?);
+        let stream: &mut dyn Write = &mut file;
+        let mut output = Reporter::new(stream, true).keep(true);
+        output.report(head.clone())?;
+        caught(|| (experiment.run)(context, &mut output))?;
+        output.kept().get(1..).unwrap_or_default().to_vec()
+    };
+    ensure!(!records.is_empty(), "it gave no records");
+    let head = head.figure("elapsed_s", start.elapsed().as_secs_f64());
+    let all: Vec<Record> = std::iter::once(head).chain(records).collect();
+    publish(&all, &part, path)?;
+    Ok(Run::read(path)?)
+}
+
+/// Writes all records, and then gives the file its name: an interrupted run leaves complete steps only.
+fn publish(records: &[Record], part: &Path, path: &Path) -> anyhow::Result<()> {
+    let mut file = File::create(part).map_err(|error| Error::io("create", part, error))?;
+    for record in records {
+        let line = serde_json::to_string(record)?;
+        writeln!(file, "{line}").map_err(|error| Error::io("write", part, error))?;
+    }
+    file.sync_all().map_err(|error| Error::io("sync", part, error))?;
+    fs::rename(part, path).map_err(|error| Error::io("rename", part, error))?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! The sub-command `paper`.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use ogive_bench::output::{Record, Reporter};
+use ogive_bench::pages::Run;
+use ogive_bench::paper::{
+    self, Differences, Paper, PaperOptions, PaperResults, TIMING_TOLERANCE, diff, html, markdown, named, papers,
+};
+
+use crate::MEMORY;
+use crate::arguments::{PaperArguments, PaperCommand};
+use crate::commands::{command_line, create};
+
+type Printer<'a> = Reporter<&'a mut dyn Write>;
+
+/// The name that stands for all papers.
+const ALL: &str = "all";
+
+pub(crate) fn run(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
+    match &arguments.command {
+        Some(PaperCommand::List) => list(out),
+        Some(PaperCommand::Diff { first, second }) => compare(first, second, out),
+        None => run_all(arguments, out),
+    }
+}
+
+fn list(out: &mut Printer<'_>) -> Result<()> {
+    for paper in papers() {
+        for item in paper.items {
+            let steps: Vec<&str> = item.steps.iter().map(|step| step.experiment).collect();
+            let record = Record::new(format!("paper {}", paper.name)).figure("place", item.place);
+            let record = record.figure("shows", item.shows);
+            let claims = item.claims.len() as u64;
+            out.report(record.figure("claims", claims).figure("run", item.not_run.map_or(steps.join(", "), reason)))?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn reason(reason: &str) -> String {
+    format!("not run: {reason}")
+}
+
+fn run_all(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
+    let mut chosen: Vec<&'static Paper> = Vec::new();
+    for name in &arguments.papers {
+        if name == ALL { chosen.extend(papers()) } else { chosen.push(named(name)?) }
+    }
+    let options = PaperOptions {
+        folder: arguments.folder.clone(),
+        scale: arguments.scale,
+        resume: arguments.resume,
+        keys_folder: arguments.keys_folder.clone(),
+        device: arguments.device.clone(),
+        memory: Some(MEMORY),
+    };
+    let mut failed = 0;
+    for paper in chosen {
+        let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
+        let folder = options.folder.join(paper.name);
+        write_pages(&results, &folder)?;
+        report(&results, out)?;
+        eprintln!("{}: {}", paper.title, folder.join(PAGE_HTML).display());
+        failed += results.failed();
+    }
+    if failed > 0 {
+        bail!("{failed} steps failed; the pages say why, and --resume runs them again");
+    }
+    Ok(())
+}
+
+const PAGE_HTML: &str = "page.html";
+const PAGE_MARKDOWN: &str = "page.md";
+
+fn write_pages(results: &PaperResults, folder: &Path) -> Result<()> {
+    let command = command_line();
+    create(&folder.join(PAGE_MARKDOWN), true)?.write_all(markdown(results, &command).as_bytes())?;
+    create(&folder.join(PAGE_HTML), true)?.write_all(html(results, &command).as_bytes())?;
+    Ok(())
+}
+
+/// Prints the verdicts.
+fn report(results: &PaperResults, out: &mut Printer<'_>) -> Result<()> {
+    for judged in results.judged() {
+        let record = Record::new(format!("paper {}", results.paper.name)).figure("place", judged.item.place);
+        let record = record.figure("verdict", judged.verdict.with_reason()).figure("ours", judged.verdict.ours());
+        out.report(record.figure("claim", judged.says()))?;
+    }
+    Ok(out.flush()?)
+}
+
+fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
+    let Differences { figures, too_short, found } = diff(&Run::read_all(first)?, &Run::read_all(second)?);
+    for difference in &found {
+        out.report(
+            Record::new("differences")
+                .figure("subject", difference.subject.as_str())
+                .figure("field", difference.field.as_str())
+                .figure("first", difference.first.as_str())
+                .figure("second", difference.second.as_str())
+                .figure("reason", difference.reason.as_str()),
+        )?;
+    }
+    out.report(
+        Record::new("compared")
+            .figure("figures", figures as u64)
+            .figure("differences", found.len() as u64)
+            .figure("too_short_to_time", too_short as u64)
+            .figure("timing_tolerance", TIMING_TOLERANCE),
+    )?;
+    out.flush()?;
+    if !found.is_empty() {
+        bail!("{} of {figures} figures differ by more than the noise", found.len());
+    }
+    Ok(())
+}
