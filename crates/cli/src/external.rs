@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::load::Target;
 use crate::progress::{Progress, Unit};
 use crate::urls;
-use ogive::Error;
+use ogive::{Error, KeyType};
 use ogive::io::{LocalStorage, StoppableStorage};
 use ogive::table::TableReport;
 use ogive::table::external::{RecordFile, index_records, index_table};
@@ -33,6 +33,11 @@ pub(crate) struct RecordLayout {
 }
 
 impl RecordLayout {
+    /// The type of the keys. Other widths than these two are refused by the engine.
+    fn key_type(&self) -> KeyType {
+        if self.key_size == 16 { KeyType::U128 } else { KeyType::U64 }
+    }
+
     fn to_record_file(&self) -> Result<RecordFile> {
         let record_size = self.record_size.unwrap_or(self.key_size);
         let value_bytes = record_size.checked_sub(self.key_size).ok_or_else(|| {
@@ -77,15 +82,17 @@ pub(crate) fn build_external(
             "an external index must be in the folder of its data: choose an output there",
         ));
     }
-    let is_table = match open_to_see(&target.storage, &data_name) {
-        Ok(_) => true,
-        Err(Error::NotATable { .. }) => false,
+    let table_keys = match open_to_see(&target.storage, &data_name) {
+        Ok(table) => Some(table.key_type()),
+        Err(Error::NotATable { .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let storage = StoppableStorage::new(target.storage.clone(), interrupt.flag());
     let _reading = Progress::start(format!("indexing {data_name}"), None, Unit::Items);
-    let options = target.options.clone();
-    Ok(if is_table {
+    let key_type = table_keys.unwrap_or_else(|| layout.key_type());
+    let looked_up = target.lookups.as_ref().map_or(Ok(Vec::new()), |lookups| lookups.keys(key_type))?;
+    let options = target.options.clone().looked_up(looked_up);
+    Ok(if table_keys.is_some() {
         index_table(storage, &data_name, &target.name, options)?
     } else {
         index_records(storage, &data_name, &target.name, layout.to_record_file()?, options)?

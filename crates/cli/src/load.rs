@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
+use crate::lookups::Lookups;
 use crate::progress::{PhasedProgress, Progress, Unit};
 use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
@@ -25,6 +26,8 @@ pub(crate) struct Target {
     pub(crate) options: TableWriteOptions,
     /// Memory for sorting, in bytes.
     pub(crate) memory_bytes: u64,
+    /// Keys that will be looked up.
+    pub(crate) lookups: Option<Arc<Lookups>>,
 }
 
 /// A way to read an input. The cheapest is tried first, then more general ones.
@@ -120,7 +123,8 @@ fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) ->
 /// Whether a record shows that the types of a schema, or its columns, were guessed from too few records.
 fn is_wrong_guess(failure: &Failure, schema: &Schema) -> bool {
     match failure {
-        Failure::Input(InputError::WrongType { .. }) => schema.is_guessed(),
+        // A key that is looked up may be one of a later record, which changes the guess.
+        Failure::Input(InputError::WrongType { .. } | InputError::WrongKey { .. }) => schema.is_guessed(),
         Failure::Input(InputError::NewField { .. }) => true,
         _ => false,
     }
@@ -171,6 +175,10 @@ pub(crate) fn pour(
         .record_type(facts.record_type.clone())
         .value_width(facts.dense_value_width())
         .expected_records(facts.records)
+        .looked_up(match &target.lookups {
+            Some(lookups) => lookups.keys(facts.record_type.keys)?,
+            None => Vec::new(),
+        })
         .search(target.options.search.clone().threads(threads));
     let storage = StoppableStorage::new(Arc::clone(&target.storage), interrupt.flag());
     // Temporary files of a sort cannot be objects.

@@ -4,6 +4,7 @@
 //! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
 
 mod args;
+mod assess;
 #[cfg(feature = "parquet")]
 mod beside;
 mod command_line;
@@ -18,6 +19,7 @@ mod input;
 mod interrupt;
 mod key;
 mod load;
+mod lookups;
 mod output;
 mod page_file;
 #[cfg(feature = "parquet")]
@@ -36,6 +38,7 @@ mod table_text;
 mod urls;
 mod value;
 mod words;
+mod workload;
 
 use args::Outcome;
 use failure::Failure;

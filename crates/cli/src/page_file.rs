@@ -19,6 +19,11 @@ pub(crate) struct PageOption {
 }
 
 impl PageOption {
+    /// Whether a page is written.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.html.is_some()
+    }
+
     /// The checked place of the page, before the work that it shows.
     pub(crate) fn claim(&self, inputs: &[&Path], force: Force) -> Result<Option<OutputFile>> {
         self.html.as_ref().map(|page| claim(page, OutputKind::Page, inputs, Some(force))).transpose()

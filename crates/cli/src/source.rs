@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
         let scratch = ScratchFolder::create()?;
         let options = TableWriteOptions::default().design(DesignRequest::Coded);
         let storage = scratch.storage();
-        let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
+        let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes, lookups: None };
         load(input, &target, "sorting", interrupt)?;
         let storage: Arc<dyn Storage> = storage;
         let table = open_to_see(&storage, "sorted")?;

@@ -2,6 +2,7 @@
 
 use super::stored;
 use crate::args::Outcome;
+use crate::assess;
 use crate::external::{RecordLayout, build_external};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
@@ -14,6 +15,7 @@ use crate::sample;
 use crate::size::{ByteSize, exact_size, human_bytes, sort_memory};
 use crate::source::Source;
 use crate::urls::{self, path_argument};
+use crate::workload::WorkloadOptions;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::block::compress::Compression;
@@ -34,6 +36,8 @@ Examples:
                                                              an index beside Parquet files, or a folder of them
   ogive build old.ogive -o new.ogive --for s3                a table again; also from an index or a store
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
+  ogive build keys.u64 -o keys.ogive --open --objective p99  for a program that keeps the table open
+  ogive build keys.u64 -o keys.ogive --lookups asked.txt     for the keys of this file
 
 A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
 for example, it is a null, and \"\" in '(text?)' is empty text.
@@ -119,6 +123,13 @@ pub(crate) struct BuildArguments {
     keyspace: String,
 
     #[command(flatten)]
+    workload: WorkloadOptions,
+
+    /// Say what a new search could gain over the index that TABLE has now; builds and writes nothing
+    #[arg(long, conflicts_with_all = ["external", "design", "block_size", "exact"])]
+    assess: bool,
+
+    #[command(flatten)]
     layout: RecordLayout,
 
     /// Choose the block size from all keys instead of a sample, which takes a second pass
@@ -142,6 +153,16 @@ enum Compress {
 pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
+    if arguments.assess {
+        let profile = profile_of(arguments)?;
+        return assess::run(&arguments.output, &profile, &arguments.workload, output).map(|()| Outcome::Done);
+    }
+    #[cfg(feature = "parquet")]
+    if arguments.external && is_parquet(arguments) && arguments.workload.has_lookups() {
+        let message = "--lookups is not for indexes beside Parquet files";
+        return Err(Failure::usage(message, "remove --lookups, or build a table without --external"));
+    }
+    let lookups = arguments.workload.read_lookups()?;
     let stored = if arguments.external { None } else { stored::open(&arguments.input, &arguments.keyspace)? };
     if !arguments.external && stored.is_none() {
         arguments.input.refuse_table()?;
@@ -152,6 +173,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         name: place.name.clone(),
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
+        lookups,
     };
     #[cfg(feature = "parquet")]
     if arguments.external && is_parquet(arguments) {
@@ -181,6 +203,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     if let Some(warning) = kept_too_much(arguments, &report) {
         note(format_args!("warning: {warning}"));
     }
+    arguments.workload.tell_of_strings(&report.key_type);
     if let Some(lost) = not_kept(arguments, &report) {
         note(lost);
     }
@@ -268,13 +291,10 @@ fn kept_too_much(arguments: &BuildArguments, report: &TableReport) -> Option<Str
 }
 
 fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
-    Ok(TableWriteOptions::default()
+    let options = TableWriteOptions::default()
         .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
         .design(arguments.design.parse::<DesignRequest>()?)
-        .profile(match &arguments.profile {
-            Some(profile) => Profile::by_name_or_file(profile)?,
-            None => urls::profile_of(&arguments.output)?,
-        })
+        .profile(profile_of(arguments)?)
         .coding(!arguments.no_coding)
         .compression(match arguments.compress {
             Compress::None => Compression::None,
@@ -284,7 +304,16 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
         })
         .filter_bits_per_key(arguments.filter)
         .resident_bytes(arguments.resident.map(|size| size.0))
-        .replace(true))
+        .replace(true);
+    Ok(arguments.workload.write_options(options))
+}
+
+/// The storage that the index is tuned for.
+fn profile_of(arguments: &BuildArguments) -> Result<Profile> {
+    Ok(match &arguments.profile {
+        Some(profile) => Profile::by_name_or_file(profile)?,
+        None => urls::profile_of(&arguments.output)?,
+    })
 }
 
 /// Converts a block size; the engine checks whether it is valid.

@@ -2,10 +2,12 @@
 
 use super::build::block_bytes;
 use crate::args::Outcome;
+use crate::assess;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
+use crate::lookups::Lookups;
 use crate::output::{Output, note};
 use crate::page_file::{self, PageOption};
 use crate::pipe::shown;
@@ -14,6 +16,7 @@ use crate::report::{index_bytes_a_block, layers_in_words};
 use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory};
 use crate::source::Source;
 use crate::table_text::plain_table;
+use crate::workload::WorkloadOptions;
 use ogive::Error;
 use ogive::io::DiscardStorage;
 use ogive::io::Profile;
@@ -29,9 +32,13 @@ Examples:
   ogive tune keys.u64 --for data.json              on storage measured by `ogive profile`
   ogive tune keys.u64 --html designs.html          also write a page with the designs as bars
   ogive tune rows.csv --key id --design pgm:32     with an additional design
+  ogive tune keys.u64 --for s3 --objective p99     with the least 99th percentile of a lookup
+  ogive tune keys.u64 --open --lookups hot.txt     for lookups of these keys in a table that stays open
+  ogive tune keys.ogive --for s3 --assess          could a new search speed this table up?
 
 Builds every design in full, including data blocks, and discards it. Times are modelled: a cold lookup of one key,
-including the read that opens the table.";
+including the read that opens the table. The options of lookups change that: a quantile is that of each read, added up;
+with --lookups, blocks count as often as they are looked up.";
 
 /// Compare index designs for a data set and a storage
 #[derive(Debug, clap::Args)]
@@ -57,6 +64,13 @@ pub(crate) struct TuneArguments {
     memory: ByteSize,
 
     #[command(flatten)]
+    workload: WorkloadOptions,
+
+    /// Say what a new search could gain over the index of the table INPUT, without reading its data; builds nothing
+    #[arg(long, conflicts_with_all = ["designs", "block_size", "html"])]
+    assess: bool,
+
+    #[command(flatten)]
     page: PageOption,
 
     #[command(flatten)]
@@ -72,6 +86,17 @@ pub(crate) struct Row {
     pub(crate) report: TableReport,
 }
 
+/// The common part of compared designs.
+#[derive(Debug)]
+pub(crate) struct Compared<'a> {
+    /// Options of the tables.
+    pub(crate) options: &'a TableWriteOptions,
+    /// Keys that will be looked up.
+    pub(crate) lookups: Option<Arc<Lookups>>,
+    /// Block size of designs that do not choose it.
+    pub(crate) fixed_block_bytes: u32,
+}
+
 /// Name of a design that does not support the keys, and the reason.
 pub(crate) type UnsupportedDesign = (String, String);
 
@@ -79,6 +104,17 @@ pub(crate) type UnsupportedDesign = (String, String);
 pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let profile = Profile::by_name_or_file(&arguments.profile)?;
+    let workload = &arguments.workload;
+    if arguments.assess {
+        return assess::run(&arguments.input.path, &profile, workload, output).map(|()| Outcome::Done);
+    }
+    if arguments.page.is_wanted() && !workload.is_cold_mean() {
+        return Err(Failure::usage(
+            "the page of --html shows expected times of cold lookups",
+            "remove --html, or --objective, --open and --reader-memory",
+        ));
+    }
+    let lookups = workload.read_lookups()?;
     let fixed_bytes = arguments.block_size.map_or(Ok(COMPARED_BLOCK_BYTES), block_bytes)?;
     let mut names = COMPARED_DESIGNS.map(str::to_owned).to_vec();
     names.extend(arguments.designs.iter().cloned());
@@ -88,7 +124,12 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
     let options = TableWriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
-    let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
+    let options = workload.write_options(options);
+    let data = Compared { options: &options, lookups, fixed_block_bytes: fixed_bytes };
+    let (rows, unfit) = compare(&designs, &data, &interrupt, || source.open())?;
+    if let Some(first) = rows.first() {
+        workload.tell_of_strings(&first.report.key_type);
+    }
     if let Some(page) = &page {
         let compared = Comparison {
             input: shown(&arguments.input.path).to_string(),
@@ -110,13 +151,18 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
 /// Builds every design over the same records and discards it. Also gives the designs that do not support the keys.
 pub(crate) fn compare<'a>(
     designs: &[(String, DesignRequest)],
-    options: &TableWriteOptions,
-    fixed_block_bytes: u32,
+    Compared { options, lookups, fixed_block_bytes }: &Compared<'_>,
     interrupt: &Interrupt,
     open: impl Fn() -> Result<Box<dyn Input + 'a>>,
 ) -> Result<(Vec<Row>, Vec<UnsupportedDesign>)> {
-    let compared = compare_designs(designs, options, fixed_block_bytes, |name, options| {
-        let target = Target { storage: Arc::new(DiscardStorage), name: name.to_owned(), options, memory_bytes: 0 };
+    let compared = compare_designs(designs, options, *fixed_block_bytes, |name, options| {
+        let target = Target {
+            storage: Arc::new(DiscardStorage),
+            name: name.to_owned(),
+            options,
+            memory_bytes: 0,
+            lookups: lookups.clone(),
+        };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
             Ok(TableReport { records: 0, .. }) => Err(nothing_to_tune()),
             Ok(report) => Ok(Ok(report)),
@@ -140,30 +186,41 @@ fn to_json(arguments: &TuneArguments, profile: &Profile, rows: &[Row], unfit: &[
             let mut object = json!(row.report);
             object["design"] = json!(row.name);
             object["modelled_us"] = json!(row.report.modelled_us(profile));
+            object["objective_us"] = json!(price_us(&row.report, &arguments.workload, profile));
             object
         })
         .collect();
     let left_out: Vec<Value> = unfit.iter().map(|(name, reason)| json!({ "design": name, "reason": reason })).collect();
-    json!({
+    let mut object = json!({
         "input": arguments.input.path.display().to_string(),
         "profile": profile.name(),
         "records": rows.first().map(|row| row.report.records),
         "designs": designs,
         "left_out": left_out,
-    })
+    });
+    arguments.workload.add_to_json(&mut object);
+    object
+}
+
+/// The time of a lookup that designs are compared by, in microseconds.
+fn price_us(report: &TableReport, workload: &WorkloadOptions, profile: &Profile) -> f64 {
+    let stated = report.objective.as_ref().filter(|_| !workload.is_cold_mean());
+    stated.map_or_else(|| report.modelled_us(profile), |stated| stated.modelled_us)
 }
 
 fn print(arguments: &TuneArguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     output.line(format_args!(
-        "{}: {}; modelled cold lookup on {}",
+        "{}: {}; {} on {}",
         arguments.input.path.display(),
         counted(first.report.records, "record"),
+        arguments.workload.describe(),
         profile.name()
     ))?;
     output.line("")?;
     let profiles = std::slice::from_ref(profile);
-    output.line(design_table(profiles, rows.iter().map(|row| (row.name.as_str(), &row.report))))?;
+    let price = |report: &TableReport, profile: &Profile| price_us(report, &arguments.workload, profile);
+    output.line(design_table(profiles, rows.iter().map(|row| (row.name.as_str(), &row.report)), price))?;
     output.line("")?;
     output.line("layers, root first:")?;
     for row in rows {
@@ -173,9 +230,13 @@ fn print(arguments: &TuneArguments, profile: &Profile, rows: &[Row], output: &mu
 }
 
 /// A table of designs: cost on each storage, reads, sizes.
-pub(crate) fn design_table<'a>(profiles: &[Profile], rows: impl Iterator<Item = (&'a str, &'a TableReport)>) -> String {
+pub(crate) fn design_table<'a>(
+    profiles: &[Profile],
+    rows: impl Iterator<Item = (&'a str, &'a TableReport)>,
+    price_us: impl Fn(&TableReport, &Profile) -> f64,
+) -> String {
     let rows = rows.map(|(name, report)| {
-        let prices = profiles.iter().map(|profile| human_us(report.modelled_us(profile)));
+        let prices = profiles.iter().map(|profile| human_us(price_us(report, profile)));
         let sizes = [
             report.reads_per_get.cold.to_string(),
             human_bytes(report.opening_bytes()),

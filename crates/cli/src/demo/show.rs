@@ -12,7 +12,7 @@ use crate::reads;
 use crate::report::layers_in_words;
 use crate::size::{grouped, human_us};
 use crate::table_text::plain_table;
-use ogive::table::{ReadTrace, Record};
+use ogive::table::{ReadTrace, Record, TableReport};
 use serde_json::{Value, json};
 use std::ops::Bound;
 
@@ -46,7 +46,7 @@ fn print_designs(data: &Data, output: &mut Output) -> Result<()> {
         data.tables.iter().map(|made| (format!("tuned for {}", made.profile.name()), &made.report)).collect();
     let tuned = tuned.iter().map(|(name, report)| (name.as_str(), *report));
     let fixed = data.fixed.iter().map(|row| (row.name.as_str(), &row.report));
-    output.line(design_table(&profiles()?, tuned.chain(fixed)))?;
+    output.line(design_table(&profiles()?, tuned.chain(fixed), TableReport::modelled_us))?;
     for made in &data.tables {
         output.line(format_args!("  layers of {}, root first: {}", made.name, layers_in_words(&made.report)))?;
     }

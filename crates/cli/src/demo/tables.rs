@@ -2,7 +2,7 @@
 
 use super::files::{Files, Order};
 use super::lookups::{ColdTable, LookUps, look_up};
-use crate::commands::tune::{Row, compare};
+use crate::commands::tune::{Compared, Row, compare};
 use crate::failure::Result;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
@@ -73,7 +73,12 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
         let designs: Vec<_> =
             FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
         let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);
-        let (fixed, _) = compare(&designs, &TableWriteOptions::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
+        let data = Compared {
+            options: &TableWriteOptions::default(),
+            lookups: None,
+            fixed_block_bytes: FIXED_BLOCK_BYTES,
+        };
+        let (fixed, _) = compare(&designs, &data, interrupt, open)?;
         all.push(Data { order, tables, fixed });
     }
     Ok(all)
@@ -84,7 +89,7 @@ fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt:
     let options = TableWriteOptions::default().profile(profile.clone()).replace(true);
     let place = claim(&folder.join(&name), OutputKind::Table, &[], None)?;
     let storage = place.storage(LocalStorage::new);
-    let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0 };
+    let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0, lookups: None };
     let poured = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt);
     let report = poured.map_err(|failure| place.left(failure))?;
     let table = Table::open(storage, &place.name, &TableOptions::default())?;

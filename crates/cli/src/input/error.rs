@@ -85,6 +85,26 @@ pub(crate) enum InputError {
         /// The name of the field.
         field: String,
     },
+    /// A file of keys without a line.
+    #[error("{} contains no keys", shown(path))]
+    NoKeys {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line that is no key of a table.
+    #[error("'{written}' in line {} of {} is not a key of type {wanted}", grouped(*line), shown(path))]
+    WrongKey {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// The line.
+        written: String,
+        /// The type of the table's keys.
+        wanted: String,
+        /// A description of its keys.
+        described: String,
+    },
     /// A line that is longer than any key.
     #[error(
         "line {} of {} is longer than {}, the longest key",
@@ -141,6 +161,8 @@ impl InputError {
             | Self::WrongType { path, .. }
             | Self::Nested { path, .. }
             | Self::NewField { path, .. }
+            | Self::NoKeys { path }
+            | Self::WrongKey { path, .. }
             | Self::LineTooLong { path, .. }
             | Self::RowTooLong { path, .. }
             | Self::Malformed { path, .. } => path,
@@ -203,6 +225,8 @@ impl InputError {
                  value"
                     .into()
             }
+            Self::NoKeys { .. } => "give a file with a key on each line, as `ogive get` takes them".into(),
+            Self::WrongKey { described, .. } => format!("keys of the table are {described}, one on each line"),
             Self::Malformed { .. } => return None,
         })
     }

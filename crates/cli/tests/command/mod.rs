@@ -33,3 +33,4 @@ mod stores;
 mod tables;
 mod tour;
 mod usage;
+mod workload;

@@ -5,11 +5,11 @@ use super::index_check::{self, SeparatorDigest};
 use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use super::options::TableWriteOptions;
 use super::published_file::PublishedFile;
+use super::stated_objective::StatedObjective;
 use crate::error::{Error, Result};
-use crate::io::Profile;
-use crate::tune::compared;
 use crate::tune::{
-    Builder, ComparedDesign, ComparedDesigns, Design, DesignRequest, Layer, LayerNodes, LevelInput, Problem, ReadSizes,
+    Builder, Caching, ComparedDesign, ComparedDesigns, Design, DesignRequest, Layer, LayerNodes, LevelInput, Objective,
+    Problem, ReadSizes, compared, design_for_lookups,
 };
 use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
@@ -22,6 +22,8 @@ const LONG_STRING_PAGE_BYTES: usize = 256 << 10;
 const PAGE_GROUPS_MIN: usize = 4;
 /// Limit for the number of byte-string layers: with 4 KiB pages of 100 separators, four layers reach 10^8 blocks.
 const STRING_LAYERS_MAX: usize = 8;
+/// The property with the objective of the design, if it is not the usual one.
+pub(super) const OBJECTIVE_PROPERTY: &str = "ogive.objective";
 /// The property with the designs that the build compared.
 pub(super) const COMPARED_PROPERTY: &str = "ogive.designs";
 
@@ -36,7 +38,8 @@ pub(super) enum WrittenSeparators {
 
 /// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
 pub(super) fn needs_fences(options: &TableWriteOptions) -> bool {
-    !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
+    let is_replayed = options.design == DesignRequest::Coded && options.caching.memory_bytes.is_some();
+    is_replayed || !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
 
 #[derive(Debug)]
@@ -62,6 +65,8 @@ pub(super) enum BuiltIndex {
         block_max_bytes: u64,
         /// The designs that the search compared.
         compared: Vec<ComparedDesign>,
+        /// The cache hits that the design is priced with.
+        caching: Caching,
     },
     /// One layer over the blocks, coded while they were written.
     Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
@@ -86,12 +91,41 @@ pub(super) struct WrittenIndex {
     pub(super) max_read_bytes: u64,
     /// The designs that were compared.
     pub(super) compared: Vec<ComparedDesign>,
+    /// The sizes of reads of a lookup after opening: of data, and of each layer below the root, bottom first.
+    reads: Vec<ReadSizes>,
+    /// The cache hits that the design is priced with, if they are not the expected ones.
+    caching: Option<Caching>,
 }
 
 impl WrittenIndex {
-    /// Adds the compared designs to the properties of a table, in the place of older ones.
-    pub(super) fn add_compared(&self, properties: &mut Vec<(String, Vec<u8>)>) {
-        properties.retain(|(name, _)| name != COMPARED_PROPERTY);
+    /// Adds what is known of the search to the properties of a table, in the place of what was known of older ones: the
+    /// compared designs, and the objective unless it is the expected time of a cold lookup of any key.
+    pub(super) fn add_properties(
+        &self,
+        properties: &mut Vec<(String, Vec<u8>)>,
+        options: &TableWriteOptions,
+        location_bytes: u64,
+    ) {
+        properties.retain(|(name, _)| name != COMPARED_PROPERTY && name != OBJECTIVE_PROPERTY);
+        let caching = self.caching.as_ref().unwrap_or(&options.caching);
+        let is_usual = options.objective == Objective::MeanLatency
+            && options.caching == Caching::default()
+            && options.looked_up.is_empty();
+        if !is_usual {
+            let open_bytes = |root: u64| opening_with(root, location_bytes);
+            let problem = Problem {
+                objective: options.objective,
+                caching: caching.clone(),
+                open_bytes: &open_bytes,
+                ..Problem::new(&options.profile)
+            };
+            let stated = StatedObjective {
+                objective: options.objective.to_string(),
+                opening_hit_rate: caching.opening_hit_rate,
+                modelled_us: problem.lookup_us(self.root.len() as u64, &self.reads),
+            };
+            properties.push((OBJECTIVE_PROPERTY.to_owned(), stated.encode()));
+        }
         let stored = compared::encode(&self.compared);
         if !stored.is_empty() {
             properties.push((COMPARED_PROPERTY.to_owned(), stored));
@@ -124,7 +158,11 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
     }
     let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
-        WrittenSeparators::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
+        WrittenSeparators::Numbers { coded, .. } 
+            if options.design == DesignRequest::Coded
+                && coded.groups() > 0
+                && options.caching.memory_bytes.is_none() =>
+        {
             BuiltIndex::Coded {
                 layer: coded,
                 block_mean_bytes: mean_block.ceil() as u64,
@@ -148,7 +186,7 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
                 compared: (options.design == DesignRequest::Tuned).then_some(&compared),
                 ..Problem::new(&options.profile)
             };
-            let design = options.design.build(&row, &problem);
+            let (design, caching) = design_for_lookups(&options.design, &row, &problem, &looked_up);
             if design.layers.is_empty() {
                 return none;
             }
@@ -156,12 +194,19 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
             let compared = compared.finish();
-            BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes, compared }
+            BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes, compared, caching }
         }
         WrittenSeparators::Strings(bottom) => {
             let (block_mean_bytes, block_max_bytes) = (mean_block, input.largest_block_bytes);
-            let data_us = options.profile.time_us(mean_block.ceil() as u64);
-            let (layers, compared) = stack_string_layers(bottom, options, input.location_bytes, data_us);
+            let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
+            let problem = Problem {
+                objective: options.objective,
+                resident_bytes: options.resident_bytes,
+                caching: options.caching.clone(),
+                open_bytes: &open_bytes,
+                ..Problem::new(&options.profile)
+            };
+            let (layers, compared) = stack_string_layers(bottom, options, &problem, mean_block.ceil() as u64);
             BuiltIndex::Strings { layers, block_mean_bytes, block_max_bytes, compared }
         }
     }
@@ -183,25 +228,22 @@ fn string_page_bytes(layer: &StringLayer) -> usize {
 
 /// Stacks layers on the bottom layer as long as reading one more page costs less than a larger root, or the root
 /// exceeds its budget. A coded index has one layer unless the budget requires more. Returns the numbers of layers that
-/// were compared as well; `data_us` is the time to read a block.
+/// were compared as well.
 fn stack_string_layers(
     bottom: StringLayer,
     options: &TableWriteOptions,
-    location_bytes: u64,
-    data_us: f64,
+    problem: &Problem<'_>,
+    block_bytes: u64,
 ) -> (Vec<StringLayer>, Vec<ComparedDesign>) {
     let compared = ComparedDesigns::default();
-    let (mut below_us, mut below_bytes) = (data_us, 0);
-    let opening_us = |layer: &StringLayer, profile: &Profile| {
-        profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
-    };
-    let over_budget =
-        |layer: &StringLayer| options.resident_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
+    let (mut below_us, mut below_bytes) = (problem.read_us(0, &ReadSizes::constant(block_bytes)), 0);
+    let opening_us = |layer: &StringLayer| problem.open_us(layer.total_len() as u64);
+    let over_budget = |layer: &StringLayer| !problem.fits_budget(layer.total_len() as u64);
     let note = |layers: usize, below_us: f64, bytes: u64, opening_us: f64| {
         let name = vec!["coded"; layers].join("/");
         compared.note(ComparedDesign { name, modelled_us: below_us + opening_us, index_bytes: bytes });
     };
-    note(1, below_us, bottom.total_len() as u64, opening_us(&bottom, &options.profile));
+    note(1, below_us, bottom.total_len() as u64, opening_us(&bottom));
     let mut layers = vec![bottom];
     while let Some(top) = layers.last().filter(|_| layers.len() < STRING_LAYERS_MAX) {
         if options.design == DesignRequest::Coded && !over_budget(top) {
@@ -216,12 +258,13 @@ fn stack_string_layers(
         }
         let separators: Vec<Vec<u8>> = pages.iter().map(|page| top.start(page.start).to_vec()).collect();
         let above = StringLayer::from_separators(&separators);
-        below_us += options.profile.time_us(page_bytes as u64);
+        let page_us = problem.read_us(layers.len(), &ReadSizes::constant(page_bytes as u64));
+        below_us += page_us;
         below_bytes += (pages.len() * page_bytes) as u64;
         let index_bytes = below_bytes + above.total_len() as u64;
-        note(layers.len() + 1, below_us, index_bytes, opening_us(&above, &options.profile));
-        let saved = opening_us(top, &options.profile) - opening_us(&above, &options.profile);
-        if saved <= options.profile.time_us(page_bytes as u64) && !over_budget(top) {
+        note(layers.len() + 1, below_us, index_bytes, opening_us(&above));
+        let saved = opening_us(top) - opening_us(&above);
+        if saved <= page_us && !over_budget(top) {
             break;
         }
         layers.push(above);
@@ -283,10 +326,13 @@ impl BuiltIndex {
                 mean_read_bytes: data_bytes as f64,
                 max_read_bytes: data_bytes,
                 compared: Vec::new(),
+                reads: vec![ReadSizes::constant(data_bytes)],
+                caching: None,
             }),
-            Self::Numbers { design, block_max_bytes, compared, .. } => {
+            Self::Numbers { design, block_max_bytes, compared, caching, .. } => {
                 let written = write_numbers(&design, out)?;
-                Ok(WrittenIndex { max_read_bytes: block_max_bytes, compared, ..written })
+                let caching = Some(caching);
+                Ok(WrittenIndex { max_read_bytes: block_max_bytes, compared, caching, ..written })
             }
             Self::Coded { layer, block_mean_bytes, block_max_bytes } => {
                 let mut root = Vec::new();
@@ -309,11 +355,18 @@ impl BuiltIndex {
                     mean_read_bytes: storable_mean(block_mean_bytes as f64),
                     max_read_bytes: block_max_bytes,
                     compared: Vec::new(),
+                    reads: vec![ReadSizes::constant(block_mean_bytes)],
+                    caching: None,
                 })
             }
             Self::Strings { layers, block_mean_bytes, block_max_bytes, compared } => {
                 let (root, metas) = write_strings(&layers, out)?;
+                let below = metas.split_last().map_or(&[][..], |(_, below)| below);
+                let pages = below.iter().map(|layer| ReadSizes::constant(layer.page_bytes));
+                let block = ReadSizes::constant(block_mean_bytes.ceil() as u64);
                 Ok(WrittenIndex {
+                    reads: std::iter::once(block).chain(pages).collect(),
+                    caching: None,
                     layers: metas,
                     root,
                     mean_read_bytes: storable_mean(block_mean_bytes),
@@ -384,6 +437,8 @@ fn write_numbers(design: &Design, out: &mut PublishedFile) -> Result<WrittenInde
         mean_read_bytes: storable_mean(design.reads[0].mean_bytes()),
         max_read_bytes: design.reads[0].max_bytes(),
         compared: Vec::new(),
+        reads: design.reads.clone(),
+        caching: None,
     })
 }
 

@@ -54,6 +54,7 @@ mod sections;
 mod separators;
 pub mod sort;
 mod sorting;
+mod stated_objective;
 mod structure;
 #[cfg(test)]
 mod structure_tests;
@@ -85,6 +86,7 @@ pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use separators::parts as separator_parts;
 pub use sorting::SortingWriter;
+pub use stated_objective::StatedObjective;
 pub use structure::{FilePart, IndexNodes, IndexPageNodes, LayerKind, LayerStructure, RouteStep, TableStructure};
 pub use verify::{Finding, TableVerifyReport};
 pub(crate) use versions::{SearchPath, SharedOptions};

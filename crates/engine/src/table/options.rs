@@ -31,13 +31,14 @@ pub struct TableWriteOptions {
     pub profile: Profile,
     /// The objective that the index design minimises.
     pub objective: Objective,
-    /// Expected hit rates of a cache.
+    /// Expected hit rates of a cache, or its memory. Numeric keys only, but for openings.
     pub caching: Caching,
     /// Limit for the size of the index root, which stays in memory, in bytes.
     pub resident_bytes: Option<u64>,
     /// Parameters of the design search.
     pub search: SearchOptions,
-    /// A sample of the keys that will be looked up, if they are not equally likely. Used for numeric keys only.
+    /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric keys
+    /// only: with others, each lookup reads one block, whichever it is.
     pub looked_up: Vec<Vec<u8>>,
     /// Compression of the data blocks.
     pub compression: Compression,

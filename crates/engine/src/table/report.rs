@@ -1,7 +1,8 @@
 //! Table reports: sizes, index layers, and the modelled cost of lookups.
 
 use super::format::{DataSource, LayerMeta, TableMeta, opening_bytes_of_file};
-use super::index::COMPARED_PROPERTY;
+use super::index::{COMPARED_PROPERTY, OBJECTIVE_PROPERTY};
+use super::stated_objective::StatedObjective;
 use crate::io::Profile;
 use crate::tune::{ComparedDesign, DesignCost, compared};
 use serde::Serialize;
@@ -48,6 +49,9 @@ pub struct TableReport {
     pub data_max_read_bytes: u64,
     /// Number of read requests of a lookup.
     pub reads_per_get: ReadsPerGet,
+    /// The objective that the index was designed by, if it is not the expected time of a cold lookup of any key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<StatedObjective>,
     /// The designs that the build compared, fastest first, with their times on the storage that it was tuned for; empty
     /// if it compared none.
     pub designs: Vec<ComparedDesign>,
@@ -90,6 +94,12 @@ fn designs_of(meta: &TableMeta) -> Vec<ComparedDesign> {
     stored.map_or_else(Vec::new, |(_, stored)| compared::decode(stored))
 }
 
+/// The objective that the build states.
+fn objective_of(meta: &TableMeta) -> Option<StatedObjective> {
+    let stored = meta.properties.iter().find(|(name, _)| name == OBJECTIVE_PROPERTY);
+    stored.and_then(|(_, stored)| StatedObjective::decode(stored))
+}
+
 impl TableReport {
     pub(super) fn new(meta: &TableMeta, file_bytes: u64) -> Self {
         let root = meta.layers.last().map_or(0, layer_bytes);
@@ -114,6 +124,7 @@ impl TableReport {
             layers: meta.layers.iter().map(LayerSummary::new).collect(),
             data_mean_read_bytes: meta.mean_read_bytes,
             data_max_read_bytes: meta.max_read_bytes,
+            objective: objective_of(meta),
             designs: designs_of(meta),
             reads_per_get: ReadsPerGet { cold: open + 1, open },
             modelled_us: BTreeMap::new(),

@@ -151,7 +151,7 @@ pub(super) fn write_index(
         return Err(Error::Internal { path: out.path(), detail });
     }
     let index = built.write(&mut out)?;
-    index.add_compared(&mut meta.properties);
+    index.add_properties(&mut meta.properties, options, located.stored.len() as u64);
     (meta.layers, meta.mean_read_bytes, meta.max_read_bytes) =
         (index.layers, index.mean_read_bytes, index.max_read_bytes);
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);

@@ -547,7 +547,9 @@ impl TableWriter {
         let index = built.write(&mut self.out)?;
         let counts = write_counts(&mut self.out, &self.counts)?;
         let filter = self.filter.write(&mut self.out)?;
-        index.add_compared(&mut self.options.properties);
+        let mut properties = std::mem::take(&mut self.options.properties);
+        index.add_properties(&mut properties, &self.options, locations.len() as u64);
+        self.options.properties = properties;
         let meta = TableMeta {
             record_type: self.options.types(),
             value_width: match self.layout {

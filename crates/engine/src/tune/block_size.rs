@@ -12,6 +12,8 @@ use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
 const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
+/// Smallest block size in bytes.
+pub(super) const BLOCK_BYTES_MIN: u64 = 1 << *BLOCK_SIZE_LOG2.start();
 /// Largest number of data blocks, so that their fences take at most 32 MiB: for larger tables, small blocks are not
 /// considered.
 const CHILDREN_MAX: f64 = (1 << 21) as f64;
@@ -71,7 +73,7 @@ pub struct BlockSizeChoice {
     /// Whether the best design for this size codes a separator for every block, so that blocks should end where
     /// separators compress best.
     pub ends_by_separator: bool,
-    /// Size in bytes and expected lookup cost in microseconds of each size considered.
+    /// Size in bytes and lookup cost by the objective in microseconds of each size considered.
     pub considered: Vec<(u32, f64)>,
 }
 
@@ -109,7 +111,7 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
         refine(sample, problem, &mut trials);
     }
     let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
-    let floor_us = problem.least_opening_us() + problem.single_read_us(0, 1 << BLOCK_SIZE_LOG2.start());
+    let floor_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
     let limit_us = best_us + (best_us - floor_us).max(0.0) * (COST_TOLERANCE_RATIO - 1.0);
     let near = trials.iter().rev().find(|trial| trial.cost_us <= limit_us);
     Ok(BlockSizeChoice {
@@ -146,7 +148,7 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
     trials.sort_by_key(|trial| trial.size);
     for trial in trials {
         let row = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop());
-        let filled_us = row.map_or(f64::INFINITY, |row| tune(&row, problem).cost.total_us);
+        let filled_us = row.map_or(f64::INFINITY, |row| tune(&row, problem).objective_us(problem));
         let all: Vec<&[u64]> = sample.runs.iter().map(Vec::as_slice).collect();
         let coded_us = coded_us(sample, &all, trial.size, problem).unwrap_or(f64::INFINITY);
         *trial = SizeTrial { cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us, ..*trial };
@@ -190,7 +192,7 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
     };
     let data_bytes = (children * f64::from(size)) as u64;
     let whole_us = if problem.opening_holds_data {
-        problem.opening_us(data_bytes, problem.profile)
+        problem.open_us(data_bytes)
     } else {
         problem.least_opening_us() + problem.single_read_us(0, data_bytes)
     };
@@ -221,7 +223,7 @@ fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) 
     }
     let root_bytes = INDEX_PAGE_HEADER_BYTES + (coded.bytes as f64 * children / coded.blocks.max(1) as f64) as u64;
     let read_us = problem.single_read_us(0, u64::from(size));
-    let as_root_us = problem.opening_us(root_bytes, problem.profile);
+    let as_root_us = problem.open_us(root_bytes);
     let best_us = if problem.fits_budget(root_bytes) { as_root_us } else { f64::INFINITY };
     Some(read_us + best_us.min(problem.remaining_us(1, root_bytes)))
 }

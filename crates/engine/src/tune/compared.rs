@@ -13,7 +13,7 @@ const STORED_BYTES_MAX: usize = 512;
 pub struct ComparedDesign {
     /// The builders of its layers, root first, with a slash between them; `none` without an index.
     pub name: String,
-    /// Expected time of a lookup, opening included, in microseconds.
+    /// Time of a lookup by the objective of the search, opening included, in microseconds.
     pub modelled_us: f64,
     /// Size of its layers in bytes.
     pub index_bytes: u64,

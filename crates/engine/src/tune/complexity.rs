@@ -1,6 +1,9 @@
 //! Step index complexity: the cost of the best index of ideal step layers on storage of a given profile.
 
+use super::block_size::BLOCK_BYTES_MIN;
+use super::problem::Problem;
 use crate::io::Profile;
+use serde::Serialize;
 
 /// Step index complexity of `size_bytes` of data in microseconds: the cost of the best index of L perfectly balanced
 /// step layers, over all L including zero.
@@ -47,12 +50,14 @@ fn balanced_read_bytes(size: f64, step_bytes: f64, layers: usize) -> u64 {
 /// lookup.
 ///
 /// Source: AirIndex, Section 6, pre-search assessment. The gain is a loose upper bound: no index is built for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Assessment {
     /// Modelled cost of a lookup with the present index, in microseconds.
     pub current_us: f64,
     /// Step index complexity of the data, in microseconds.
     pub step_complexity_us: f64,
+    /// A cost that no design is below, in microseconds.
+    pub least_us: f64,
 }
 
 impl Assessment {
@@ -60,11 +65,26 @@ impl Assessment {
     pub fn worth_tuning(&self, fraction: f64) -> bool {
         self.step_complexity_us < self.current_us * (1.0 - fraction)
     }
+
+    /// The share of the present cost that no search can exceed as a gain.
+    pub fn gain_max(&self) -> f64 {
+        if self.current_us > 0.0 { (1.0 - self.least_us / self.current_us).max(0.0) } else { 0.0 }
+    }
 }
 
 /// Estimates, without access to the keys, whether tuning again could pay off after the data or the storage has changed.
 pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f64) -> Assessment {
-    Assessment { current_us, step_complexity_us: step_complexity_us(size_bytes, step_bytes, profile) }
+    let step_complexity_us = step_complexity_us(size_bytes, step_bytes, profile);
+    Assessment { current_us, step_complexity_us, least_us: profile.time_us(0) }
+}
+
+/// As [`assess`], by a problem's objective and cache hits. A table is opened before its data are read, so both the least
+/// cost and that of an ideal step index include an opening and one block.
+pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> Assessment {
+    let least_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
+    // Where opening is free, Equation 12 would put all data into the root.
+    let step_complexity_us = problem.remaining_us(0, size_bytes).max(least_us);
+    Assessment { current_us, step_complexity_us, least_us }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::problem::Problem;
 use super::reads::ReadSizes;
 use crate::io::Profile;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Stored size of a step piece: separator u64, first child u40.
 pub const STEP_PIECE_BYTES: u64 = 13;
@@ -106,6 +107,32 @@ impl Design {
             self.reads.iter().enumerate().map(|(depth, reads)| problem.expected_us(depth, reads, profile)).collect();
         let total_us = opening_us + reads_us.iter().sum::<f64>();
         DesignCost { opening_us, reads_us, total_us }
+    }
+
+    /// The objective's cost of a lookup in microseconds: the expected time, or a quantile (see
+    /// [`Objective`](super::Objective)).
+    pub fn objective_us(&self, problem: &Problem<'_>) -> f64 {
+        let opened_bytes = if self.reads.is_empty() { self.data_bytes } else { self.root_bytes() };
+        problem.lookup_us(opened_bytes, &self.reads)
+    }
+
+    /// The same layers with the reads and the cost of other lookups: `row` is what they were built over, with other
+    /// weights.
+    #[must_use]
+    pub fn repriced(self, row: &LevelInput, problem: &Problem<'_>) -> Self {
+        if self.layers.is_empty() {
+            return Self::without_index(row, problem);
+        }
+        let mut reads = Vec::new();
+        let mut top = Cow::Borrowed(row);
+        for (depth, layer) in self.layers.iter().enumerate() {
+            let shares = top.shares();
+            reads.push(layer.windows(&top, &shares).sizes(top.child_bytes));
+            if depth + 1 < self.layers.len() {
+                top = Cow::Owned(layer.row_above(&shares));
+            }
+        }
+        Self::assemble(row, self.layers, reads, problem)
     }
 
     /// A report of each layer, bottom first. The data's own reads are `reads[0]`.

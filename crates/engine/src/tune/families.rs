@@ -63,7 +63,7 @@ fn best(row: &LevelInput, problem: &Problem<'_>, count: usize, build: impl Fn(us
     let designs = parallel::map(problem.options.threads, count, build);
     let score = |design: &Design| {
         let over_bytes = if problem.fits_budget(design.root_bytes()) { 0 } else { design.root_bytes() };
-        (over_bytes, problem.score(design.cost.total_us, design.root_bytes()))
+        (over_bytes, problem.score(design.objective_us(problem), design.root_bytes()))
     };
     let better = |a: &Design, b: &Design| score(a).partial_cmp(&score(b)).unwrap_or(std::cmp::Ordering::Equal);
     designs.into_iter().min_by(better).unwrap_or_else(|| Design::without_index(row, problem))

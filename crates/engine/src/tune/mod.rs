@@ -10,7 +10,8 @@
 //!
 //! * [`tune`] runs the search (Algorithm 2); [`DesignRequest`] also builds named designs, for comparison;
 //! * [`choose_block_size`] chooses the size of data blocks from a sample of the keys;
-//! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6).
+//! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6);
+//! * [`replay`] makes the reads of known lookups on a design, through a cache (Section 6, what-if).
 //!
 //! This module knows level inputs and profiles, but no file format.
 //!
@@ -28,18 +29,21 @@ mod level_input;
 mod parallel;
 mod problem;
 mod reads;
+mod replay;
 mod request;
 mod search;
 
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::{Assessment, assess, step_complexity_us};
+pub use complexity::{Assessment, assess, assess_for, step_complexity_us};
 pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
 pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
 pub use level_input::LevelInput;
 pub use ogive_model::rmi::RootKind;
 pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
 pub use reads::ReadSizes;
+pub(crate) use replay::design_for_lookups;
+pub use replay::{Replay, replay};
 pub use request::DesignRequest;
 pub use search::tune;

@@ -8,8 +8,11 @@ use super::design::STEP_PIECE_BYTES;
 use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer, LayerNodes};
 use super::level_input::LevelInput;
 use super::reads::ReadSizes;
+use crate::error::{Error, Result};
 use crate::io::Profile;
 use ogive_model::coded::CodedLayer;
+use std::fmt;
+use std::str::FromStr;
 
 /// The objective of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +20,9 @@ use ogive_model::coded::CodedLayer;
 pub enum Objective {
     /// Expected time of a lookup (AirIndex, Equation 7).
     MeanLatency,
-    /// The sum over all reads of a lookup of this quantile of their time: an upper bound on the quantile of the whole,
-    /// exact if the length of at most one read varies. Between 0 and 1.
+    /// The sum over all reads of a lookup of this quantile of their time, above 0 and below 1. It is the quantile of the
+    /// whole if the time of at most one read varies, or if reads are slow together; otherwise an estimate of it. A read
+    /// that a cache answers often enough counts as one from the cache: a quantile does not see what is rarer than it.
     Quantile(f64),
     /// The number of resident bytes, among designs with an expected time within the limit; the fastest design if there
     /// is none.
@@ -26,6 +30,35 @@ pub enum Objective {
         /// Limit for the expected time of a lookup, in microseconds.
         limit_us: f64,
     },
+}
+
+impl fmt::Display for Objective {
+    /// `mean`, or `p99` for a quantile of 0.99, as they are parsed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MeanLatency => f.write_str("mean"),
+            // To a millionth of a per cent: 99.9 / 100 * 100 is not quite 99.9.
+            Self::Quantile(quantile) => write!(f, "p{}", (quantile * 1e8).round() / 1e6),
+            Self::ResidentBytes { limit_us } => write!(f, "resident bytes within {limit_us} us"),
+        }
+    }
+}
+
+impl FromStr for Objective {
+    type Err = Error;
+
+    /// `mean`, or `p` and a percentage above 0 and below 100, such as `p99` or `p99.9`.
+    fn from_str(text: &str) -> Result<Self> {
+        let percent = |digits: &str| digits.parse::<f64>().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
+        match (text, text.strip_prefix('p')) {
+            ("mean", _) => Ok(Self::MeanLatency),
+            // A sign or an exponent is no way to write a percentage.
+            (_, Some(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => percent(digits)
+                .map(|percent| Self::Quantile(percent / 100.0))
+                .ok_or_else(|| Error::InvalidArgument(format!("{text:?} is no quantile; give p1 to p99.999"))),
+            _ => Err(Error::InvalidArgument(format!("{text:?} is no objective; give mean, or a quantile such as p99"))),
+        }
+    }
 }
 
 /// Expected cache hits (AirIndex, Section 6, cache-aware optimisation).
@@ -38,6 +71,19 @@ pub struct Caching {
     pub opening_hit_rate: f64,
     /// Time of a read answered by the cache, in microseconds.
     pub cache_us: f64,
+    /// Memory of a reader for the root and for cached reads, in bytes. If the looked-up keys are known, the hit rates
+    /// are then those of [`replay`](super::replay) on the design, instead of the stated ones.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Caching {
+    /// The caching of a program that opens a table once in so many lookups: the opening read counts as that part of
+    /// one. Of zero lookups, it is made once and for all, and counts nothing.
+    #[must_use]
+    pub fn opened_once_in(lookups: u64) -> Self {
+        let opening_hit_rate = if lookups == 0 { 1.0 } else { 1.0 - 1.0 / lookups as f64 };
+        Self { opening_hit_rate, ..Self::default() }
+    }
 }
 
 /// The kinds of builder that the search combines.
@@ -145,8 +191,8 @@ pub struct Problem<'a> {
     pub options: SearchOptions,
 }
 
-impl std::fmt::Debug for Problem<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Problem<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Problem")
             .field("profile", self.profile)
             .field("objective", &self.objective)
@@ -214,31 +260,54 @@ impl<'a> Problem<'a> {
         self.with_hits(depth, reads.expected_us(profile))
     }
 
-    /// Time in microseconds of the opening read of a table whose root takes `root_bytes`, under `profile`.
+    /// Expected time in microseconds of the opening read of a table whose root takes `root_bytes`, under `profile`.
     pub fn opening_us(&self, root_bytes: u64, profile: &Profile) -> f64 {
         let hit_rate = self.caching.opening_hit_rate;
         mix(hit_rate, self.caching.cache_us, profile.time_us((self.open_bytes)(root_bytes)))
     }
 
     /// The objective's cost of the reads from layer `depth`, in microseconds.
-    pub(super) fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
+    pub(crate) fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => self.with_hits(depth, self.profile.time_us(reads.quantile_bytes(q))),
+            Objective::Quantile(q) => {
+                self.quantile_us(self.hit_rate(depth), q, |q| self.profile.time_us(reads.quantile_bytes(q)))
+            }
             _ => self.expected_us(depth, reads, self.profile),
         }
     }
 
-    /// The objective's cost of one read of `bytes` from layer `depth`, in microseconds.
-    pub(super) fn single_read_us(&self, depth: usize, bytes: u64) -> f64 {
-        self.with_hits(depth, self.profile.time_us(bytes))
+    /// The objective's cost of the opening read of a table whose root takes `root_bytes`, in microseconds.
+    pub(crate) fn open_us(&self, root_bytes: u64) -> f64 {
+        match self.objective {
+            Objective::Quantile(q) => self.quantile_us(self.caching.opening_hit_rate, q, |_| {
+                self.profile.time_us((self.open_bytes)(root_bytes))
+            }),
+            _ => self.opening_us(root_bytes, self.profile),
+        }
     }
 
-    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (1 is the bottom layer) and everything above it.
+    /// The objective's cost of a lookup in microseconds: of the opening read with a root of `root_bytes`, and of
+    /// `reads`, those of data first. Without a limit on the latency: that is part of the score.
+    pub(crate) fn lookup_us(&self, root_bytes: u64, reads: &[ReadSizes]) -> f64 {
+        let reads_us = reads.iter().enumerate().map(|(depth, reads)| self.read_us(depth, reads));
+        self.open_us(root_bytes) + reads_us.sum::<f64>()
+    }
+
+    /// The objective's cost of one read of `bytes` from layer `depth`, in microseconds.
+    pub(super) fn single_read_us(&self, depth: usize, bytes: u64) -> f64 {
+        match self.objective {
+            Objective::Quantile(q) => self.quantile_us(self.hit_rate(depth), q, |_| self.profile.time_us(bytes)),
+            _ => self.with_hits(depth, self.profile.time_us(bytes)),
+        }
+    }
+
+    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (0 is the data, 1 the bottom layer) and everything
+    /// above it.
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
         // Levels of equal reads: one of them is the root's; the others are `depth` and the layers above it.
         step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, |level, bytes| {
             if level == 0 {
-                self.opening_us(bytes, self.profile)
+                self.open_us(bytes)
             } else {
                 self.single_read_us(depth + level - 1, bytes)
             }
@@ -247,11 +316,11 @@ impl<'a> Problem<'a> {
 
     /// The least possible cost of opening.
     pub(super) fn least_opening_us(&self) -> f64 {
-        self.opening_us(0, self.profile)
+        self.open_us(0)
     }
 
     /// Whether a root of this size fits the memory budget.
-    pub(super) fn fits_budget(&self, root_bytes: u64) -> bool {
+    pub(crate) fn fits_budget(&self, root_bytes: u64) -> bool {
         self.resident_bytes.is_none_or(|budget| root_bytes <= budget)
     }
 
@@ -265,8 +334,20 @@ impl<'a> Problem<'a> {
         }
     }
 
+    fn hit_rate(&self, depth: usize) -> f64 {
+        self.caching.hit_rates.get(depth).copied().unwrap_or(0.0)
+    }
+
     fn with_hits(&self, depth: usize, storage_us: f64) -> f64 {
-        mix(self.caching.hit_rates.get(depth).copied().unwrap_or(0.0), self.caching.cache_us, storage_us)
+        mix(self.hit_rate(depth), self.caching.cache_us, storage_us)
+    }
+
+    /// Quantile `q` of the time of a read that a cache answers in a share of the cases; `storage_us` is the quantile of
+    /// the time on storage.
+    fn quantile_us(&self, hit_rate: f64, q: f64, storage_us: impl Fn(f64) -> f64) -> f64 {
+        let hit_rate = hit_rate.clamp(0.0, 1.0);
+        // Hits are taken to be faster than any read, so the quantile is one of the rest.
+        if q <= hit_rate { self.caching.cache_us } else { storage_us((q - hit_rate) / (1.0 - hit_rate)) }
     }
 }
 
@@ -305,7 +386,8 @@ mod tests {
     #[test]
     fn hits_take_their_share_of_each_read() -> crate::Result<()> {
         let profile = Profile::affine("latency alone", 100.0, 1e9, 1)?;
-        let caching = Caching { hit_rates: vec![0.25, 1.0], opening_hit_rate: 0.5, cache_us: 2.0 };
+        let caching =
+            Caching { hit_rates: vec![0.25, 1.0], opening_hit_rate: 0.5, cache_us: 2.0, ..Caching::default() };
         let problem = Problem { caching, ..Problem::new(&profile) };
         let reads = ReadSizes::constant(1);
         let found = [0, 1, 2].map(|depth| problem.expected_us(depth, &reads, &profile));
@@ -314,5 +396,40 @@ mod tests {
         }
         assert!((problem.opening_us(1, &profile) - 51.0).abs() < 1e-6);
         Ok(())
+    }
+
+    #[test]
+    fn a_quantile_does_not_see_reads_that_are_rarer_than_it() -> crate::Result<()> {
+        let profile = Profile::affine("one byte a microsecond", 1.0, 1.0, 1)?;
+        let at = |hit_rate: f64, quantile: f64| {
+            let caching = Caching { hit_rates: vec![hit_rate], opening_hit_rate: hit_rate, ..Caching::default() };
+            let problem = Problem { caching, objective: Objective::Quantile(quantile), ..Problem::new(&profile) };
+            (problem.read_us(0, &uneven()), problem.open_us(9), problem.single_read_us(0, 4))
+        };
+        // Of a hundred lookups, 98.5 find the block cached, 1.485 read 1,000 bytes, 0.015 a million.
+        assert_eq!(at(0.985, 0.98), (0.0, 0.0, 0.0));
+        assert_eq!(at(0.985, 0.99), (1_001.0, 10.0, 5.0));
+        assert_eq!(at(0.985, 0.9999), (1_000_001.0, 10.0, 5.0));
+        assert_eq!(at(1.0, 0.9999), (0.0, 0.0, 0.0));
+        Ok(())
+    }
+
+    #[test]
+    fn an_objective_is_read_as_it_is_written() -> crate::Result<()> {
+        for text in ["mean", "p50", "p95", "p99", "p99.9", "p99.99", "p0.5"] {
+            assert_eq!(text.parse::<Objective>()?.to_string(), text);
+        }
+        assert_eq!("p99".parse::<Objective>()?, Objective::Quantile(0.99));
+        for text in ["", "p", "p0", "p100", "p101", "p-1", "p1e1", "p+5", "pNaN", "pinf", "99", "Mean", "p9.9.9"] {
+            let refused = text.parse::<Objective>();
+            assert!(matches!(&refused, Err(Error::InvalidArgument(text)) if text.contains("give")), "{text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_opening_is_shared_by_the_lookups_after_it() {
+        let rates = [0, 1, 4].map(|lookups| Caching::opened_once_in(lookups).opening_hit_rate);
+        assert_eq!(rates, [1.0, 0.0, 0.75]);
     }
 }

@@ -30,14 +30,28 @@ const MISSES_MAX: usize = 2;
 ///
 /// If no index fits the memory budget, the data is read without one.
 ///
+/// If some children are looked up more often than others, the design for equal lookups is a candidate, too, at what it
+/// costs for these: estimates and the limit on followed candidates could mislead the search to a worse one.
+///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
 pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
-    let without = Design::without_index(row, problem);
-    let latency_us = if without.reads.is_empty() {
-        problem.opening_us(row.size_bytes(), problem.profile)
-    } else {
-        problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
+    let found = search(row, problem);
+    if row.weights.is_none() {
+        return found;
+    }
+    let equal = LevelInput { weights: None, ..row.clone() };
+    // What it compares has the costs of equal lookups.
+    let other = search(&equal, &Problem { compared: None, ..problem.clone() }).repriced(row, problem);
+    let score = |design: &Design| {
+        (!problem.fits_budget(design.root_bytes()), problem.score(design.objective_us(problem), design.root_bytes()))
     };
+    if score(&other) < score(&found) { other } else { found }
+}
+
+/// The guided search, by the weights of the children as they are.
+fn search(row: &LevelInput, problem: &Problem<'_>) -> Design {
+    let without = Design::without_index(row, problem);
+    let latency_us = without.objective_us(problem);
     problem.note(&[], latency_us, 0);
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
     // A design that exceeds the budget is no bound.
@@ -231,7 +245,7 @@ fn weigh(vertex: &SearchNode, candidate: Candidate, problem: &Problem<'_>) -> Ra
 
 fn as_root(ranked: &RankedCandidate, problem: &Problem<'_>) -> DesignScore {
     let root_bytes = ranked.candidate.root_bytes;
-    problem.score(ranked.spent_us + problem.opening_us(root_bytes, problem.profile), root_bytes)
+    problem.score(ranked.spent_us + problem.open_us(root_bytes), root_bytes)
 }
 
 fn tighter(bound: Option<DesignScore>, score: DesignScore) -> Option<DesignScore> {
@@ -271,7 +285,7 @@ fn note_roots(vertex: &SearchNode, ranked: &[RankedCandidate], problem: &Problem
     }
     for RankedCandidate { candidate, spent_us, .. } in ranked {
         let builders = [&vertex.path[..], &[candidate.builder]].concat();
-        let modelled_us = spent_us + problem.opening_us(candidate.root_bytes, problem.profile);
+        let modelled_us = spent_us + problem.open_us(candidate.root_bytes);
         problem.note(&builders, modelled_us, vertex.path_bytes + candidate.root_bytes);
     }
 }

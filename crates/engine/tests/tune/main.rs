@@ -7,3 +7,4 @@ mod quality;
 mod search;
 mod support;
 mod validity;
+mod workload;

@@ -359,6 +359,7 @@ impl SideOptions {
             name: "piped".into(),
             options: JoinOutput::options(),
             memory_bytes: opening.memory_bytes,
+            lookups: None,
         };
         load(input, &target, "copying the pipe", opening.interrupt)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
