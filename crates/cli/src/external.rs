@@ -6,10 +6,10 @@ use crate::interrupt::Interrupt;
 use crate::load::Target;
 use crate::progress::{Progress, Unit};
 use crate::urls;
-use ogive::{Error, KeyType};
 use ogive::io::{LocalStorage, StoppableStorage};
 use ogive::table::TableReport;
 use ogive::table::external::{RecordFile, index_records, index_table};
+use ogive::{Error, KeyType};
 use std::path::Path;
 
 /// Layout of the records in a foreign file. Without any of these options, the file is a SOSD file of 8-byte keys.

@@ -73,11 +73,8 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
         let designs: Vec<_> =
             FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
         let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);
-        let data = Compared {
-            options: &TableWriteOptions::default(),
-            lookups: None,
-            fixed_block_bytes: FIXED_BLOCK_BYTES,
-        };
+        let data =
+            Compared { options: &TableWriteOptions::default(), lookups: None, fixed_block_bytes: FIXED_BLOCK_BYTES };
         let (fixed, _) = compare(&designs, &data, interrupt, open)?;
         all.push(Data { order, tables, fixed });
     }

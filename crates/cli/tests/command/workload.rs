@@ -87,7 +87,8 @@ fn tables_for_known_lookups_answer_as_others_do() {
     assert_eq!(report["objective"]["objective"], "p99");
     assert_eq!(report["objective"]["opening_hit_rate"], 0.99);
     assert!(folder.run(&["explain", "plain.ogive", "--json"]).json()["objective"].is_null());
-    let run = folder.run_piped("asked.txt", &["build", "keys.u64", "-o", "piped.ogive", "--lookups", "-"]).exits_with(0);
+    let run =
+        folder.run_piped("asked.txt", &["build", "keys.u64", "-o", "piped.ogive", "--lookups", "-"]).exits_with(0);
     assert!(run.stdout.contains("50,000 records"), "{}", run.stdout);
 }
 

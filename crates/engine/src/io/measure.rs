@@ -4,7 +4,7 @@ use super::clock::{Timer, random_u64};
 use super::direct;
 use super::large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 use super::positional::{AlignedBuffer, read_aligned, write_exactly};
-use super::profile::{FORMAT_VERSION, Profile, ProfilePoint, save_json};
+use super::profile::{FORMAT_VERSION, Profile, save_json};
 use super::worker::spawn_helper;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -82,8 +82,15 @@ pub struct MeasuredPoint {
     pub time_us: f64,
     /// Median in microseconds.
     pub median_us: f64,
+    /// 90th percentile in microseconds; none in measurements of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_us: Option<f64>,
     /// 99th percentile in microseconds; the slowest read if there were fewer than a hundred.
     pub p99_us: f64,
+    /// 99.9th percentile in microseconds; the slowest read if there were fewer than a thousand. None in measurements of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_us: Option<f64>,
     /// Number of timed reads.
     pub reads: u64,
 }
@@ -140,9 +147,9 @@ impl MeasuredProfile {
     /// # Errors
     /// [`Error::InvalidArgument`] if the times are not those of a device, such as a median of zero.
     pub fn to_profile(&self) -> Result<Profile> {
-        let point = |point: &MeasuredPoint| ProfilePoint { size_bytes: point.size_bytes, time_us: point.time_us };
-        let profile = Profile::from_points(&self.name, self.points.iter().map(point).collect(), self.parallel)?;
-        self.peak_mb_per_s.map_or(Ok(profile.clone()), |peak| profile.with_peak(peak))
+        // Its JSON form is that of a profile, which knows what earlier versions lack.
+        let form = serde_json::to_value(self).and_then(serde_json::from_value);
+        form.map_err(|error| Error::InvalidArgument(error.to_string()))
     }
 
     /// A warning for the user if the figures are not those of the device.
@@ -310,7 +317,9 @@ impl ScratchFile {
             size_bytes: size as u64,
             time_us: smaller.map_or(median_us, |point| point.time_us.max(median_us)),
             median_us,
+            p90_us: Some(quantile(0.9)),
             p99_us: quantile(0.99),
+            p999_us: Some(quantile(0.999)),
             reads: times_us.len() as u64,
         }))
     }
@@ -422,7 +431,15 @@ mod tests {
 
     #[test]
     fn reads_served_at_once_follow_from_throughput_and_time() {
-        let point = MeasuredPoint { size_bytes: 4096, time_us: 120.0, median_us: 100.0, p99_us: 200.0, reads: 9 };
+        let point = MeasuredPoint {
+            size_bytes: 4096,
+            time_us: 120.0,
+            median_us: 100.0,
+            p90_us: None,
+            p99_us: 200.0,
+            p999_us: None,
+            reads: 9,
+        };
         let levels = |best| {
             [(1, 5_000.0), (2, 20_000.0), (4, best)]
                 .map(|(in_flight, requests_per_s)| MeasuredLevel { in_flight, requests_per_s })

@@ -35,6 +35,7 @@ mod read_ahead;
 mod read_pool;
 mod schemes;
 mod scratch;
+mod spread;
 mod stoppable;
 mod storage;
 mod stream;
@@ -61,12 +62,13 @@ pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
 pub use object_writer::ObjectWriter;
 pub use open_files::OpenFiles;
-pub use profile::{Profile, ProfilePoint};
+pub use profile::{Profile, ProfilePoint, ReadQuantiles};
 pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{
     FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
 pub use scratch::ScratchFolder;
+pub(crate) use spread::{TimeSpread, quantile_of_mixture};
 pub use stoppable::StoppableStorage;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,

@@ -1,6 +1,7 @@
 //! Storage profiles: T(n), the time to read n consecutive bytes, and the number of reads served at once.
 
 use super::random_u64;
+use super::spread::{QUANTILES, TimeSpread};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -41,6 +42,17 @@ pub struct ProfilePoint {
     pub time_us: f64,
 }
 
+/// The spread of the time to read n bytes: its upper quantiles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadQuantiles {
+    /// 90th percentile in microseconds.
+    pub p90_us: f64,
+    /// 99th percentile in microseconds.
+    pub p99_us: f64,
+    /// 99.9th percentile in microseconds.
+    pub p999_us: f64,
+}
+
 /// The shape of T(n).
 #[derive(Clone, Debug, PartialEq)]
 enum Curve {
@@ -56,7 +68,8 @@ enum Curve {
 /// T may be any function that does not decrease. The JSON form is `{"ogive_profile": 1, "name": "nvme", "parallel": 16,
 /// "latency_us": 60.0, "bandwidth_mb_per_s": 1200.0}`, or, instead of latency and bandwidth, `"points": [{"size_bytes":
 /// 4096, "time_us": 63.4}, ...]`. An optional `"peak_mb_per_s": 2100.0` limits the rate of all reads together. MB is
-/// 10^6 bytes.
+/// 10^6 bytes. Points may have quantiles, `"p99_us": 120.0` and others: the spread of T(n), which only the quantile
+/// objective of the tuner uses.
 ///
 /// ```
 /// let ssd = ogive::io::Profile::affine("mine", 100.0, 1000.0, 8)?;
@@ -69,6 +82,8 @@ pub struct Profile {
     name: String,
     curve: Curve,
     parallel: u32,
+    /// The distribution of the time at each point, which never falls from one to the next; empty if it is not known.
+    spread: Vec<TimeSpread>,
     /// Rate of long reads, as many in flight as help, in MB/s, if it is known.
     peak_mb_per_s: Option<f64>,
 }
@@ -81,6 +96,7 @@ impl Default for Profile {
             name: name.to_owned(),
             curve: Curve::Affine { latency_us, bandwidth_mb_per_s },
             parallel,
+            spread: Vec::new(),
             peak_mb_per_s: None,
         }
     }
@@ -125,7 +141,7 @@ impl Profile {
     }
 
     fn of_curve(name: &str, curve: Curve, parallel: u32) -> Self {
-        Self { name: name.to_owned(), curve, parallel, peak_mb_per_s: None }
+        Self { name: name.to_owned(), curve, parallel, spread: Vec::new(), peak_mb_per_s: None }
     }
 
     /// The same profile of a device that gives at most `peak_mb_per_s` in total, however many reads are in flight.
@@ -135,6 +151,64 @@ impl Profile {
     pub fn with_peak(self, peak_mb_per_s: f64) -> Result<Self> {
         check_rate(&self.name, "peak_mb_per_s", peak_mb_per_s)?;
         Ok(Self { peak_mb_per_s: Some(peak_mb_per_s), ..self })
+    }
+
+    /// The same profile with the spread of the time at each of its points. T(n) counts as the median. A quantile that is
+    /// below a lower one, or below that of a smaller size, is raised to it: a longer read is never faster.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the profile has no points or another number of them, and for a zero, negative, NaN,
+    /// infinite or absurd time.
+    pub fn with_spread(self, quantiles: &[ReadQuantiles]) -> Result<Self> {
+        let points = match &self.curve {
+            Curve::Points(points) => &points[..],
+            Curve::Affine { .. } => &[],
+        };
+        if points.is_empty() || points.len() != quantiles.len() {
+            return Err(Error::InvalidArgument(format!(
+                "profile {}: it has {} points and quantiles of {}; give those of each point",
+                self.name,
+                points.len(),
+                quantiles.len()
+            )));
+        }
+        let mut spread = Vec::new();
+        let mut smaller = [0.0_f64; QUANTILES.len()];
+        for (point, &ReadQuantiles { p90_us, p99_us, p999_us }) in points.iter().zip(quantiles) {
+            let mut least_us = 0.0_f64;
+            for (least, (name, time_us)) in smaller.iter_mut().zip([
+                ("time_us", point.time_us),
+                ("p90_us", p90_us),
+                ("p99_us", p99_us),
+                ("p999_us", p999_us),
+            ]) {
+                check_time(&self.name, &format!("{name} at {} bytes", point.size_bytes), time_us)?;
+                least_us = least_us.max(time_us).max(*least);
+                *least = least_us;
+            }
+            spread.push(TimeSpread::new(smaller));
+        }
+        Ok(Self { spread, ..self })
+    }
+
+    /// Whether the spread of T(n) is known. Without it, all reads of one size take the same time.
+    pub fn has_spread(&self) -> bool {
+        !self.spread.is_empty()
+    }
+
+    /// The time in microseconds that a share `quantile` of the reads of this number of bytes does not exceed, between 0
+    /// and 1. It is T(`bytes`) up to the median, and for all quantiles if the spread is not known; beyond the 99.9th
+    /// percentile, it is that.
+    pub fn time_quantile_us(&self, bytes: u64, quantile: f64) -> f64 {
+        self.spread_of(bytes).at(quantile)
+    }
+
+    /// The distribution of the time to read this number of bytes.
+    pub(crate) fn spread_of(&self, bytes: u64) -> TimeSpread {
+        match &self.curve {
+            Curve::Points(points) if !self.spread.is_empty() => TimeSpread::between(points, &self.spread, bytes),
+            _ => TimeSpread::fixed(self.time_us(bytes)),
+        }
     }
 
     /// A predefined profile: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
@@ -250,18 +324,36 @@ impl Profile {
 
 /// Linear interpolation: constant before the first point, with the last slope after the last.
 fn interpolate(points: &[ProfilePoint], bytes: u64) -> f64 {
-    let right = points.partition_point(|point| point.size_bytes < bytes);
-    let (left, right) = match points {
-        [only] => return only.time_us,
-        _ if right == 0 => (0, 0),
-        _ => (right.min(points.len() - 1) - 1, right.min(points.len() - 1)),
-    };
+    let (left, right, share) = place(points, bytes);
     let (left, right) = (points[left], points[right]);
-    if left.size_bytes == right.size_bytes || bytes == right.size_bytes {
-        return right.time_us;
-    }
-    let share = (bytes - left.size_bytes) as f64 / (right.size_bytes - left.size_bytes) as f64;
     left.time_us + (right.time_us - left.time_us) * share
+}
+
+/// The points between which a size is, and how far it is from the first to the second: 0 before all points, more than 1
+/// beyond the last.
+fn place(points: &[ProfilePoint], bytes: u64) -> (usize, usize, f64) {
+    let last = points.len() - 1;
+    let right = points.partition_point(|point| point.size_bytes < bytes).min(last);
+    if right == 0 {
+        return (0, 0, 0.0);
+    }
+    let (left, end) = (points[right - 1].size_bytes, points[right].size_bytes);
+    // Exactly a point: no rounding.
+    if bytes == end {
+        return (right, right, 0.0);
+    }
+    (right - 1, right, (bytes - left) as f64 / (end - left) as f64)
+}
+
+impl TimeSpread {
+    /// The distribution at a size, interpolated as T(n) is.
+    fn between(points: &[ProfilePoint], spread: &[Self], bytes: u64) -> Self {
+        let (left, right, share) = place(points, bytes);
+        // Beyond the last point, the quantiles of a distribution with unequal slopes might cross.
+        let share_of_spread = share.min(1.0);
+        let beyond = Self::fixed(interpolate(points, bytes) - interpolate(points, points[right].size_bytes.min(bytes)));
+        Self::mixed(spread[left], spread[right], share_of_spread).plus(beyond)
+    }
 }
 
 fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
@@ -320,16 +412,62 @@ struct ProfileForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bandwidth_mb_per_s: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    points: Option<Vec<ProfilePoint>>,
+    points: Option<Vec<PointForm>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     peak_mb_per_s: Option<f64>,
+}
+
+/// The JSON form of a point. Measurements of earlier versions have `p99_us` only; profiles by hand may have none.
+#[derive(Serialize, Deserialize)]
+struct PointForm {
+    size_bytes: u64,
+    time_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p90_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p99_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p999_us: Option<f64>,
+}
+
+impl PointForm {
+    /// The quantiles; those that are not given follow from the 99th percentile: the 90th is on the line from the median
+    /// to it, and the 99.9th is the same.
+    fn quantiles(&self) -> Option<ReadQuantiles> {
+        let p99_us = self.p99_us?;
+        let p90_us = self.p90_us.unwrap_or(self.time_us + (p99_us - self.time_us).max(0.0) * MEDIAN_TO_P90_SHARE);
+        Some(ReadQuantiles { p90_us, p99_us, p999_us: self.p999_us.unwrap_or(p99_us) })
+    }
+}
+
+/// The 90th percentile is this far from the median to the 99th.
+const MEDIAN_TO_P90_SHARE: f64 = (QUANTILES[1] - QUANTILES[0]) / (QUANTILES[2] - QUANTILES[0]);
+
+/// The profile of points in JSON.
+fn of_points(name: &str, forms: &[PointForm], parallel: u32) -> Result<Profile> {
+    let point = |form: &PointForm| ProfilePoint { size_bytes: form.size_bytes, time_us: form.time_us };
+    let profile = Profile::from_points(name, forms.iter().map(point).collect(), parallel)?;
+    let quantiles: Vec<ReadQuantiles> = forms.iter().filter_map(PointForm::quantiles).collect();
+    if quantiles.is_empty() { Ok(profile) } else { profile.with_spread(&quantiles) }
 }
 
 impl From<Profile> for ProfileForm {
     fn from(profile: Profile) -> Self {
         let (latency_us, bandwidth_mb_per_s, points) = match profile.curve {
             Curve::Affine { latency_us, bandwidth_mb_per_s } => (Some(latency_us), Some(bandwidth_mb_per_s), None),
-            Curve::Points(points) => (None, None, Some(points)),
+            Curve::Points(points) => {
+                let form = |(at, point): (usize, &ProfilePoint)| {
+                    let quantile = |index: usize| Some(profile.spread.get(at)?.at(QUANTILES[index]));
+                    PointForm {
+                        size_bytes: point.size_bytes,
+                        time_us: point.time_us,
+                        p90_us: quantile(1),
+                        p99_us: quantile(2),
+                        p999_us: quantile(3),
+                    }
+                };
+                (None, None, Some(points.iter().enumerate().map(form).collect()))
+            }
         };
         Self {
             ogive_profile: FORMAT_VERSION,
@@ -355,7 +493,7 @@ impl TryFrom<ProfileForm> for Profile {
         }
         let profile = match (form.latency_us, form.bandwidth_mb_per_s, form.points) {
             (Some(latency_us), Some(bandwidth), None) => Self::affine(&form.name, latency_us, bandwidth, form.parallel),
-            (None, None, Some(points)) => Self::from_points(&form.name, points, form.parallel),
+            (None, None, Some(points)) => of_points(&form.name, &points, form.parallel),
             _ => Err(Error::InvalidArgument(format!(
                 "profile {}: give either latency_us and bandwidth_mb_per_s, or points",
                 form.name
@@ -493,5 +631,70 @@ mod tests {
         assert!(matches!(Profile::by_name_or_file("no-such-thing"), Err(Error::InvalidArgument(_))));
         std::fs::write(&path, "{").unwrap();
         assert!(matches!(Profile::by_name_or_file(path.to_str().unwrap()), Err(Error::InvalidArgument(_))));
+    }
+
+    #[test]
+    fn points_with_quantiles_spread_the_time_and_those_without_do_not() {
+        let text = r#"{"ogive_profile": 1, "name": "x", "parallel": 1, "points": [
+            {"size_bytes": 1000, "time_us": 10, "median_us": 10, "p99_us": 59, "reads": 7},
+            {"size_bytes": 3000, "time_us": 30, "p90_us": 40, "p99_us": 50, "p999_us": 200}]}"#;
+        let spread: Profile = serde_json::from_str(text).unwrap();
+        assert!(spread.has_spread());
+        // The 90th percentile of the first is 40/49 of the way from 10 to 59, the 99th of the second that of the first.
+        for (bytes, quantile, time_us) in [
+            (1000, 0.5, 10.0),
+            (1000, 0.9, 50.0),
+            (1000, 0.99, 59.0),
+            (1000, 0.999, 59.0),
+            (3000, 0.5, 30.0),
+            (3000, 0.9, 50.0),
+            (3000, 0.99, 59.0),
+            (3000, 0.9999, 200.0),
+            (2000, 0.999, 129.5),
+            (0, 0.99, 59.0),
+            (5000, 0.99, 79.0),
+        ] {
+            let found = spread.time_quantile_us(bytes, quantile);
+            assert!(close(found, time_us), "{bytes}, {quantile}: {found}");
+        }
+        let text = serde_json::to_string(&spread).unwrap();
+        assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), spread);
+        let bare = Profile::named("nvme").unwrap();
+        assert!(!bare.has_spread() && bare.time_quantile_us(4096, 0.999) == bare.time_us(4096));
+    }
+
+    #[test]
+    fn quantiles_of_some_points_and_impossible_ones_are_refused() {
+        let points = |first: &str, second: &str| {
+            let text = format!(
+                r#"{{"ogive_profile": 1, "name": "x", "parallel": 1, "points": [
+                    {{"size_bytes": 512, "time_us": 1{first}}}, {{"size_bytes": 4096, "time_us": 2{second}}}]}}"#
+            );
+            serde_json::from_str::<Profile>(&text)
+        };
+        assert!(points("", "").is_ok() && points(r#", "p99_us": 3"#, r#", "p99_us": 4"#).is_ok());
+        for second in ["", r#", "p99_us": 0"#, r#", "p99_us": -1"#, r#", "p99_us": 1e300"#] {
+            assert!(points(r#", "p99_us": 3"#, second).is_err(), "{second}");
+        }
+        let quantiles = ReadQuantiles { p90_us: 1.0, p99_us: 1.0, p999_us: 1.0 };
+        assert!(matches!(Profile::named("ssd").unwrap().with_spread(&[quantiles]), Err(Error::InvalidArgument(_))));
+    }
+
+    #[test]
+    fn no_quantile_falls_with_the_size_or_is_below_a_lower_one() {
+        let text = r#"{"ogive_profile": 1, "name": "x", "parallel": 1, "points": [
+            {"size_bytes": 512, "time_us": 70, "p90_us": 60, "p99_us": 900, "p999_us": 80},
+            {"size_bytes": 4096, "time_us": 80, "p90_us": 85, "p99_us": 90, "p999_us": 2000},
+            {"size_bytes": 65536, "time_us": 300, "p90_us": 310, "p99_us": 320, "p999_us": 330}]}"#;
+        let profile: Profile = serde_json::from_str(text).unwrap();
+        let quantiles = [0.0, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.995, 0.999, 1.0];
+        let times = |bytes: u64| quantiles.map(|quantile| profile.time_quantile_us(bytes, quantile));
+        let mut before = [0.0; 10];
+        for bytes in (0..200_000).step_by(97) {
+            let now = times(bytes);
+            assert!(now.is_sorted() && before.iter().zip(now).all(|(before, now)| *before <= now), "{bytes}: {now:?}");
+            assert!(close(now[2], profile.time_us(bytes)));
+            before = now;
+        }
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
     }
     let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
-        WrittenSeparators::Numbers { coded, .. } 
+        WrittenSeparators::Numbers { coded, .. }
             if options.design == DesignRequest::Coded
                 && coded.groups() > 0
                 && options.caching.memory_bytes.is_none() =>

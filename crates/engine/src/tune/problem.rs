@@ -21,7 +21,8 @@ pub enum Objective {
     /// Expected time of a lookup (AirIndex, Equation 7).
     MeanLatency,
     /// The sum over all reads of a lookup of this quantile of their time, above 0 and below 1. It is the quantile of the
-    /// whole if the time of at most one read varies, or if reads are slow together; otherwise an estimate of it. A read
+    /// whole if the time of at most one read varies, or if reads are slow together; otherwise an estimate of it. The time
+    /// of a read varies with its size, and by the spread of T(n) if the profile knows it (AirIndex, Section 3.2). A read
     /// that a cache answers often enough counts as one from the cache: a quantile does not see what is rarer than it.
     Quantile(f64),
     /// The number of resident bytes, among designs with an expected time within the limit; the fastest design if there
@@ -269,9 +270,7 @@ impl<'a> Problem<'a> {
     /// The objective's cost of the reads from layer `depth`, in microseconds.
     pub(crate) fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => {
-                self.quantile_us(self.hit_rate(depth), q, |q| self.profile.time_us(reads.quantile_bytes(q)))
-            }
+            Objective::Quantile(q) => self.quantile_us(self.hit_rate(depth), q, |q| reads.quantile_us(q, self.profile)),
             _ => self.expected_us(depth, reads, self.profile),
         }
     }
@@ -279,8 +278,8 @@ impl<'a> Problem<'a> {
     /// The objective's cost of the opening read of a table whose root takes `root_bytes`, in microseconds.
     pub(crate) fn open_us(&self, root_bytes: u64) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => self.quantile_us(self.caching.opening_hit_rate, q, |_| {
-                self.profile.time_us((self.open_bytes)(root_bytes))
+            Objective::Quantile(q) => self.quantile_us(self.caching.opening_hit_rate, q, |q| {
+                self.profile.time_quantile_us((self.open_bytes)(root_bytes), q)
             }),
             _ => self.opening_us(root_bytes, self.profile),
         }
@@ -296,7 +295,9 @@ impl<'a> Problem<'a> {
     /// The objective's cost of one read of `bytes` from layer `depth`, in microseconds.
     pub(super) fn single_read_us(&self, depth: usize, bytes: u64) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => self.quantile_us(self.hit_rate(depth), q, |_| self.profile.time_us(bytes)),
+            Objective::Quantile(q) => {
+                self.quantile_us(self.hit_rate(depth), q, |q| self.profile.time_quantile_us(bytes, q))
+            }
             _ => self.with_hits(depth, self.profile.time_us(bytes)),
         }
     }
@@ -306,11 +307,7 @@ impl<'a> Problem<'a> {
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
         // Levels of equal reads: one of them is the root's; the others are `depth` and the layers above it.
         step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, |level, bytes| {
-            if level == 0 {
-                self.open_us(bytes)
-            } else {
-                self.single_read_us(depth + level - 1, bytes)
-            }
+            if level == 0 { self.open_us(bytes) } else { self.single_read_us(depth + level - 1, bytes) }
         })
     }
 

@@ -1,6 +1,6 @@
 //! Exact distributions of read sizes.
 
-use crate::io::Profile;
+use crate::io::{Profile, quantile_of_mixture};
 use std::collections::BTreeMap;
 
 /// Windows up to this many children are counted in an array, longer ones in a tree; windows of line nodes are shorter.
@@ -83,6 +83,16 @@ impl ReadSizes {
     /// Expected time of a read in microseconds.
     pub fn expected_us(&self, profile: &Profile) -> f64 {
         self.shares.iter().map(|&(bytes, share)| profile.time_us(bytes) * share).sum()
+    }
+
+    /// The time that a share `quantile` of the reads does not exceed, in microseconds: sizes differ, and so does the time
+    /// of one size, if the profile knows its spread.
+    pub fn quantile_us(&self, quantile: f64, profile: &Profile) -> f64 {
+        if !profile.has_spread() {
+            return profile.time_us(self.quantile_bytes(quantile));
+        }
+        let part = |&(bytes, share): &(u64, f64)| (profile.spread_of(bytes), share);
+        quantile_of_mixture(&self.shares.iter().map(part).collect::<Vec<_>>(), quantile)
     }
 
     /// The size that a share `quantile` of the reads does not exceed, in bytes.

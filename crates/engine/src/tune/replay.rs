@@ -5,6 +5,7 @@ use super::layer::{Layer, LayerNodes};
 use super::level_input::LevelInput;
 use super::problem::{Caching, Objective, Problem};
 use super::request::DesignRequest;
+use crate::io::{TimeSpread, quantile_of_mixture};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
@@ -179,30 +180,26 @@ impl LruCache {
 impl Replay {
     /// The objective's value of the replayed lookups in microseconds, by enumeration: their mean, or a quantile of the
     /// whole lookup. The share of them that the problem states begins with an opening read of `opening_bytes`, and reads
-    /// that the cache answers take the time that it states. 0 without lookups.
+    /// that the cache answers take the time that it states. The reads of one lookup count as slow together. 0 without
+    /// lookups.
     pub fn objective_us(&self, opening_bytes: u64, problem: &Problem<'_>) -> f64 {
         let Caching { opening_hit_rate, cache_us, .. } = problem.caching;
         let opened = opening_hit_rate.clamp(0.0, 1.0);
-        let opening_us = problem.profile.time_us(opening_bytes);
-        let mut shares: Vec<(f64, f64)> = Vec::new();
+        let opening = problem.profile.spread_of(opening_bytes);
+        let count = self.reads_bytes.len().max(1) as f64;
+        let mut parts: Vec<(TimeSpread, f64)> = Vec::new();
         for reads in &self.reads_bytes {
             let hits = self.hit_rates.len().saturating_sub(reads.len()) as f64;
-            let read_us = reads.iter().map(|&bytes| problem.profile.time_us(bytes)).sum::<f64>() + hits * cache_us;
-            shares.extend([(read_us + cache_us, opened), (read_us + opening_us, 1.0 - opened)]);
+            let read = reads.iter().map(|&bytes| problem.profile.spread_of(bytes));
+            let read = read.fold(TimeSpread::fixed(hits * cache_us), TimeSpread::plus);
+            parts.push((read.plus(TimeSpread::fixed(cache_us)), opened / count));
+            parts.push((read.plus(opening), (1.0 - opened) / count));
         }
-        let count = self.reads_bytes.len().max(1) as f64;
-        let Objective::Quantile(quantile) = problem.objective else {
-            return shares.iter().map(|(time_us, share)| time_us * share).sum::<f64>() / count;
-        };
-        shares.retain(|&(_, share)| share > 0.0);
-        shares.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let mut sum = 0.0;
-        // With some tolerance, as for the sizes of reads.
-        let reached = shares.iter().find(|(_, share)| {
-            sum += share / count;
-            sum >= quantile - 1e-9
-        });
-        reached.or(shares.last()).map_or(0.0, |(time_us, _)| *time_us)
+        match problem.objective {
+            Objective::Quantile(quantile) => quantile_of_mixture(&parts, quantile),
+            // T(n) is the median of the spread.
+            _ => parts.iter().map(|(time, share)| time.at(0.0) * share).sum(),
+        }
     }
 }
 

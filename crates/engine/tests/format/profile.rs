@@ -33,6 +33,15 @@ fn the_example_by_points_costs_what_the_page_says() {
 }
 
 #[test]
+fn the_example_with_percentiles_spreads_as_the_page_says() {
+    let profile = example("spread");
+    for (bytes, quantile, time_us) in [(512, 0.99, 250.0), (512, 0.95, 174.4), (512, 0.4, 70.0), (4096, 1.0, 950.0)] {
+        assert_near(profile.time_quantile_us(bytes, quantile), time_us);
+    }
+    assert!(!example("points").has_spread());
+}
+
+#[test]
 fn the_page_lists_the_named_profiles_as_they_are() {
     for name in Profile::names() {
         let profile = Profile::named(name).unwrap();

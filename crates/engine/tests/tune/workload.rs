@@ -2,7 +2,7 @@
 
 use crate::support::{Random, keys, look_up, probes, row_of};
 use ogive::Result;
-use ogive::io::Profile;
+use ogive::io::{Profile, ProfilePoint, ReadQuantiles};
 use ogive::tune::{Caching, Design, DesignRequest, LevelInput, Objective, Problem, assess_for, replay, tune};
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
@@ -44,8 +44,7 @@ fn a_quantile_is_that_of_all_lookups_where_one_read_varies() -> Result<()> {
                 let stated_us = design.objective_us(&problem) - profile.time_us(design.root_bytes());
                 // Blocks of one quantile differ by the keys in the last one, so the shares differ by a block.
                 let (low, high) = (quantile - 0.002, quantile + 0.002);
-                let [low, high] =
-                    [low, high].map(|at| quantile_of(times_us(&design, &row, &keys, &profile), at));
+                let [low, high] = [low, high].map(|at| quantile_of(times_us(&design, &row, &keys, &profile), at));
                 let is_between = low - 1e-6 <= stated_us && stated_us <= high + 1e-6;
                 assert!(is_between, "{shape}, {request}, {quantile}: {stated_us}, found {low} to {high}");
             }
@@ -187,5 +186,58 @@ fn no_search_gains_more_than_the_assessment_allows() -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+/// A profile whose long reads are steady, and whose short ones often are not.
+fn spread_profile() -> Result<Profile> {
+    let points = [(512, 100.0), (4096, 105.0), (65_536, 250.0), (1 << 20, 2_000.0)];
+    let points = points.map(|(size_bytes, time_us)| ProfilePoint { size_bytes, time_us });
+    let spread = [(140.0, 600.0, 900.0), (150.0, 600.0, 950.0), (300.0, 700.0, 960.0), (2_100.0, 2_200.0, 2_300.0)];
+    let spread = spread.map(|(p90_us, p99_us, p999_us)| ReadQuantiles { p90_us, p99_us, p999_us });
+    Profile::from_points("spread", points.to_vec(), 1)?.with_spread(&spread)
+}
+
+#[test]
+fn the_spread_of_the_storage_is_part_of_a_quantile() -> Result<()> {
+    let profile = spread_profile()?;
+    // Equally likely outcomes of one read.
+    const OUTCOMES: usize = 2_000;
+    for shape in ["lognormal", "clusters"] {
+        let keys = keys(shape, 10_000, 4);
+        let row = row_of(&keys, 31, 512);
+        for quantile in [0.5, 0.9, 0.99] {
+            let problem = Problem { objective: Objective::Quantile(quantile), ..Problem::new(&profile) };
+            for request in ["layers=1,builder=gband,lambda=8192", "rmi", "coded"] {
+                let design = request.parse::<DesignRequest>()?.build(&row, &problem);
+                if design.layers.len() > 1 {
+                    continue;
+                }
+                let stated_us = design.objective_us(&problem) - profile.time_quantile_us(design.root_bytes(), quantile);
+                let times = |size: u64| {
+                    (0..OUTCOMES).map(move |at| (at as f64 + 0.5) / OUTCOMES as f64).map(move |at| (size, at))
+                };
+                let outcomes = keys.iter().step_by(20).flat_map(|&key| {
+                    look_up(&design, &row, &probes(&design), key).into_iter().flat_map(times).collect::<Vec<_>>()
+                });
+                let outcomes: Vec<f64> = outcomes.map(|(size, at)| profile.time_quantile_us(size, at)).collect();
+                let [low, high] = [quantile - 0.004, quantile + 0.004].map(|at| quantile_of(outcomes.clone(), at));
+                let is_between = low - 1e-6 <= stated_us && stated_us <= high + 1e-6;
+                assert!(is_between, "{shape}, {request}, {quantile}: {stated_us}, found {low} to {high}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn storage_with_a_long_tail_gets_another_design_for_it() -> Result<()> {
+    // 400 KB of separators: T(n) makes two short reads of the index faster than a long one, the 99th percentile does not.
+    let profile = spread_profile()?;
+    let row = row_of(&keys("clusters", 300_000, 1), 3, 512);
+    let tail = Problem { objective: Objective::Quantile(0.99), ..Problem::new(&profile) };
+    let (for_mean, for_tail) = (tune(&row, &Problem::new(&profile)), tune(&row, &tail));
+    let (mean_us, tail_us) = (for_mean.objective_us(&tail), for_tail.objective_us(&tail));
+    assert!(tail_us < mean_us * 0.9, "{tail_us} us, {mean_us} us; {:?} {:?}", for_tail.report(), for_mean.report());
     Ok(())
 }
