@@ -62,6 +62,7 @@ pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
 pub use object_writer::ObjectWriter;
 pub use open_files::OpenFiles;
+pub(crate) use profile::save_text;
 pub use profile::{Profile, ProfilePoint, ReadQuantiles};
 pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{

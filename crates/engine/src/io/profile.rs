@@ -388,6 +388,11 @@ pub(super) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|error| Error::InvalidArgument(format!("cannot express {} as JSON: {error}", path.display())))?;
     text.push('\n');
+    save_text(&text, path)
+}
+
+/// Writes a text file, replacing the file at `path`.
+pub(crate) fn save_text(text: &str, path: &Path) -> Result<()> {
     // Written to a temporary file first: the existing file, under all its names, stays unchanged until the new one is
     // complete.
     let mut temporary = path.as_os_str().to_owned();

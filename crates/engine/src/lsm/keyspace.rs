@@ -13,6 +13,7 @@ use super::view::{FoundValue, KeyspaceTree, KeyspaceView};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::FastPaths;
+use crate::table::LookupSample;
 use crate::table::versions::LookupStep;
 use crate::types::{RecordType, range_of_prefix};
 use crate::vlog::ValueStream;
@@ -296,6 +297,13 @@ impl Keyspace {
         self.compare_and_swap(key, Some(expected.as_ref()), None)
     }
 
+    /// A sample of the keys that are looked up in this keyspace from now on, by all its handles and snapshots, until the
+    /// store is closed. Without a call, nothing is sampled; later calls return the same sample, whatever its size.
+    #[must_use]
+    pub fn sample_lookups(&self, keys: usize) -> LookupSample {
+        self.tree.lookup_sample.get_or_init(|| LookupSample::new(keys)).clone()
+    }
+
     /// Returns the value of a key.
     ///
     /// # Errors
@@ -311,6 +319,7 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
         self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
         self.check_alive()?;
         loop {
             let view = self.tree.view.peek();
@@ -334,6 +343,7 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
         self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
         value.clear();
         let limit_bytes = self.core().options.memory_bytes;
         self.check_alive()?;
@@ -388,6 +398,7 @@ impl Keyspace {
 
     pub(super) fn multi_get_at<K: AsRef<[u8]>>(&self, keys: Vec<K>, at: Sequence) -> Result<Vec<Option<Slice>>> {
         self.core().telemetry.batched_gets.add(keys.len() as u64);
+        keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
         self.check_alive()?;
         let (view, at) = self.view_at(at);
         let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
@@ -458,6 +469,14 @@ impl Keyspace {
         DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), at)
     }
 
+    /// Adds a lookup to the sample, if there is one.
+    #[inline]
+    fn note_lookup(&self, key: &[u8]) {
+        if let Some(sample) = self.tree.lookup_sample.get() {
+            sample.note(key);
+        }
+    }
+
     /// Finds the newest entry of a key at `at`, and converts it by `read`.
     fn find<T>(
         &self,
@@ -466,6 +485,7 @@ impl Keyspace {
         read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
         self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
         self.check_alive()?;
         loop {
             // The view is taken first: it may lack later operations, but must not miss any visible one.

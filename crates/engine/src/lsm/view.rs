@@ -10,10 +10,11 @@ use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
+use crate::table::LookupSample;
 use crate::table::versions::LookupStep;
 use crate::types::RecordType;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A keyspace, with its current view.
 #[derive(Debug)]
@@ -22,13 +23,15 @@ pub(crate) struct KeyspaceTree {
     pub(crate) name: String,
     pub(crate) types: Published<RecordType>,
     pub(crate) view: Published<KeyspaceView>,
+    /// The sample of the keys that are looked up, once one is asked for.
+    pub(crate) lookup_sample: OnceLock<LookupSample>,
     dropped: AtomicBool,
 }
 
 impl KeyspaceTree {
     pub(crate) fn new(id: KeyspaceId, name: String, types: RecordType, view: KeyspaceView) -> Self {
         let (types, view) = (Published::new(types), Published::new(view));
-        Self { id, name, types, view, dropped: AtomicBool::new(false) }
+        Self { id, name, types, view, lookup_sample: OnceLock::new(), dropped: AtomicBool::new(false) }
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

@@ -33,6 +33,7 @@ mod index_page;
 mod key;
 mod key_code;
 mod locations;
+mod lookup_sample;
 #[cfg(test)]
 mod measure_tests;
 mod operations;
@@ -76,6 +77,7 @@ pub(crate) use format::opening_bytes_of_file;
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub(crate) use histogram::HistogramPoint;
 pub use key::KEY_BYTES_MAX;
+pub use lookup_sample::{LookupSample, SAMPLED_KEY_BYTES_MAX};
 pub use operations::{Record, RecordVersion, Traced};
 pub use options::{TableCache, TableOptions, TableWriteOptions};
 pub(crate) use published_file::PublishedFile;

@@ -216,6 +216,7 @@ impl Table {
     pub fn value_reader(&self, key: &[u8]) -> Result<Option<ValueReader>> {
         let inner = &self.inner;
         inner.check_key(key)?;
+        inner.note_lookup(key);
         let Some(position) = inner.find(key, &mut ReadContext::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
             StoredValue::Long(pointer) => inner.value_stream(pointer).map(Some),
@@ -239,6 +240,7 @@ impl Traced<'_> {
         let inner = &*self.table.inner;
         inner.gets.add(1);
         inner.check_key(key)?;
+        inner.note_lookup(key);
         match inner.find(key, &mut self.reads)? {
             Some(position) => inner.value_at(&position).map(Some),
             None => Ok(None),
@@ -247,6 +249,7 @@ impl Traced<'_> {
 
     pub fn contains_key(&mut self, key: &[u8]) -> Result<bool> {
         self.table.inner.check_key(key)?;
+        self.table.inner.note_lookup(key);
         Ok(self.table.inner.find(key, &mut self.reads)?.is_some())
     }
 
@@ -282,6 +285,7 @@ impl Traced<'_> {
     ) -> Result<()> {
         let inner = &*self.table.inner;
         inner.check_key(key)?;
+        inner.note_lookup(key);
         let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
         while visit(inner, &position)? {
             match inner.next_position(position, &mut self.reads)? {
@@ -303,6 +307,7 @@ impl Traced<'_> {
 
     pub fn multi_get_with(&mut self, keys: &[&[u8]], mut visit: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         keys.iter().try_for_each(|key| self.table.inner.check_key(key))?;
+        keys.iter().for_each(|key| self.table.inner.note_lookup(key));
         if keys.is_sorted() {
             return self.get_sorted(keys, &mut visit);
         }
@@ -403,6 +408,14 @@ impl Traced<'_> {
 }
 
 impl TableInner {
+    /// Adds a lookup to the sample, if there is one.
+    #[inline]
+    fn note_lookup(&self, key: &[u8]) {
+        if let Some(sample) = &self.lookup_sample {
+            sample.note(key);
+        }
+    }
+
     /// Rejects a key whose width no record of the table can have.
     #[inline]
     pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The options for writing a table and for opening one.
 
+use super::lookup_sample::LookupSample;
 use super::plan::DEFAULT_BLOCK_BYTES;
 use crate::block::BlockCache;
 use crate::block::compress::Compression;
@@ -136,6 +137,8 @@ pub struct TableOptions {
     pub memory_bytes: u64,
     /// A cache of blocks that several open tables share; `None` for one of its own.
     pub cache: Option<TableCache>,
+    /// A sample that takes in the keys that are looked up; `None` for none. Its memory is not part of the limit.
+    pub lookup_sample: Option<LookupSample>,
     /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub profile: Profile,
     /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
@@ -146,7 +149,13 @@ pub struct TableOptions {
 impl Default for TableOptions {
     /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
-        Self { memory_bytes: 64 << 20, cache: None, profile: Profile::default(), fast_paths: FastPaths::ALL }
+        Self {
+            memory_bytes: 64 << 20,
+            cache: None,
+            lookup_sample: None,
+            profile: Profile::default(),
+            fast_paths: FastPaths::ALL,
+        }
     }
 }
 
@@ -157,6 +166,7 @@ setters! {
         fast_paths: FastPaths,
     } optional {
         cache: TableCache,
+        lookup_sample: LookupSample,
     }
 }
 

@@ -7,6 +7,7 @@ use super::deferred::MissingParts;
 use super::filter::{FILTER_PAGE_BYTES, ResidentFilter};
 use super::format::{self, DataSource, FilterMeta, NodeKind, Section, TableMeta, TableTail};
 use super::locations::BlockLocations;
+use super::lookup_sample::LookupSample;
 use super::options::TableOptions;
 use super::read_trace::{ReadTrace, TracedRead};
 use super::report::TableReport;
@@ -92,6 +93,8 @@ pub(super) struct TableInner {
     pub(super) fast_paths: FastPaths,
     /// Bytes of the shared cache's budget that the table cannot do without.
     pub(super) needed_bytes: u64,
+    /// The sample of the keys that are looked up.
+    pub(super) lookup_sample: Option<LookupSample>,
     /// Lookups, if the table was opened by itself.
     pub(super) gets: Counter,
     /// Bytes of the shared cache's budget that the table has reserved.
@@ -209,6 +212,7 @@ impl Table {
             fast_paths,
             reserved_bytes: AtomicU64::new(0),
             needed_bytes: 0,
+            lookup_sample: options.lookup_sample.clone(),
             gets: shared.map_or_else(|| Counter::register(telemetry::TABLE_GETS, &[]), |_| Counter::default()),
             meta,
             storage,

@@ -77,7 +77,8 @@ impl Table {
         options: &SharedOptions,
     ) -> Result<Self> {
         let (memory_bytes, profile) = (options.value_bytes, options.profile.clone());
-        let open = TableOptions { memory_bytes, profile, cache: None, fast_paths: options.fast_paths };
+        let fast_paths = options.fast_paths;
+        let open = TableOptions { memory_bytes, profile, cache: None, lookup_sample: None, fast_paths };
         Self::open_in(storage, name, &open, Some((cache, options)))
     }
 

@@ -4,6 +4,7 @@
 
 mod paper;
 mod quality;
+mod sampled;
 mod search;
 mod support;
 mod validity;
