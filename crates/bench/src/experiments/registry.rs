@@ -174,6 +174,7 @@ pub fn experiments() -> &'static [Experiment] {
         airindex::BUILD,
         airindex::WARM,
         airindex::SKEW,
+        airindex::RETUNE,
         airindex::TOP_K,
         airindex::BREAKDOWN,
         airindex::BUILDERS,

@@ -203,6 +203,20 @@ fn skew_speeds_up_the_hundredth_lookup_and_not_the_first() -> TestResult {
 }
 
 #[test]
+fn a_table_that_is_retuned_for_its_lookups_reads_less_for_them() -> TestResult {
+    let context = Context { profiles: strings(&["ssd"]), lookups: Some(4_000), ..small() };
+    let records = run("airindex/retune", &context)?;
+    assert_eq!(records.len(), 4 * 2 * 4, "workloads, memories, goals");
+    for group in records.chunks(4) {
+        assert_eq!((&group[0]["goal"], number(&group[0], "to_untuned")), (&"untuned".into(), 1.0));
+        assert_eq!(group[2]["goal"], "retuned");
+        assert!(number(&group[2], "to_untuned") <= 1.01, "{}", group[2]);
+        assert!(number(&group[3], "p99_modelled_us") <= 1.01 * number(&group[0], "p99_modelled_us"), "{}", group[3]);
+    }
+    Ok(())
+}
+
+#[test]
 fn following_more_candidates_never_costs() -> TestResult {
     let records = run("airindex/topk", &small())?;
     assert_eq!(records.len(), 20);

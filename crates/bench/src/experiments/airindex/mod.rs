@@ -1,7 +1,7 @@
 //! The experiments of AirIndex (SIGMOD 2024, Section 7 and Appendix C), one file each.
 //!
 //! - on real tables with metered lookups ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build`
-//!   (15), `skew` (19), `breakdown` (17 and 18);
+//!   (15), `skew` (19), `breakdown` (17 and 18), `retune` (Section 6);
 //! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
 //!   (the builder set, Figure 3).
 //!
@@ -17,6 +17,7 @@ mod keys;
 mod knobs;
 mod lookups;
 mod mismatch;
+mod retune;
 mod rows;
 mod settings;
 mod skew;
@@ -31,6 +32,7 @@ pub(super) use builders::BUILDERS;
 pub(super) use designs::DESIGNS;
 pub(super) use knobs::KNOBS;
 pub(super) use mismatch::MISMATCH;
+pub(super) use retune::RETUNE;
 pub(super) use skew::SKEW;
 pub(super) use spectrum::SPECTRUM;
 pub(super) use top_k::TOP_K;

@@ -44,7 +44,7 @@ pub(super) struct Written {
 
 impl Recipe<'_> {
     /// The options of the writer: the tuner chooses the block size of tuned tables, all others have the paper's 4 KiB.
-    fn options(&self, keys: &Keys) -> TableWriteOptions {
+    pub(super) fn options(&self, keys: &Keys) -> TableWriteOptions {
         let tuned = *self.design == DesignRequest::Tuned;
         TableWriteOptions::default()
             .key_type(keys.key_type())
@@ -64,10 +64,19 @@ impl Recipe<'_> {
 
 /// Writes a table of all keys.
 pub(super) fn write_table(storage: Arc<dyn Storage>, keys: &Keys, recipe: &Recipe<'_>) -> Result<Written> {
-    let options = recipe.options(keys);
+    write_with(storage, keys, recipe.options(keys), recipe.payload_bytes)
+}
+
+/// As [`write_table`], with these options and values of this size.
+pub(super) fn write_with(
+    storage: Arc<dyn Storage>,
+    keys: &Keys,
+    options: TableWriteOptions,
+    payload_bytes: u32,
+) -> Result<Written> {
     let timer = Timer::start();
     let mut writer = TableWriter::create(storage, NAME, options)?;
-    let (mut key, mut value) = (Vec::new(), vec![0; recipe.payload_bytes as usize]);
+    let (mut key, mut value) = (Vec::new(), vec![0; payload_bytes as usize]);
     for position in 0..keys.len() {
         keys.copy(position, &mut key);
         fill_value(&key, &mut value);
