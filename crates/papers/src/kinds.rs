@@ -1,5 +1,6 @@
 //! The kinds of index of this crate, and their registration with the engine.
 
+use crate::airindex::AirIndexRouter;
 use crate::alex::Alex;
 use crate::aulid::AulidRouter;
 use crate::fiting::Fiting;
@@ -39,9 +40,13 @@ pub const ALEX_BTREE: IndexKind =
 /// LIPP over B+-tree leaves: the LIPP-B+ of the AULID paper.
 pub const LIPP_BTREE: IndexKind =
     IndexKind::new(&PaperFactory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
+/// AirIndex with updates: B+-tree leaves under a directory and layers tuned for the storage. Keys may repeat.
+pub const AIRINDEX: IndexKind =
+    IndexKind::new(&PaperFactory { name: "airindex", code: 12, family: Family::AirIndex, is_hybrid: false });
 
 /// All kinds of this crate, in ascending order of their codes.
-pub const KINDS: [IndexKind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
+pub const KINDS: [IndexKind; 10] =
+    [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AIRINDEX];
 
 /// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used,
 /// and their names be parsed. Repeated calls have no effect; any thread may call it.
@@ -72,10 +77,12 @@ struct PaperFactory {
 impl PaperFactory {
     fn make<W: Word>(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<W>> {
         // The engine passes the tunables that `tunables` returned, which are complete and valid.
-        let Tunables { aulid, fiting, pgm, alex, lipp } = Tunables::parse(self.family, tunables).unwrap_or_default();
+        let Tunables { aulid, fiting, pgm, alex, lipp, airindex } =
+            Tunables::parse(self.family, tunables).unwrap_or_default();
         let inner = IndexLayout { payload_bytes: MapRouter::<()>::PAYLOAD_BYTES, duplicates: false, ..layout };
         match (self.family, self.is_hybrid) {
             (Family::Aulid, _) => Arc::new(LeafTree::new(AulidRouter::new(aulid), layout)),
+            (Family::AirIndex, _) => Arc::new(LeafTree::new(AirIndexRouter::new(airindex, layout), layout)),
             (Family::Fiting, false) => Arc::new(Fiting::new(layout, fiting)),
             (Family::Pgm, false) => Arc::new(Pgm::new(layout, pgm)),
             (Family::Alex, false) => Arc::new(Alex::new(&layout, alex)),
@@ -98,7 +105,7 @@ impl StructureFactory for PaperFactory {
     }
 
     fn allows_duplicates(&self) -> bool {
-        self.family == Family::Aulid
+        matches!(self.family, Family::Aulid | Family::AirIndex)
     }
 
     fn tunables(&self, given: &[Tunable]) -> Result<Vec<Tunable>, String> {

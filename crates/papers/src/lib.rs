@@ -12,6 +12,7 @@
 //! | [`PGM`] | piecewise linear models, with the logarithmic method | Ferragina and Vinciguerra, VLDB 2020 |
 //! | [`ALEX`] | gapped data nodes | Ding et al., SIGMOD 2020 |
 //! | [`LIPP`] | exact positions, without a last-mile search | Wu et al., VLDB 2021 |
+//! | [`AIRINDEX`] | tuned layers over a directory of B+-tree leaves | Chockchowwat et al., SIGMOD 2024 |
 //! | [`FITING_BTREE`], [`PGM_BTREE`], [`ALEX_BTREE`], [`LIPP_BTREE`] | over B+-tree leaves | Lan et al., SIGMOD 2023 |
 //!
 //! ```
@@ -32,6 +33,7 @@
 //! They use only the public extension APIs of the engine: [`ogive::index::extend`], [`ogive::join::extend`] and
 //! [`ogive::lsm::extend`].
 
+pub mod airindex;
 pub mod alex;
 pub mod aulid;
 mod batch;
@@ -46,9 +48,12 @@ mod parts;
 pub mod pgm;
 mod tunables;
 
+pub use airindex::AirIndexOptions;
 pub use alex::AlexOptions;
 pub use aulid::AulidOptions;
 pub use fiting::FitingOptions;
-pub use kinds::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
+pub use kinds::{
+    AIRINDEX, ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register,
+};
 pub use lipp::LippOptions;
 pub use pgm::PgmOptions;

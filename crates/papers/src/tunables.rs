@@ -1,5 +1,6 @@
 //! The stored form of the options of structures: an id and eight bytes for each.
 
+use crate::airindex::{AirIndexOptions, LOOKUPS_PER_INSERT_MAX};
 use crate::alex::AlexOptions;
 use crate::aulid::AulidOptions;
 use crate::fiting::FitingOptions;
@@ -15,6 +16,7 @@ pub(crate) struct Tunables {
     pub(crate) pgm: PgmOptions,
     pub(crate) alex: AlexOptions,
     pub(crate) lipp: LippOptions,
+    pub(crate) airindex: AirIndexOptions,
 }
 
 /// A structure and its hybrid, which share their options.
@@ -25,6 +27,7 @@ pub(crate) enum Family {
     Pgm,
     Alex,
     Lipp,
+    AirIndex,
 }
 
 impl Tunables {
@@ -36,6 +39,7 @@ impl Tunables {
             Family::Pgm => stored::pgm(&self.pgm),
             Family::Alex => stored::alex(&self.alex),
             Family::Lipp => stored::lipp(&self.lipp),
+            Family::AirIndex => stored::airindex(&self.airindex),
         }
     }
 
@@ -52,6 +56,7 @@ impl Tunables {
                 Family::Fiting => stored::set_fiting(&mut tunables.fiting, id, value),
                 Family::Alex => stored::set_alex(&mut tunables.alex, id, value),
                 Family::Lipp => stored::set_lipp(&mut tunables.lipp, id, value),
+                Family::AirIndex => stored::set_airindex(&mut tunables.airindex, id, value),
             };
             known.ok_or_else(|| format!("no tunable {id} of value {value}"))?;
         }
@@ -69,6 +74,7 @@ impl Tunables {
             Family::Pgm => pgm_violation(&self.pgm),
             Family::Alex => alex_violation(&self.alex),
             Family::Lipp => lipp_violation(&self.lipp),
+            Family::AirIndex => airindex_violation(&self.airindex),
         }
     }
 }
@@ -91,6 +97,7 @@ tunables! {
     PgmOptions, pgm;
     AlexOptions, alex;
     LippOptions, lipp;
+    AirIndexOptions, airindex;
 }
 
 /// The greatest error of a line, in positions.
@@ -145,9 +152,17 @@ fn lipp_violation(options: &LippOptions) -> Option<&'static str> {
         .then_some("up to 100 percent of conflicts, and up to 16 levels of models")
 }
 
+fn airindex_violation(options: &AirIndexOptions) -> Option<&'static str> {
+    if options.profile().is_none() {
+        return Some("a latency of up to 10^12 us and a bandwidth of up to 10^9 MB/s, both above 0");
+    }
+    let accepted = (0.0..=LOOKUPS_PER_INSERT_MAX).contains(&options.lookups_per_insert);
+    (!accepted).then_some("0 to 10^9 lookups per insert")
+}
+
 /// The stored forms.
 mod stored {
-    use super::{AlexOptions, AulidOptions, FitingOptions, LippOptions, PgmOptions};
+    use super::{AirIndexOptions, AlexOptions, AulidOptions, FitingOptions, LippOptions, PgmOptions};
 
     /// Conversion of an option to and from eight bytes.
     trait Stored: Sized {
@@ -241,6 +256,10 @@ mod stored {
     options! {
         lipp, set_lipp, LippOptions:
         1 slots_per_key, 2 rebuild_growth, 3 rebuild_keys_min, 4 rebuild_conflict_percent, 5 model_levels,
+    }
+    options! {
+        airindex, set_airindex, AirIndexOptions:
+        1 latency_us, 2 bandwidth_mb_per_s, 3 lookups_per_insert,
     }
     options! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
     options! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }

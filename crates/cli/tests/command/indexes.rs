@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::Arc;
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "ogive",
     "aulid",
     "btree",
@@ -22,6 +22,7 @@ const KINDS: [&str; 11] = [
     "pgm-btree",
     "alex-btree",
     "lipp-btree",
+    "airindex",
 ];
 
 /// Runs a sub-command of `ogive index`.

@@ -57,7 +57,7 @@
 //! ```
 //!
 //! `ogive_testkit::index` has tests for structures and routers. The crate `ogive-papers` uses this module for AULID,
-//! FITing-tree, PGM, ALEX, LIPP and their hybrids.
+//! AirIndex, FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
 pub use super::btree::BtreeRouter;
 pub use super::kind::{IndexKind, StructureFactory, Tunable};

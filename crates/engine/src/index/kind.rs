@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The names of the kinds whose codes are reserved, in the order of their codes, from 1 on.
-const RESERVED: [&str; 11] = [
+const RESERVED: [&str; 12] = [
     "ogive",
     "aulid",
     "btree",
@@ -21,6 +21,7 @@ const RESERVED: [&str; 11] = [
     "pgm-btree",
     "alex-btree",
     "lipp-btree",
+    "airindex",
 ];
 
 /// Registered kinds, in ascending order of their codes.
@@ -36,7 +37,7 @@ pub trait StructureFactory: Debug + Sync {
     /// The name of the kind in commands and messages: lowercase letters, digits and hyphens.
     fn name(&self) -> &'static str;
 
-    /// The code of the kind in the header of a file. Codes 1 to 11 belong to Ogive and `ogive-papers`, 0 and 12 to 127
+    /// The code of the kind in the header of a file. Codes 1 to 12 belong to Ogive and `ogive-papers`, 0 and 13 to 127
     /// are reserved; structures of other crates take one from 128 to 255.
     fn code(&self) -> u8;
 
@@ -307,7 +308,7 @@ mod tests {
             IndexKind::new(&Named("No", 210)),
             IndexKind::new(&Named("free", 0)),
             IndexKind::new(&Named("free", 6)),
-            IndexKind::new(&Named("free", 12)),
+            IndexKind::new(&Named("free", 13)),
             IndexKind::new(&Named("free", 127)),
             IndexKind::new(&Named("free", 201)),
             IndexKind::new(&Named("taken", 202)),

@@ -4,7 +4,9 @@
 
 use ogive::index::{Index, IndexKind};
 use ogive::page::PageOptions;
-use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
+use ogive_papers::{
+    AIRINDEX, ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register,
+};
 use ogive_testkit::kinds::fixtures::{check, closed, live, storage};
 
 /// A file of version 2, by its name in the folder.
@@ -15,7 +17,7 @@ macro_rules! version_2 {
 }
 
 /// One file of each kind.
-const FILES: [(IndexKind, &[u8]); 9] = [
+const FILES: [(IndexKind, &[u8]); 10] = [
     (AULID, version_2!("aulid")),
     (FITING, version_2!("fiting")),
     (PGM, version_2!("pgm")),
@@ -25,6 +27,7 @@ const FILES: [(IndexKind, &[u8]); 9] = [
     (PGM_BTREE, version_2!("pgm-btree")),
     (ALEX_BTREE, version_2!("alex-btree")),
     (LIPP_BTREE, version_2!("lipp-btree")),
+    (AIRINDEX, version_2!("airindex")),
 ];
 
 #[test]

@@ -2,7 +2,9 @@
 //! Method: the tests of the test kit.
 
 use ogive::index::IndexKind;
-use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
+use ogive_papers::{
+    AIRINDEX, ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register,
+};
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::{crash, reference};
 
@@ -20,6 +22,7 @@ kind_tests!(fiting_btree, registered(FITING_BTREE));
 kind_tests!(pgm_btree, registered(PGM_BTREE));
 kind_tests!(alex_btree, registered(ALEX_BTREE));
 kind_tests!(lipp_btree, registered(LIPP_BTREE));
+kind_tests!(airindex, registered(AIRINDEX), duplicates);
 
 #[test]
 #[ignore = "long: 48 minutes"]
@@ -40,7 +43,7 @@ fn names_lead_back_and_registering_again_changes_nothing() {
     std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(register)));
     register();
     let all = IndexKind::all();
-    assert_eq!(all.len(), 11);
+    assert_eq!(all.len(), 12);
     assert!(all.is_sorted() && KINDS.is_sorted());
     for kind in KINDS {
         assert!(kind.is_registered());
@@ -48,6 +51,6 @@ fn names_lead_back_and_registering_again_changes_nothing() {
     }
     assert_eq!("LIPP-B+".parse(), Ok(LIPP_BTREE));
     let names: Vec<&str> = all.into_iter().map(IndexKind::name).collect();
-    let expected = "ogive aulid btree fiting pgm alex lipp fiting-btree pgm-btree alex-btree lipp-btree";
+    let expected = "ogive aulid btree fiting pgm alex lipp fiting-btree pgm-btree alex-btree lipp-btree airindex";
     assert_eq!(names.join(" "), expected);
 }

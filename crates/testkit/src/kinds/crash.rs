@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Distinct images per kind in the normal run: more than 20,000 for all eleven.
+/// Distinct images per kind in the normal run: more than 20,000 for all twelve.
 const IMAGES_PER_KIND_MIN: usize = 1900;
 
 /// One step of a history.

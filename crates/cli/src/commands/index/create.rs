@@ -34,7 +34,7 @@ pub(crate) struct IndexCreate {
     #[arg(value_name = "INDEX")]
     path: PathBuf,
 
-    /// Structure: ogive, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:
+    /// Structure: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:
     /// fiting-btree, pgm-btree, alex-btree, lipp-btree
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: IndexKind,
@@ -53,7 +53,7 @@ pub(crate) struct IndexCreate {
     #[arg(long, value_name = "N")]
     value_bytes: Option<ByteSize>,
 
-    /// Allow several entries per key; only with --kind ogive, aulid or btree
+    /// Allow several entries per key; only with --kind ogive, airindex, aulid or btree
     #[arg(long)]
     duplicates: bool,
 
