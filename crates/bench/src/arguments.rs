@@ -137,7 +137,7 @@ pub(crate) struct RunArguments {
     /// [default: by experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(crate) designs: Vec<String>,
-    /// Structures of indexes: ogive, aulid, btree, fiting, pgm, alex, lipp, fiting-btree, ... [default: by experiment]
+    /// Structures of indexes: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, ... [default: by experiment]
     #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
     pub(crate) structures: Vec<String>,
     /// Bytes of inner nodes kept in memory, upper levels first: a number, or all [default: by experiment]

@@ -99,6 +99,21 @@ const SKETCHES: &[Sketch] = &[
         },
     },
     Sketch {
+        experiment: "airindex/updates",
+        name: "airindex-updates",
+        title: "Operations per second by workload, relative to the B+-tree",
+        caption: "Modelled throughput over that of the B+-tree with the same memory: nothing cached, or a pool of 1 % \
+            of the data. Further right is faster.",
+        panel: &["keys", "profile", "memory"],
+        only: &[("part", &["workloads"])],
+        shape: SketchShape::Dots {
+            rows: &["workload"],
+            series: &["structure"],
+            values: &[count("ratio_to_btree", "ratio")],
+            label: "times the B+-tree",
+        },
+    },
+    Sketch {
         experiment: "aulid/blocks",
         name: "aulid-lookups",
         title: "Blocks read by a lookup, by what is in memory",

@@ -191,3 +191,23 @@ fn the_questions_of_the_slides_are_answered() -> TestResult {
     assert!(number(&profile[0], "segments_error_16") >= number(&profile[0], "segments_error_1024"));
     Ok(())
 }
+
+#[test]
+fn updates_of_the_tuned_index_stand_beside_the_b_tree_on_each_storage() -> TestResult {
+    let records = run("airindex/updates", &Context { asked_count: Some(20_000), ..small() })?;
+    let part = |name: &'static str| [("part", name)];
+    assert_eq!(of(&records, &part("workloads")).count(), 6 * 2 * 3 * 3);
+    assert_eq!(of(&records, &part("gaps")).count(), 3 * 6);
+    assert_eq!(of(&records, &part("drift")).count(), 3 * 3);
+    for record in of(&records, &[("part", "workloads"), ("structure", "airindex"), ("memory", "none")]) {
+        assert!(number(record, "ratio_to_btree") > 0.9, "{record}");
+        assert!(number(record, "requests_per_operation") >= 1.0, "{record}");
+    }
+    for record in of(&records, &part("gaps")).chain(of(&records, &part("drift"))) {
+        assert!(
+            number(record, "requests_per_get") >= 1.0 && number(record, "modelled_us_per_insert") > 0.0,
+            "{record}"
+        );
+    }
+    Ok(())
+}

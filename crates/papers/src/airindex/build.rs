@@ -2,7 +2,7 @@
 
 use super::directory::{DirectoryHeader, key_width, node_room};
 use super::hierarchy::{design, stored_nodes, stored_pages};
-use super::metanode::{AirExtent, AirMetanode, Coordinates, LAYERS_MAX, ROOT_BYTES_MAX, RootNodes};
+use super::metanode::{AirExtent, AirMetanode, LAYERS_MAX, PrefixMap, ROOT_BYTES_MAX, RootNodes};
 use super::router::AirIndexRouter;
 use ogive::index::extend::{Gap, RouterBuilder, Word};
 use ogive::io::Purpose;
@@ -20,6 +20,9 @@ const PART_CHILDREN_MIN: usize = 8;
 /// Least number of separators of a built page that has others after it: a greater gap would be of no use.
 const PAGE_SEPARATORS_MIN: usize = 2;
 const PAGE_NUMBER_BYTES: usize = 4;
+/// Most fill of a page of the directory, in percent, also if leaves have no gaps: without one in the directory, each
+/// split of a leaf would overflow a page. The gap takes about 1/5,000 of the file.
+const FILL_PERCENT_MAX: usize = 90;
 
 /// Builder that collects separators and leaves, because the tuner needs all of them: at most 1/200 of the data.
 #[derive(Debug)]
@@ -71,7 +74,7 @@ pub(super) fn build<W: Word>(
         built_separators: separators,
         regret_us: 0.0,
         directory,
-        coordinates: stored.coordinates,
+        prefixes: stored.prefixes,
         layers: extents,
         root: layers.root,
     })
@@ -117,19 +120,19 @@ fn write_extent(tx: &mut Transaction, depth: u8, images: &[Vec<u8>]) -> Result<A
 pub(super) struct StoredDirectory<W> {
     images: Vec<Vec<u8>>,
     borders: Vec<W>,
-    coordinates: Coordinates<W>,
+    prefixes: PrefixMap<W>,
 }
 
 impl<W: Word> StoredDirectory<W> {
     /// The borders as fences for the tuner: keys up to a border lie left of it.
     pub(super) fn fences(&self) -> Vec<Fence> {
-        let of = |key: u128| self.coordinates.of(W::from_u128(key));
+        let of = |key: u128| self.prefixes.of(W::from_u128(key));
         let fence = |border: u128| Fence { low: of(border), high: of(border.saturating_add(1)) };
         self.borders.iter().map(|border| fence(border.to_u128())).collect()
     }
 }
 
-/// The pages of the directory of these children, each as full as the fill of the layout asks for.
+/// The pages of the directory of these children, each as full as the fill of the layout asks for, but with a gap.
 pub(super) fn directory_images<W: Word>(
     router: &AirIndexRouter,
     payload_bytes: usize,
@@ -138,10 +141,11 @@ pub(super) fn directory_images<W: Word>(
     let width = key_width::<W>();
     let room = node_room::<W>(payload_bytes);
     let least = plain_bytes(width, PAGE_SEPARATORS_MIN).min(room);
-    let filled = (room * usize::from(router.layout.fill_percent) / 100).clamp(least, room);
+    let fill_percent = usize::from(router.layout.fill_percent).min(FILL_PERCENT_MAX);
+    let filled = (room * fill_percent / 100).clamp(least, room);
     let key = |separator: Option<&u128>| separator.map_or(W::MIN, |&separator| W::from_u128(separator));
-    let coordinates = Coordinates::spanning(key(children.separators.first()), key(children.separators.last()));
-    let mut stored = StoredDirectory { images: Vec::new(), borders: Vec::new(), coordinates };
+    let prefixes = PrefixMap::spanning(key(children.separators.first()), key(children.separators.last()));
+    let mut stored = StoredDirectory { images: Vec::new(), borders: Vec::new(), prefixes };
     let (mut separators, mut leaves) = (&children.separators[..], &children.pages[..]);
     let mut low = W::MIN;
     while !separators.is_empty() {

@@ -3,7 +3,7 @@
 //! ```text
 //! form u8 (1 steps, 2 lines), 0 u8, nodes u16
 //! first child of the next page u32, 0 in the last page
-//! smallest coordinate u64, smallest coordinate of the next page u64
+//! smallest key prefix u64, smallest key prefix of the next page u64
 //! the nodes
 //! ```
 
@@ -57,7 +57,7 @@ impl LayerForm {
         }
     }
 
-    /// The children that may hold coordinate `x`, of `children` in total, by `count` stored nodes. `next_child` is the
+    /// The children that may hold key prefix `x`, of `children` in total, by `count` stored nodes. `next_child` is the
     /// first child of the node after them, if there is one. `None` for malformed nodes.
     pub(super) fn predict(
         self,
@@ -107,7 +107,7 @@ impl<'a> LayerPage<'a> {
         (count > 0).then_some(page)
     }
 
-    /// Where the nodes of coordinate `x` lie, relative to this page, which is the `index`-th of its layer.
+    /// Where the nodes of key prefix `x` lie, relative to this page, which is the `index`-th of its layer.
     pub(super) fn side(&self, index: u32, x: u64) -> Ordering {
         if index > 0 && x < self.start {
             Ordering::Less

@@ -41,12 +41,12 @@ impl AirExtent {
 /// The monotone map from keys to the u64 on which models work: `(key - base) >> shift`. Keys that share a value are
 /// told apart by the borders of the directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Coordinates<W> {
+pub(super) struct PrefixMap<W> {
     pub(super) base: W,
     pub(super) shift: u8,
 }
 
-impl<W: Word> Coordinates<W> {
+impl<W: Word> PrefixMap<W> {
     /// The finest map for keys from `base` to `greatest`.
     pub(super) fn spanning(base: W, greatest: W) -> Self {
         let span = greatest.to_u128().saturating_sub(base.to_u128());
@@ -73,7 +73,7 @@ pub(super) struct RootNodes {
 /// ```text
 /// separators u32, those in overflow pages u32, overflow pages u32, separators when built u32, regret f32 (us)
 /// directory: first page u32, pages u32
-/// base of the coordinates (a key), shift u8
+/// base of the prefixes (a key), shift u8
 /// layers in pages u8, root: form u8 (0 none, 1 steps, 2 lines), nodes u8
 /// for each layer, bottom first: first page u32, pages u32
 /// the nodes of the root, as in the pages of a layer
@@ -91,7 +91,7 @@ pub(super) struct AirMetanode<W> {
     /// Time that lookups have lost to overflow pages since then, in microseconds, by the model.
     pub(super) regret_us: f32,
     pub(super) directory: AirExtent,
-    pub(super) coordinates: Coordinates<W>,
+    pub(super) prefixes: PrefixMap<W>,
     /// Layers in pages, bottom first.
     pub(super) layers: Vec<AirExtent>,
     /// The root above them, if it is here; else the topmost layer, or the directory, is read whole.
@@ -120,7 +120,7 @@ impl<W: Word> AirMetanode<W> {
             built_separators: u32_at(counts, 12),
             regret_us: f32::from_bits(u32_at(counts, 16)),
             directory: AirExtent::load(counts, 20),
-            coordinates: Coordinates { base: W::load(base), shift },
+            prefixes: PrefixMap { base: W::load(base), shift },
             layers: (0..usize::from(layer_count)).map(|i| AirExtent::load(extents, i * EXTENT_BYTES)).collect(),
             root: form.map(|form| RootNodes { form, count, bytes: root.to_vec() }),
         };
@@ -136,10 +136,10 @@ impl<W: Word> AirMetanode<W> {
         bytes.extend_from_slice(&self.regret_us.to_bits().to_le_bytes());
         self.directory.store(&mut bytes);
         let mut base = [0; 16];
-        self.coordinates.base.store(&mut base);
+        self.prefixes.base.store(&mut base);
         bytes.extend_from_slice(base.get(..W::BYTES).unwrap_or(&[]));
         let (form, count) = self.root.as_ref().map_or((0, 0), |root| (root.form.code(), root.count as u8));
-        bytes.extend_from_slice(&[self.coordinates.shift, self.layers.len() as u8, form, count]);
+        bytes.extend_from_slice(&[self.prefixes.shift, self.layers.len() as u8, form, count]);
         self.layers.iter().for_each(|layer| layer.store(&mut bytes));
         bytes.extend(self.root.iter().flat_map(|root| &root.bytes));
         bytes

@@ -31,7 +31,7 @@ impl<W: Word> AirMetanode<W> {
 
     /// The page of the directory that covers `key`. The map must not be empty.
     pub(super) fn locate(&self, pages: &dyn Pages, key: W, mut visits: Option<&mut Vec<Visit>>) -> Result<FoundPage> {
-        let x = self.coordinates.of(key);
+        let x = self.prefixes.of(key);
         let top = self.layers.last().copied().unwrap_or(self.directory);
         let mut window = match &self.root {
             Some(root) => root
@@ -76,10 +76,10 @@ impl<W: Word> AirMetanode<W> {
             let detail = format!("page {} of {}", found.place + 1, self.directory.pages);
             visits.push(Visit { node: "directory page", page, depth, entries, detail });
         }
-        if page.header.overflow.is_none() || key <= page.header.split {
-            if let Some(leaf) = page.leaf(key).ok_or_else(|| level.invalid(found.place))? {
-                return Ok(Some(leaf));
-            }
+        if (page.header.overflow.is_none() || key <= page.header.split)
+            && let Some(leaf) = page.leaf(key).ok_or_else(|| level.invalid(found.place))?
+        {
+            return Ok(Some(leaf));
         }
         if let Some(overflow) = page.header.overflow {
             let content = pages.read(overflow, Purpose::Inner(depth + 1))?;

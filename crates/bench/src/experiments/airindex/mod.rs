@@ -3,7 +3,8 @@
 //! - on real tables with metered lookups ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build`
 //!   (15), `skew` (19), `breakdown` (17 and 18), `retune` (Section 6);
 //! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
-//!   (the builder set, Figure 3).
+//!   (the builder set, Figure 3);
+//! - on updatable indexes: `updates` (16).
 //!
 //! Modelled times add T(n) of the storage profile for each actual or expected read, without processor time.
 
@@ -24,6 +25,7 @@ mod skew;
 mod spectrum;
 mod tables;
 mod top_k;
+mod updates;
 mod warm;
 
 pub(super) use breakdown::BREAKDOWN;
@@ -36,4 +38,5 @@ pub(super) use retune::RETUNE;
 pub(super) use skew::SKEW;
 pub(super) use spectrum::SPECTRUM;
 pub(super) use top_k::TOP_K;
+pub(super) use updates::UPDATES;
 pub(super) use warm::WARM;

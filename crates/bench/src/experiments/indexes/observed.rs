@@ -46,6 +46,9 @@ struct Seen {
     /// Blocks read, for inner nodes and for anything else.
     inner_blocks: AtomicU64,
     other_blocks: AtomicU64,
+    /// Read requests, and their bytes.
+    requests: AtomicU64,
+    bytes_read: AtomicU64,
     clocks: Vec<Clock>,
 }
 
@@ -76,6 +79,8 @@ impl Observed {
             written: Mutex::default(),
             inner_blocks: AtomicU64::new(0),
             other_blocks: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            bytes_read: AtomicU64::new(0),
             clocks: profiles.iter().map(clock).collect(),
         };
         Self { inner, seen: Arc::new(seen) }
@@ -106,6 +111,11 @@ impl Observed {
     /// Blocks read since the start, including repeats: of inner nodes, and others.
     pub(in crate::experiments) fn blocks_read(&self) -> (u64, u64) {
         (self.seen.inner_blocks.load(Ordering::Relaxed), self.seen.other_blocks.load(Ordering::Relaxed))
+    }
+
+    /// Read requests since the start, and their bytes.
+    pub(in crate::experiments) fn requests(&self) -> (u64, u64) {
+        (self.seen.requests.load(Ordering::Relaxed), self.seen.bytes_read.load(Ordering::Relaxed))
     }
 
     /// Microseconds since the start, by each profile.
@@ -151,6 +161,8 @@ impl Seen {
             let blocks = (offset + length).div_ceil(self.page_bytes) - offset / self.page_bytes;
             let count = if matches!(purpose, Purpose::Inner(_)) { &self.inner_blocks } else { &self.other_blocks };
             count.fetch_add(blocks, Ordering::Relaxed);
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            self.bytes_read.fetch_add(length, Ordering::Relaxed);
         }
         if !self.watching.load(Ordering::Relaxed) {
             return;
@@ -312,6 +324,7 @@ mod tests {
         assert_eq!(storage.elapsed_us(), [19.0]);
         assert_eq!(storage.take_reads(), [(3, Role::Inner(1)), (4, Role::Inner(1))]);
         assert_eq!((storage.take_reads(), storage.blocks_read()), (vec![], (2, 0)));
+        assert_eq!(storage.requests(), (1, 2_000));
         Ok(())
     }
 }

@@ -69,6 +69,9 @@ pub(in crate::experiments) struct WorkloadOutcome {
     pub(in crate::experiments) device_us: Vec<f64>,
     pub(in crate::experiments) inner_blocks: u64,
     pub(in crate::experiments) leaf_blocks: u64,
+    /// Read requests, and their bytes.
+    pub(in crate::experiments) requests: u64,
+    pub(in crate::experiments) read_bytes: u64,
     /// Bytes written to the page file, and to the log.
     pub(in crate::experiments) pages: ObservedWrites,
     pub(in crate::experiments) log: ObservedWrites,
@@ -81,13 +84,15 @@ pub(in crate::experiments) struct WorkloadOutcome {
 struct Mark {
     device_us: Vec<f64>,
     blocks: (u64, u64),
+    requests: (u64, u64),
     written: (ObservedWrites, ObservedWrites),
 }
 
 impl Mark {
     fn of(store: &IndexStore) -> Self {
         let storage = &store.storage;
-        Self { device_us: storage.elapsed_us(), blocks: storage.blocks_read(), written: storage.written() }
+        let (blocks, requests) = (storage.blocks_read(), storage.requests());
+        Self { device_us: storage.elapsed_us(), blocks, requests, written: storage.written() }
     }
 }
 
@@ -141,6 +146,8 @@ pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &IndexWork
         device_us: end.device_us.iter().zip(&start.device_us).map(|(end, start)| end - start).collect(),
         inner_blocks: end.blocks.0 - start.blocks.0,
         leaf_blocks: end.blocks.1 - start.blocks.1,
+        requests: end.requests.0 - start.requests.0,
+        read_bytes: end.requests.1 - start.requests.1,
         pages: less(end.written.0, start.written.0),
         log: less(end.written.1, start.written.1),
         file_bytes: store.file_bytes()?,

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use ogive::index::{IndexKind, IndexOptions};
-use ogive_papers::AulidOptions;
+use ogive_papers::{AirIndexOptions, AulidOptions};
 
 use super::super::{Context, Output, caught};
 use crate::output::Record;
@@ -26,6 +26,13 @@ impl IndexSubject {
         subject.name = name.into();
         let mut options = AulidOptions::default();
         change(&mut options);
+        subject.options.tunables = options.tunables();
+        subject
+    }
+
+    /// The updatable AirIndex with these options.
+    pub(in crate::experiments) fn airindex(options: AirIndexOptions) -> Self {
+        let mut subject = Self::of(ogive_papers::AIRINDEX);
         subject.options.tunables = options.tunables();
         subject
     }
