@@ -10,7 +10,7 @@ use ogive::table::KEY_BYTES_MAX;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Keys that are kept. Of a longer file, evenly spaced lines are: so many weigh the blocks of any table well.
+/// Keys that are kept. Of a longer file, evenly spaced lines are: a million weigh the blocks of any table well.
 const KEYS_MAX: usize = 1 << 20;
 /// Longest line in bytes: that of the longest key, with each of its bytes as an escape.
 const LINE_BYTES_MAX: u64 = 4 * KEY_BYTES_MAX as u64 + 2;

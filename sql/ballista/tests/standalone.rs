@@ -60,9 +60,14 @@ const QUERIES: &[&str] = &[
     "select key, sum(number) over (order by key) as so_far from t where key < 90 order by key",
     "select count(*) from t where number > (select avg(number) from few)",
     "select key, (select number from few where key = 30) as n from t where key < 10 order by key",
-    "select (select number from few where key < 0), (select key from few order by key limit 1)",
     "select a.key, b.key from few a cross join few b where a.key < 15 and b.key < 15 order by 1, 2",
 ];
+
+/// A query that DataFusion itself fails at, since its second column has no nulls, and its rows.
+const EMPTY_SUBQUERY: (&str, &str) = (
+    "select key, (select number from few where key < 0) as n from t where key < 4 order by key",
+    "0 | null\n3 | null\n",
+);
 
 /// Queries that fail, and words of their errors.
 const FAILING: &[(&str, &str)] = &[
@@ -95,6 +100,8 @@ async fn check(folder: &Path, expected: &[String], partitions: usize, adaptive: 
         let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(found, *expected, "{what}");
     }
+    let (query, expected) = EMPTY_SUBQUERY;
+    assert_eq!(rows(&context, &with_paths(query, folder)).await.unwrap(), expected);
     for (query, words) in FAILING {
         let run = tokio::time::timeout(QUERY_TIMEOUT, rows(&context, &with_paths(query, folder))).await;
         let error = run.unwrap_or_else(|_| panic!("{query} takes too long")).unwrap_err().to_string();

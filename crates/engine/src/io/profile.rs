@@ -153,12 +153,12 @@ impl Profile {
         Ok(Self { peak_mb_per_s: Some(peak_mb_per_s), ..self })
     }
 
-    /// The same profile with the spread of the time at each of its points. T(n) counts as the median. A quantile that is
-    /// below a lower one, or below that of a smaller size, is raised to it: a longer read is never faster.
+    /// The same profile with the spread of the time at each of its points. T(n) counts as the median. A quantile that
+    /// is below a lower one, or below that of a smaller size, is raised to it: a longer read is never faster.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the profile has no points or another number of them, and for a zero, negative, NaN,
-    /// infinite or absurd time.
+    /// [`Error::InvalidArgument`] if the profile has no points or another number of them, and for a zero, negative,
+    /// NaN, infinite or absurd time.
     pub fn with_spread(self, quantiles: &[ReadQuantiles]) -> Result<Self> {
         let points = match &self.curve {
             Curve::Points(points) => &points[..],

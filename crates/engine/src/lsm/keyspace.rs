@@ -297,8 +297,8 @@ impl Keyspace {
         self.compare_and_swap(key, Some(expected.as_ref()), None)
     }
 
-    /// A sample of the keys that are looked up in this keyspace from now on, by all its handles and snapshots, until the
-    /// store is closed. Without a call, nothing is sampled; later calls return the same sample, whatever its size.
+    /// A sample of the keys that are looked up in this keyspace from now on, by all its handles and snapshots, until
+    /// the store is closed. Without a call, nothing is sampled; later calls return the same sample, whatever its size.
     #[must_use]
     pub fn sample_lookups(&self, keys: usize) -> LookupSample {
         self.tree.lookup_sample.get_or_init(|| LookupSample::new(keys)).clone()

@@ -99,9 +99,9 @@ pub(crate) struct LookupTimes {
 
 /// A lookup that may be timed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LookupSample(Option<Timer>);
+pub(crate) struct TimedLookup(Option<Timer>);
 
-impl LookupSample {
+impl TimedLookup {
     /// Begins with a lookup.
     #[inline]
     pub(crate) fn begin() -> Self {
@@ -114,7 +114,7 @@ impl LookupSample {
 impl LookupTimes {
     /// Ends a lookup.
     #[inline]
-    pub(crate) fn end(&self, sample: LookupSample, by_model: bool, is_positive: bool) {
+    pub(crate) fn end(&self, sample: TimedLookup, by_model: bool, is_positive: bool) {
         if let Some(timer) = sample.0 {
             self.note(timer, by_model, is_positive);
         }
@@ -142,8 +142,8 @@ mod tests {
     fn counts_are_right_on_average_however_they_alternate() {
         let (one, other) = (LookupTimes::default(), LookupTimes::default());
         for _ in 0..200_000 {
-            one.end(LookupSample::begin(), false, false);
-            other.end(LookupSample::begin(), true, true);
+            one.end(TimedLookup::begin(), false, false);
+            other.end(TimedLookup::begin(), true, true);
         }
         let (one, other) = (one.lookups(), other.lookups());
         for counted in [one.baseline[0].count, other.by_model[1].count] {

@@ -3,7 +3,7 @@
 use super::cursor::{EntryCursor, SeekGoal};
 use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::extend::{GuidedStart, Learner, ModelSize, PositionWindow, Reservation, TableGuide, TableLookups};
-use super::lookup_times::{LookupSample, LookupTimes};
+use super::lookup_times::{LookupTimes, TimedLookup};
 use super::obsolete_file::ObsoleteFile;
 use super::options::{DbOptions, INLINE_BYTES_MAX};
 use super::range_tombstones::RangeTombstones;
@@ -223,7 +223,7 @@ impl TableFile {
         window: Option<PositionWindow>,
         ended: impl Fn(LookupStep) + Copy,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        let sample = LookupSample::begin();
+        let sample = TimedLookup::begin();
         let (path, by_model) = self.path(key, window)?;
         let found = self.table.find_version(key, at, path, ended)?;
         self.times.end(sample, by_model, found.is_some());
@@ -241,7 +241,7 @@ impl TableFile {
         window: Option<PositionWindow>,
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
-        let sample = LookupSample::begin();
+        let sample = TimedLookup::begin();
         let (path, by_model) = self.path(key, window)?;
         let Deferrable::Done(found) = self.table.find_version_deferred(key, at, path, reads)? else {
             return Ok(Deferrable::Deferred);
@@ -271,7 +271,7 @@ impl TableFile {
         window: Option<PositionWindow>,
         value: &mut Vec<u8>,
     ) -> Result<Option<(ValueKind, Sequence, ())>> {
-        let sample = LookupSample::begin();
+        let sample = TimedLookup::begin();
         let (path, by_model) = self.path(key, window)?;
         let found = self.table.visit_version(key, at, path, |tag, sequence, found| {
             value.clear();

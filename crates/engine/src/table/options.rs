@@ -38,8 +38,8 @@ pub struct TableWriteOptions {
     pub resident_bytes: Option<u64>,
     /// Parameters of the design search.
     pub search: SearchOptions,
-    /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric keys
-    /// only: with others, each lookup reads one block, whichever it is.
+    /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric
+    /// keys only: with others, each lookup reads one block, whichever it is.
     pub looked_up: Vec<Vec<u8>>,
     /// Compression of the data blocks.
     pub compression: Compression,

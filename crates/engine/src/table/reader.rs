@@ -167,8 +167,7 @@ impl Table {
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
-        let locations = locations_of(&meta, locations);
-        let locations = locations.ok_or_else(|| damaged("an invalid location index"))?;
+        let locations = locations_of(&meta, locations).ok_or_else(|| damaged("an invalid location index"))?;
         let fast_paths = options.fast_paths;
         let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.memory_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
@@ -184,8 +183,7 @@ impl Table {
         let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
         let numbered = if fast_paths.cache { meta.blocks.saturating_add(pages) } else { 0 };
         let directory = slots.map(|slots| slots.directory(usize::try_from(numbered).unwrap_or(0)));
-        let mut resident =
-            if shared.is_some() { ResidentParts::decode(&meta, &root) } else { ResidentParts::default() };
+        let mut resident = shared.map(|_| ResidentParts::decode(&meta, &root)).unwrap_or_default();
         if slots.is_some_and(|slots| !fast_paths.separators || !slots.try_reserve_flat(resident.flat_bytes())) {
             resident.forget_flat();
         }

@@ -78,8 +78,8 @@ pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f
     Assessment { current_us, step_complexity_us, least_us: profile.time_us(0) }
 }
 
-/// As [`assess`], by a problem's objective and cache hits. A table is opened before its data are read, so both the least
-/// cost and that of an ideal step index include an opening and one block.
+/// As [`assess`], by a problem's objective and cache hits. A table is opened before its data are read, so both the
+/// least cost and that of an ideal step index include an opening and one block.
 pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> Assessment {
     let least_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
     // Where opening is free, Equation 12 would put all data into the root.

@@ -20,10 +20,11 @@ use std::str::FromStr;
 pub enum Objective {
     /// Expected time of a lookup (AirIndex, Equation 7).
     MeanLatency,
-    /// The sum over all reads of a lookup of this quantile of their time, above 0 and below 1. It is the quantile of the
-    /// whole if the time of at most one read varies, or if reads are slow together; otherwise an estimate of it. The time
-    /// of a read varies with its size, and by the spread of T(n) if the profile knows it (AirIndex, Section 3.2). A read
-    /// that a cache answers often enough counts as one from the cache: a quantile does not see what is rarer than it.
+    /// The sum over all reads of a lookup of this quantile of their time, above 0 and below 1. It is the quantile of
+    /// the whole if the time of at most one read varies, or if reads are slow together; otherwise an estimate of it.
+    /// The time of a read varies with its size, and by the spread of T(n) if the profile knows it (AirIndex, Section
+    /// 3.2). A read that a cache answers often enough counts as one from the cache: a quantile does not see what is
+    /// rarer than it.
     Quantile(f64),
     /// The number of resident bytes, among designs with an expected time within the limit; the fastest design if there
     /// is none.
@@ -78,7 +79,7 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// The caching of a program that opens a table once in so many lookups: the opening read counts as that part of
+    /// The caching of a program that opens a table once in a number of lookups: the opening read counts as that part of
     /// one. Of zero lookups, it is made once and for all, and counts nothing.
     #[must_use]
     pub fn opened_once_in(lookups: u64) -> Self {
@@ -302,8 +303,8 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (0 is the data, 1 the bottom layer) and everything
-    /// above it.
+    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (0 is the data, 1 the bottom layer) and
+    /// everything above it.
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
         // Levels of equal reads: one of them is the root's; the others are `depth` and the layers above it.
         step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, |level, bytes| {

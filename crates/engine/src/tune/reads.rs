@@ -85,8 +85,8 @@ impl ReadSizes {
         self.shares.iter().map(|&(bytes, share)| profile.time_us(bytes) * share).sum()
     }
 
-    /// The time that a share `quantile` of the reads does not exceed, in microseconds: sizes differ, and so does the time
-    /// of one size, if the profile knows its spread.
+    /// The time that a share `quantile` of the reads does not exceed, in microseconds: sizes differ, and so does the
+    /// time of one size, if the profile knows its spread.
     pub fn quantile_us(&self, quantile: f64, profile: &Profile) -> f64 {
         if !profile.has_spread() {
             return profile.time_us(self.quantile_bytes(quantile));

@@ -179,9 +179,9 @@ impl LruCache {
 
 impl Replay {
     /// The objective's value of the replayed lookups in microseconds, by enumeration: their mean, or a quantile of the
-    /// whole lookup. The share of them that the problem states begins with an opening read of `opening_bytes`, and reads
-    /// that the cache answers take the time that it states. The reads of one lookup count as slow together. 0 without
-    /// lookups.
+    /// whole lookup. The share of them that the problem states begins with an opening read of `opening_bytes`, and
+    /// reads that the cache answers take the time that it states. The reads of one lookup count as slow together. 0
+    /// without lookups.
     pub fn objective_us(&self, opening_bytes: u64, problem: &Problem<'_>) -> f64 {
         let Caching { opening_hit_rate, cache_us, .. } = problem.caching;
         let opened = opening_hit_rate.clamp(0.0, 1.0);

@@ -232,7 +232,8 @@ fn the_spread_of_the_storage_is_part_of_a_quantile() -> Result<()> {
 
 #[test]
 fn storage_with_a_long_tail_gets_another_design_for_it() -> Result<()> {
-    // 400 KB of separators: T(n) makes two short reads of the index faster than a long one, the 99th percentile does not.
+    // 400 KB of separators: T(n) makes two short reads of the index faster than a long one, the 99th percentile does
+    // not.
     let profile = spread_profile()?;
     let row = row_of(&keys("clusters", 300_000, 1), 3, 512);
     let tail = Problem { objective: Objective::Quantile(0.99), ..Problem::new(&profile) };

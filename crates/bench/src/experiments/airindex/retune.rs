@@ -22,7 +22,7 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const RETUNE: Experiment = Experiment {
     name: "airindex/retune",
-    about: "an index designed for sampled lookups and a cache, and one for cold lookups of any key (AirIndex, Section 6)",
+    about: "an index for sampled lookups and a cache beside one for cold lookups of any key (AirIndex, Section 6)",
     run,
 };
 
@@ -40,7 +40,7 @@ const QUANTILE: f64 = 0.99;
 
 /// A distribution of lookups.
 #[derive(Debug)]
-struct Asked {
+struct RetuneLookups {
     name: &'static str,
     /// Positions of the records, in order of the lookups.
     positions: Vec<u64>,
@@ -85,10 +85,10 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The lookups: those of the warm-up, then those that are measured.
-fn workloads(context: &Context, keys: &Keys) -> Result<Vec<Asked>> {
+fn workloads(context: &Context, keys: &Keys) -> Result<Vec<RetuneLookups>> {
     let count = 2 * context.lookups.unwrap_or(LOOKUPS);
     let drawn = |name, workload| {
-        Ok::<_, anyhow::Error>(Asked { name, positions: positions(keys, &workload, count, context.seed)? })
+        Ok::<_, anyhow::Error>(RetuneLookups { name, positions: positions(keys, &workload, count, context.seed)? })
     };
     let mut random = Random::new(context.seed, "hot range");
     let hot = ((keys.len() as f64 * HOT.0) as u64).max(1);
@@ -97,7 +97,7 @@ fn workloads(context: &Context, keys: &Keys) -> Result<Vec<Asked>> {
         true => first + random.below(hot),
         false => random.below(keys.len() as u64),
     };
-    let hot_range = Asked { name: "hot-range", positions: (0..count).map(|_| position()).collect() };
+    let hot_range = RetuneLookups { name: "hot-range", positions: (0..count).map(|_| position()).collect() };
     Ok(vec![
         drawn("uniform", Workload::Present)?,
         drawn("zipf:0.99", Workload::Zipf { skew: 0.99 })?,
@@ -111,7 +111,7 @@ struct RetuneCase<'c> {
     set: &'c str,
     keys: &'c Keys,
     profile: &'c Profile,
-    asked: &'c Asked,
+    asked: &'c RetuneLookups,
 }
 
 /// A written table.
