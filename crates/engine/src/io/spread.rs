@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_quantile_of_a_mixture_is_that_of_all_cases_in_order() {
         let parts = [(spread(), 0.3), (TimeSpread::fixed(170.0), 0.6), (spread().plus(spread()), 0.1)];
-        let cases = 20_000;
+        let cases = 200_000;
         let mut times: Vec<(f64, f64)> = Vec::new();
         for (spread, share) in parts {
             times.extend((0..cases).map(|case| (spread.at((f64::from(case) + 0.5) / f64::from(cases)), share)));
