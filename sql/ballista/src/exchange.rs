@@ -1,9 +1,11 @@
-//! Rows in order behind exchanges.
+//! Rows in order behind exchanges and joins.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
@@ -38,6 +40,47 @@ impl PhysicalOptimizerRule for SortBehindExchanges {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// Sorts the rows of hash joins whose order is needed, instead of those of a side: the scheduler of Ballista 55 swaps
+/// the sides of a join when it knows how many rows they have, and forgets that one had an order.
+#[derive(Debug)]
+pub(crate) struct SortBehindJoins;
+
+impl PhysicalOptimizerRule for SortBehindJoins {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        // The order of a query is not told from one that its plan has by chance.
+        let is_needed = plan.output_ordering().is_some();
+        sorted_joins(plan, is_needed)
+    }
+
+    fn name(&self) -> &str {
+        "sort_behind_joins"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The same plan, with its joins sorted where their order is needed.
+fn sorted_joins(plan: Arc<dyn ExecutionPlan>, is_needed: bool) -> Result<Arc<dyn ExecutionPlan>> {
+    let swapped = plan.downcast_ref::<HashJoinExec>().is_some_and(|join| join.join_type().supports_swap());
+    let order = plan.output_ordering().filter(|_| swapped && is_needed).cloned();
+    let (required, maintained) = (plan.required_input_ordering(), plan.maintains_input_order());
+    let needs = required
+        .iter()
+        .zip(&maintained)
+        .map(|(required, maintained)| required.is_some() || is_needed && *maintained && order.is_none());
+    let inputs = plan.children().into_iter().zip(needs).map(|(input, is_needed)| {
+        let sort = input.downcast_ref::<SortExec>().filter(|sort| order.is_some() && sort.fetch().is_none());
+        sorted_joins(sort.map_or(input, SortExec::input).clone(), is_needed)
+    });
+    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let plan = replace_children_if_necessary(plan, inputs)?;
+    let Some(order) = order else { return Ok(plan) };
+    let is_parted = plan.output_partitioning().partition_count() > 1;
+    Ok(Arc::new(SortExec::new(order, plan).with_preserve_partitioning(is_parted)))
 }
 
 #[cfg(test)]

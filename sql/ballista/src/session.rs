@@ -3,7 +3,7 @@
 use crate::allowed::Allowed;
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::constants::ConstantsInMemory;
-use crate::exchange::SortBehindExchanges;
+use crate::exchange::{SortBehindExchanges, SortBehindJoins};
 use crate::guard::{GuardedPlanner, runtime};
 use crate::tables::OpenTables;
 use crate::write::ClientPlanner;
@@ -45,6 +45,7 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_aggregate_functions(ballista_aggregate_functions())
         .with_window_functions(ballista_window_functions());
     let state = with_ogive(state, &OgiveOptions::default()).with_physical_optimizer_rule(Arc::new(SortBehindExchanges));
+    let state = state.with_physical_optimizer_rule(Arc::new(SortBehindJoins));
     let state = state.with_physical_optimizer_rule(Arc::new(ConstantsInMemory)).build();
     if allowed.is_all() {
         return Ok(state);

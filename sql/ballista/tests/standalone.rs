@@ -55,6 +55,8 @@ const QUERIES: &[&str] = &[
     "select key from t where key in (select max(key) from few group by number) order by key limit 5",
     "select count(*) from t a where not exists (select 1 from few b where b.key = a.key)",
     "select b.name, count(*) from t a join few b on a.number = b.number where a.key < 300 group by b.name order by 1",
+    "select b.key, b.number, a.key from t a join few b on a.number = b.number where a.key < 900 and a.name not in \
+     ('n1', 'n2') and b.key < 9000 order by b.key, a.key",
     "select count(*) from (select key from t where key < 900 union all select key from few where key < 900)",
     "select sum(n) from (select count(*) as n from t union all select count(*) from few)",
     "select key, sum(number) over (order by key) as so_far from t where key < 90 order by key",
