@@ -201,7 +201,7 @@ fn updates_of_the_tuned_index_stand_beside_the_b_tree_on_each_storage() -> TestR
     assert_eq!(of(&records, &part("drift")).count(), 3 * 3);
     for record in of(&records, &[("part", "workloads"), ("structure", "airindex"), ("memory", "none")]) {
         assert!(number(record, "ratio_to_btree") > 0.9, "{record}");
-        assert!(number(record, "requests_per_operation") >= 1.0, "{record}");
+        assert!(number(record, "requests_per_operation") > 0.0, "{record}");
     }
     for record in of(&records, &part("gaps")).chain(of(&records, &part("drift"))) {
         assert!(
