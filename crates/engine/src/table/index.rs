@@ -5,6 +5,7 @@ use super::index_check::{self, SeparatorDigest};
 use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use super::options::TableWriteOptions;
 use super::published_file::PublishedFile;
+use super::reader::cache_bytes_of;
 use super::stated_objective::StatedObjective;
 use crate::error::{Error, Result};
 use crate::tune::{
@@ -178,7 +179,10 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             let problem = Problem {
                 objective: options.objective,
                 resident_bytes: options.resident_bytes,
-                caching: options.caching.clone(),
+                caching: Caching {
+                    memory_bytes: options.caching.memory_bytes.map(cache_bytes_of),
+                    ..options.caching.clone()
+                },
                 open_bytes: &open_bytes,
                 keys_per_child: input.records as f64 / input.blocks as f64,
                 options: options.search.clone(),

@@ -101,6 +101,11 @@ pub(super) struct TableInner {
     pub(super) reserved_bytes: AtomicU64,
 }
 
+/// The part of a table's free memory that caches blocks; operations hold blocks in the rest while they work.
+pub(super) fn cache_bytes_of(free_bytes: u64) -> u64 {
+    free_bytes - (free_bytes / 2).min(WORKING_BYTES_MAX)
+}
+
 /// The working state of one operation: its read trace, and blocks and pages that were prefetched for it.
 #[derive(Debug, Default)]
 pub(super) struct ReadContext<'r> {
@@ -174,7 +179,7 @@ impl Table {
         let filter_bytes = asked_filter.map_or(0, |filter| filter.section.bytes);
         let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
         let free_bytes = options.memory_bytes.saturating_sub(resident);
-        let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
+        let working_bytes = free_bytes - cache_bytes_of(free_bytes);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
         let cache =
             shared.map_or_else(|| options.blocks_cache(cache_bytes, meta.block_bytes), |(cache, _)| cache.clone());

@@ -14,15 +14,21 @@ use serde::Serialize;
 ///
 /// Source: AirIndex, Appendix A.3, Equation 12.
 pub fn step_complexity_us(size_bytes: u64, step_bytes: f64, profile: &Profile) -> f64 {
-    step_complexity_by(size_bytes, step_bytes, |_, bytes| profile.time_us(bytes))
+    step_complexity_by(size_bytes, step_bytes, 0, |_, bytes| profile.time_us(bytes))
 }
 
-/// Equation 12 with a read time that may depend on the layer: `time_us(level, bytes)`, where level 0 is the root and
-/// level L the layer of the given size (Section 6, cache-aware optimisation).
-pub(super) fn step_complexity_by(size_bytes: u64, step_bytes: f64, time_us: impl Fn(usize, u64) -> f64) -> f64 {
+/// Equation 12 with at least `layers_min` layers, and a read time that may depend on the layer:
+/// `time_us(level, bytes)`, where level 0 is the root and level L the layer of the given size (Section 6, cache-aware
+/// optimisation).
+pub(super) fn step_complexity_by(
+    size_bytes: u64,
+    step_bytes: f64,
+    layers_min: usize,
+    time_us: impl Fn(usize, u64) -> f64,
+) -> f64 {
     let size = size_bytes as f64;
     let mut best_us = f64::INFINITY;
-    for layers in 0.. {
+    for layers in layers_min.. {
         let read = balanced_read_bytes(size, step_bytes, layers);
         let cost_us: f64 = (0..=layers).map(|level| time_us(level, read)).sum();
         best_us = best_us.min(cost_us);
@@ -82,8 +88,9 @@ pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f
 /// least cost and that of an ideal step index include an opening and one block.
 pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> Assessment {
     let least_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
-    // Where opening is free, Equation 12 would put all data into the root.
-    let step_complexity_us = problem.remaining_us(0, size_bytes).max(least_us);
+    // Where opening is free, the root may be as large as it likes, and the read below it as short.
+    let is_free = problem.open_us(size_bytes) <= problem.least_opening_us();
+    let step_complexity_us = if is_free { least_us } else { problem.stacked_us(0, size_bytes, 1).max(least_us) };
     Assessment { current_us, step_complexity_us, least_us }
 }
 

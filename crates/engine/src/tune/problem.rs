@@ -303,11 +303,15 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (0 is the data, 1 the bottom layer) and
-    /// everything above it.
+    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (1 is the bottom layer) and everything above it.
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
+        self.stacked_us(depth, size_bytes, 0)
+    }
+
+    /// As [`Self::remaining_us`], with at least `layers_min` layers above it; `depth` may be 0, the data.
+    pub(super) fn stacked_us(&self, depth: usize, size_bytes: u64, layers_min: usize) -> f64 {
         // Levels of equal reads: one of them is the root's; the others are `depth` and the layers above it.
-        step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, |level, bytes| {
+        step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, layers_min, |level, bytes| {
             if level == 0 { self.open_us(bytes) } else { self.single_read_us(depth + level - 1, bytes) }
         })
     }

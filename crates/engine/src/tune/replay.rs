@@ -5,6 +5,7 @@ use super::layer::{Layer, LayerNodes};
 use super::level_input::LevelInput;
 use super::problem::{Caching, Objective, Problem};
 use super::request::DesignRequest;
+use crate::block::cache::ENTRY_OVERHEAD_BYTES;
 use crate::io::{TimeSpread, quantile_of_mixture};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
@@ -27,7 +28,7 @@ pub struct Replay {
 }
 
 /// Replays lookups of `keys` on a design over `row`, in their order, through a cache of `cache_bytes` that drops the
-/// least recently used block or page.
+/// least recently used block or page. As in the cache of a table, each takes 256 bytes more than its size.
 ///
 /// The keys are looked up twice, and the second time counts: the cache is then filled by the same lookups. It keeps
 /// blocks and pages one by one, and a read brings what is missing of a window, as readers of tables do. Keys that a
@@ -151,7 +152,8 @@ impl LruCache {
     /// Looks for the children of a window, and takes in those that are missing; gives their number.
     fn fetch(&mut self, depth: usize, window: RangeInclusive<u64>, child_bytes: u64) -> u64 {
         let children = window.end() - window.start() + 1;
-        if children > CACHED_CHILDREN_MAX || children.saturating_mul(child_bytes) > self.room_bytes {
+        let held_bytes = child_bytes.saturating_add(ENTRY_OVERHEAD_BYTES);
+        if children > CACHED_CHILDREN_MAX || children.saturating_mul(held_bytes) > self.room_bytes {
             return children;
         }
         let mut missing = 0;
@@ -161,11 +163,11 @@ impl LruCache {
             match self.last_use.insert(name, self.uses) {
                 Some(before) => _ = self.by_use.remove(&before),
                 None => {
-                    self.held_bytes += child_bytes;
+                    self.held_bytes += held_bytes;
                     missing += 1;
                 }
             }
-            self.by_use.insert(self.uses, (name, child_bytes));
+            self.by_use.insert(self.uses, (name, held_bytes));
         }
         while self.held_bytes > self.room_bytes
             && let Some((_, (name, bytes))) = self.by_use.pop_first()
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_child_is_dropped() {
-        let mut cache = LruCache { room_bytes: 30, ..LruCache::default() };
+        let mut cache = LruCache { room_bytes: 3 * (10 + ENTRY_OVERHEAD_BYTES), ..LruCache::default() };
         let mut fetch = |depth, window: RangeInclusive<u64>, bytes| cache.fetch(depth, window, bytes);
         assert_eq!([fetch(0, 0..=2, 10), fetch(0, 0..=1, 10), fetch(1, 0..=0, 10)], [3, 0, 1]);
         // Child 2 went for the page, and child 0, now the oldest, goes for child 2.
