@@ -27,6 +27,9 @@ mod join_codec;
 mod logging;
 mod message;
 mod process;
+mod recovery;
+#[cfg(test)]
+mod recovery_tests;
 mod scheduler;
 mod session;
 mod tables;

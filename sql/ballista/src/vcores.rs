@@ -1,5 +1,6 @@
-//! Free vcores of executors, counted from the tasks that run.
+//! Free vcores of executors, counted from the tasks that run, and queries that recover from the loss of one.
 
+use crate::recovery::RecoveringGraph;
 use ballista_core::JobId;
 use ballista_core::error::Result;
 use ballista_core::serde::protobuf::ExecutorHeartbeat;
@@ -12,7 +13,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// The state of a cluster, in which the vcores of an executor are free unless a running task has them.
+/// The state of a cluster, in which the vcores of an executor are free unless a running task has them, and queries are
+/// [`RecoveringGraph`]s from their first task on.
 ///
 /// Ballista 55 keeps a balance for each executor instead, and takes nothing back of tasks whose stage began anew since
 /// another executor was lost: when they end, it does not find them any more. Those vcores stay occupied, and if they
@@ -22,11 +24,26 @@ pub(crate) struct CountedVcores {
     state: Arc<dyn ClusterState>,
     /// All vcores of each executor. Held while tasks are bound, one call after the other.
     totals: Mutex<BTreeMap<String, u32>>,
+    /// The running jobs whose graphs recover.
+    recovering: Mutex<HashSet<JobId>>,
 }
 
 impl CountedVcores {
     pub(crate) fn new(state: Arc<dyn ClusterState>) -> Self {
-        Self { state, totals: Mutex::default() }
+        Self { state, totals: Mutex::default(), recovering: Mutex::default() }
+    }
+
+    /// Makes the graphs of all running jobs recover. No task has run of those that are new.
+    async fn recover(&self, jobs: &HashMap<JobId, JobInfoCache>) {
+        let mut recovering = self.recovering.lock().await;
+        recovering.retain(|id| jobs.contains_key(id));
+        for (id, job) in jobs {
+            if recovering.insert(id.clone()) {
+                let mut graph = job.execution_graph.write().await;
+                let inner = graph.cloned();
+                *graph = Box::new(RecoveringGraph::new(inner));
+            }
+        }
     }
 }
 
@@ -56,6 +73,7 @@ impl ClusterState for CountedVcores {
         executors: Option<HashSet<String>>,
     ) -> Result<Vec<BoundTask>> {
         let totals = self.totals.lock().await;
+        self.recover(&active_jobs).await;
         let occupied = occupied(&active_jobs).await;
         // Ballista's own binding, over what is free now.
         let free = InMemoryClusterState::default();

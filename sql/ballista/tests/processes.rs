@@ -3,11 +3,15 @@
 
 mod common;
 
+use ballista::prelude::SessionConfigExt;
 use common::{rows, write_table};
+use datafusion::prelude::SessionContext;
 use ogive_ballista::{ClusterOptions, DemoOptions, LocalCluster, connect, connect_with, demo, session_config};
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// Longest time for a test of processes.
 const TIMEOUT: Duration = Duration::from_secs(240);
@@ -62,36 +66,59 @@ async fn processes_open_what_is_allowed_alone() {
     assert!(error.contains("may not be opened by queries") && !name.exists(), "{error}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vcores_of_tasks_that_are_broken_off_are_free_again() {
-    let folder = tempfile::tempdir().unwrap();
-    write_table(folder.path(), "t.ogive", 16_000, 3, 0);
-    let allow = vec![folder.path().display().to_string()];
-    let mut cluster = LocalCluster::start(&ClusterOptions { allow, executors: 2, ..options() }).unwrap();
-    let config = session_config(&Arc::default()).with_target_partitions(4);
-    let context = connect_with(&cluster.address().to_string(), config).await.unwrap();
-    let table = folder.path().join("t.ogive").display().to_string();
-    // Rows are exchanged; then each task joins for seconds, and all vcores are occupied.
-    let query = format!(
-        "select count(*), sum(a.weight * b.weight) from '{table}' a join '{table}' b on a.number % 8 = b.number % 8 \
-         and a.key + b.key <> 1"
-    );
+/// Starts a query, and waits until its rows were exchanged: each task joins for seconds then, and all vcores are
+/// occupied.
+async fn start_long(
+    cluster: &LocalCluster,
+    context: &SessionContext,
+    query: &str,
+) -> JoinHandle<Result<String, Box<dyn Error + Send + Sync>>> {
+    let files = || (0..cluster.executors().len()).map(|executor| cluster.result_files(executor)).sum();
+    let first: usize = files();
     let long = tokio::spawn({
-        let (context, query) = (context.clone(), query.clone());
-        async move { rows(&context, &query).await }
+        let (context, query) = (context.clone(), query.to_owned());
+        async move { tokio::time::timeout(TIMEOUT, rows(&context, &query)).await?.map_err(Into::into) }
     });
     let (mut before, mut quiet) = (0, 0);
     while quiet < 20 && !long.is_finished() {
         tokio::time::sleep(Duration::from_millis(25)).await;
-        let files = cluster.result_files(0) + cluster.result_files(1);
-        quiet = if files > 0 && files == before { quiet + 1 } else { 0 };
-        before = files;
+        let now = files();
+        quiet = if now > first && now == before { quiet + 1 } else { 0 };
+        before = now;
     }
     assert!(!long.is_finished(), "the query was over before an executor could be killed");
+    long
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queries_begin_anew_or_fail_when_an_executor_is_lost_in_a_join() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(folder.path(), "t.ogive", 12_000, 3, 0);
+    let allow = vec![folder.path().display().to_string()];
+    let mut cluster = LocalCluster::start(&ClusterOptions { allow, executors: 3, ..options() }).unwrap();
+    let address = cluster.address().to_string();
+    let config = session_config(&Arc::default()).with_target_partitions(4);
+    let context = connect_with(&address, config.clone()).await.unwrap();
+    let table = folder.path().join("t.ogive").display().to_string();
+    let query = format!(
+        "select count(*), sum(a.weight * b.weight) from '{table}' a join '{table}' b on a.number % 8 = b.number % 8 \
+         and a.key + b.key <> 1"
+    );
+    let long = start_long(&cluster, &context, &query).await;
     cluster.kill(0).unwrap();
-    let found = tokio::time::timeout(TIMEOUT, long).await.unwrap().unwrap().unwrap();
+    let found = long.await.unwrap().unwrap();
+    // All vcores are free again.
     let again = tokio::time::timeout(TIMEOUT, rows(&context, &query)).await.unwrap().unwrap();
     assert_eq!(found, again);
+    let adaptive = connect_with(&address, config.with_ballista_adaptive_query_planner(true)).await.unwrap();
+    let long = start_long(&cluster, &adaptive, &query).await;
+    cluster.kill(1).unwrap();
+    // Unless none of its tasks was on the executor.
+    match long.await.unwrap() {
+        Ok(found) => assert_eq!(found, again),
+        Err(error) => assert!(error.to_string().contains("run the query again"), "{error}"),
+    }
+    assert_eq!(tokio::time::timeout(TIMEOUT, rows(&adaptive, &query)).await.unwrap().unwrap(), again);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
