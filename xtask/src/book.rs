@@ -29,7 +29,9 @@ fn prepare(root: &Path) -> Option<PathBuf> {
     let folder = root.join("target/mdbook");
     let program = folder.join("bin/mdbook");
     if !answers(&program) {
-        let line = format!("cargo install mdbook --quiet --locked --version {VERSION} --no-default-features --root");
+        // It runs for seconds, and would be optimised for minutes.
+        let line =
+            format!("cargo install mdbook --quiet --debug --locked --version {VERSION} --no-default-features --root");
         let mut step = Step::new("mdbook", &line).with("CARGO_TARGET_DIR", &folder.join("build").display().to_string());
         step.words.push(folder.display().to_string());
         if step.run(root).is_err() {

@@ -29,7 +29,8 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     }
     let list = root.join(TESTS).join("requirements.txt").display().to_string();
     let pytest = program(root, "browser", &["-r", &list], "pytest")?;
-    Step::new("browser", "cargo build --package ogive-cli").run(root)?;
+    // As the tests build it: the features of one package would be those of another build.
+    Step::new("browser", "cargo build --workspace --all-features --bins --examples").linted().run(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let command = target.join("debug/ogive").display().to_string();
     Step::new("browser", &format!("{} -q -p no:cacheprovider {TESTS}", pytest.display()))

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// What `-D warnings` is to the compiler that `cargo clippy` runs.
+const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
 /// One program to run: its words, and what to add to its environment.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
@@ -20,6 +23,12 @@ impl Step {
     pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
         self.environment.push((variable, value.to_owned()));
         self
+    }
+
+    /// Has Clippy compile the members of the workspace, and takes warnings for errors: a check of its own would compile
+    /// all dependencies once more. Steps that share what they compile must all be linted.
+    pub(crate) fn linted(self) -> Self {
+        self.with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").with("CLIPPY_ARGS", LINTS)
     }
 
     /// The step as a person would type it.

@@ -8,9 +8,6 @@ use std::process::Command;
 /// The minor version of Rust that DataFusion needs.
 const MINOR: u32 = 94;
 
-/// What `-D warnings` is to the compiler that `cargo clippy` runs.
-const LINTS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
-
 /// Lints and tests the workspace; with an older compiler, says that it is left out.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let asked = Command::new("rustc").arg("--version").current_dir(root).output();
@@ -20,11 +17,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         println!("left out: the workspace sql/ needs Rust 1.{MINOR} or newer, and this is {}", printed.trim());
         return Ok(());
     }
-    // Clippy compiles the members, so that the four hundred dependencies are not compiled for a check of their own.
-    let linted = |name, line: &str| {
-        Step::new(name, line).with("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").with("CLIPPY_ARGS", LINTS)
-    };
     let build = "cargo test --manifest-path sql/Cargo.toml --workspace --all-targets --no-run";
-    linted("clippy of sql/", build).run(root)?;
-    linted("tests of sql/", "cargo test --manifest-path sql/Cargo.toml --workspace").run(root)
+    Step::new("clippy of sql/", build).linted().run(root)?;
+    Step::new("tests of sql/", "cargo test --manifest-path sql/Cargo.toml --workspace").linted().run(root)
 }

@@ -52,7 +52,7 @@ enum Check {
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
-    let tests = Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests");
+    let tests = Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests").linted();
     let tests = match server {
         Some(server) => tests.with(moto::PROGRAM_VARIABLE, &server.display().to_string()),
         None => tests,
@@ -62,7 +62,10 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
         Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path rivals/Cargo.toml --check")),
         Check::Program(Step::new("format of sql/", "cargo fmt --manifest-path sql/Cargo.toml --all --check")),
-        Check::Program(Step::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings")),
+        Check::Program(
+            Step::new("clippy", "cargo test --workspace --all-features --lib --bins --tests --benches --no-run")
+                .linted(),
+        ),
         Check::Tidy,
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
         Check::Program(
@@ -70,7 +73,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
                 .with("RUSTDOCFLAGS", "-D warnings"),
         ),
         Check::Program(tests),
-        Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
+        Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc").linted()),
         Check::Examples,
         Check::Python,
         Check::Targets,
@@ -82,7 +85,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
 
 /// Builds all example programs, then runs each: a program that fails says what is wrong with it.
 fn run_examples(root: &Path) -> Result<(), Failure> {
-    Step::new("examples", "cargo build --workspace --all-features --examples").run(root)?;
+    Step::new("examples", "cargo build --workspace --all-features --examples").linted().run(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     for name in examples(root)? {
         let program = target.join("debug/examples").join(&name);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The profile of tables behind URLs, unless another is given.
 pub(crate) const URL_PROFILE: &str = "s3";
@@ -24,11 +24,13 @@ const PIECES_AHEAD: usize = 4;
 /// The queries of URLs, by the URL without it.
 static QUERIES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
+/// The options of the command line, for a program that is started in the place of this one.
+static GIVEN: OnceLock<Vec<StorageOption>> = OnceLock::new();
+
 /// An option of object stores, as `--storage-option` takes it.
 #[derive(Clone)]
 pub(crate) struct StorageOption {
     name: String,
-    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store takes it"))]
     value: String,
 }
 
@@ -81,9 +83,20 @@ pub(crate) fn is_url(path: &Path) -> bool {
     ogive::io::remote_url(path).is_some()
 }
 
-/// Registers the object stores, with a cache on the local disk if one is given.
-#[cfg(feature = "object-store")]
+/// Registers the object stores, with a cache on the local disk if one is given, and keeps the options.
 pub(crate) fn register(options: &[StorageOption], cache: Option<&CacheArgument>) {
+    register_stores(options, cache);
+    _ = GIVEN.set(options.to_vec());
+}
+
+/// The options that were given, as words of a command line.
+pub(crate) fn storage_option_words() -> Vec<String> {
+    let words = |StorageOption { name, value }: &StorageOption| format!("--storage-option={name}={value}");
+    GIVEN.get().into_iter().flatten().map(words).collect()
+}
+
+#[cfg(feature = "object-store")]
+fn register_stores(options: &[StorageOption], cache: Option<&CacheArgument>) {
     use crate::disk_cache::OpenedCache;
     use ogive_object_store::{ObjectOptions, ObjectStorage, SCHEMES};
     let given =
@@ -101,7 +114,7 @@ pub(crate) fn register(options: &[StorageOption], cache: Option<&CacheArgument>)
 
 /// Without object stores there is nothing to register.
 #[cfg(not(feature = "object-store"))]
-pub(crate) fn register(_options: &[StorageOption], _cache: Option<&CacheArgument>) {}
+fn register_stores(_options: &[StorageOption], _cache: Option<&CacheArgument>) {}
 
 /// The storage and the name of a file. `direct` bypasses the page cache of local files.
 pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage>, String)> {

@@ -2,6 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::error::PlanError;
+use crate::storage_option::StorageOption;
 use crate::tables::OpenTables;
 use ballista_core::config::TaskSchedulingPolicy;
 use clap::{Args, ValueEnum};
@@ -19,6 +20,9 @@ pub struct SharedArguments {
     /// everything]
     #[arg(long, value_name = "PREFIX")]
     pub allow: Vec<String>,
+    /// Option of the object stores behind URLs, such as region=eu-west-1; may be repeated; each process has its own
+    #[arg(long = "storage-option", value_name = "KEY=VALUE")]
+    pub storage_options: Vec<StorageOption>,
     /// Memory of the cached blocks of all open tables together
     #[arg(long, value_name = "BYTES", default_value = "512MiB", value_parser = parse_bytes)]
     pub block_cache: u64,
@@ -69,9 +73,11 @@ impl SharedArguments {
         Ok(Arc::new(OpenTables::new(Allowed::of_arguments(&self.allow)?, options, self.open_tables)))
     }
 
-    /// Sends messages to standard error, and ends the process with its parent, if it shall.
+    /// Sends messages to standard error, opens URLs as the arguments say, and ends the process with its parent, if it
+    /// shall.
     pub(crate) fn begin_process(&self) {
         crate::logging::begin(self.log_level);
+        StorageOption::register(&self.storage_options);
         if self.until_stdin_ends {
             std::thread::spawn(|| {
                 _ = std::io::stdin().lock().read_to_end(&mut Vec::new());

@@ -116,7 +116,6 @@ pub fn executor_config(
 /// For a prefix, address or folder that cannot be used, and a scheduler that does not answer; those of Ballista.
 pub async fn run_executor(mut arguments: ExecutorArguments) -> Result<()> {
     arguments.shared.begin_process();
-    ogive_object_store::register();
     let tables = arguments.shared.tables().map_err(external)?;
     let free = |port, option| {
         free_port(arguments.bind_host, port).map_err(|error| {

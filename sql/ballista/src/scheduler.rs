@@ -92,7 +92,6 @@ pub fn scheduler_config(arguments: &SchedulerArguments, tables: &Arc<OpenTables>
 /// For a prefix or an address that cannot be used; those of Ballista.
 pub async fn run_scheduler(arguments: SchedulerArguments) -> Result<()> {
     arguments.shared.begin_process();
-    ogive_object_store::register();
     let tables = arguments.shared.tables().map_err(external)?;
     let address = SocketAddr::new(arguments.bind_host, arguments.bind_port);
     let listener = TcpListener::bind(address).await.map_err(|error| {

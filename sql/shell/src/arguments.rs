@@ -5,6 +5,7 @@ use crate::output::{Format, RowLimit};
 use crate::size::ByteSize;
 use clap::Parser;
 use ogive::FileFormat;
+use ogive_ballista::StorageOption;
 use ogive_datafusion::stores_and_keyspaces;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,10 @@ pub(crate) struct Arguments {
     /// Run queries in the cluster of the scheduler at this address, instead of in this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "memory")]
     pub(crate) cluster: Option<String>,
+    /// Option of the object stores behind URLs, such as region=eu-west-1; may be repeated [default: the environment's].
+    /// Executors of a cluster have their own
+    #[arg(long = "storage-option", value_name = "KEY=VALUE")]
+    pub(crate) storage_options: Vec<StorageOption>,
     /// Print rows and time of each statement to standard error
     #[arg(long)]
     pub(crate) timing: bool,

@@ -24,6 +24,7 @@ use clap::Parser;
 use failure::{Failure, Result};
 use interrupts::Interrupts;
 use mimalloc::MiMalloc;
+use ogive_ballista::StorageOption;
 use output::RowLimit;
 use progress::Progress;
 use query::by_task;
@@ -89,6 +90,7 @@ fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
         Some(address) => runtime.block_on(Session::of_cluster(address, arguments.partitions))?,
         None => Session::new(arguments.partitions, arguments.memory)?,
     };
+    StorageOption::register(&arguments.storage_options);
     let mut interrupts = Interrupts::watch();
     let (tables, into) = (inputs.clone(), session.clone());
     let opening = async move { into.register(&tables).await };

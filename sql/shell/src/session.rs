@@ -36,7 +36,6 @@ impl Session {
     /// # Errors
     /// Those of DataFusion.
     pub(crate) fn new(partitions: Option<NonZeroUsize>, memory: Option<ByteSize>) -> Result<Self> {
-        ogive_object_store::register();
         let mut config = configure(SessionConfig::new().with_information_schema(true));
         let options = OgiveOptions::default();
         if let Some(partitions) = partitions {

@@ -3,6 +3,7 @@
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::urls;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub(crate) struct SqlArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &SqlArguments, output: &mut Output) -> Result<Outcome> {
     let mut command = Command::new(program());
-    command.args(&arguments.arguments);
+    command.args(urls::storage_option_words()).args(&arguments.arguments);
     if output.is_json() {
         command.args(["--format", "json"]);
     }

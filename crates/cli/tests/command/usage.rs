@@ -167,6 +167,8 @@ fn sql_is_passed_to_the_program_beside_the_command_or_its_absence_is_told() {
     let program = folder.write("ogive-sql", "#!/bin/sh\nfor word; do echo \"<$word>\"; done\nexit ${1#-}\n");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     run(&["sql", "-0", "select 1", "--format", "csv"]).exits_with(0).prints("<-0>\n<select 1>\n<--format>\n<csv>\n");
+    let given = run(&["--storage-option", "a=b=c", "sql", "select 1"]);
+    given.prints("<--storage-option=a=b=c>\n<select 1>\n");
     run(&["--json", "sql", "-0"]).exits_with(0).prints("<-0>\n<--format>\n<json>\n");
     run(&["sql", "-3"]).exits_with(3);
 }
