@@ -237,7 +237,8 @@ impl FileSource for OgiveSource {
     ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
         let reversed: Vec<PhysicalSortExpr> =
             order.iter().map(|sort| PhysicalSortExpr { expr: sort.expr.clone(), options: !sort.options }).collect();
-        if self.relations.len() != 1 || reversed.is_empty() || !properties.ordering_satisfy(reversed)? {
+        let [relation] = &self.relations[..] else { return Ok(SortOrderPushdownResult::Unsupported) };
+        if !relation.reads_backwards() || reversed.is_empty() || !properties.ordering_satisfy(reversed)? {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
         let inner = Arc::new(Self { is_descending: !self.is_descending, last: None, ..self.clone() });

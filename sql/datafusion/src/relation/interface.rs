@@ -54,6 +54,11 @@ pub(crate) trait Relation: Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Whether a scan may begin with the greatest key. One that may not ignores [`ScanRequest::is_descending`].
+    fn reads_backwards(&self) -> bool {
+        true
+    }
+
     /// The rows of a set of keys.
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>>;
 }

@@ -83,6 +83,11 @@ impl Relation for ParquetRelation {
         Ok(Vec::new())
     }
 
+    /// Pages of Parquet files are decoded forwards.
+    fn reads_backwards(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {
         let columns: Vec<String> =
             request.columns.iter().map(|&column| self.schema.field(column).name().clone()).collect();

@@ -1,6 +1,6 @@
 //! Reads of scans, and their division.
 
-use crate::relations::{Form, Rows};
+use crate::relations::{FORMS, Form, Rows};
 use crate::{ours, plan, reference, register_memory, rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -57,6 +57,28 @@ async fn rows_in_the_order_of_the_key_are_not_sorted_and_groups_not_exchanged() 
     assert!(!grouped.contains("RepartitionExec"), "{grouped}");
     let last = rows(&context, "explain analyze select key from t order by key desc limit 5").await;
     assert!(last.contains("last=5") && counter(&last, "blocks_fetched") < 20, "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_keys_are_those_of_every_relation() {
+    let data = data(KeyType::U64, 3_000);
+    for form in FORMS.into_iter().filter(|&form| data.fits(form)) {
+        let folder = tempfile::tempdir().unwrap();
+        let reference = reference();
+        register_memory(&reference, "t", &data.batch);
+        let table = Arc::new(data.open(&mut Random::new(5), folder.path(), form));
+        for partitions in [1, 3] {
+            let context = ours(partitions);
+            context.register_table("t", table.clone()).unwrap();
+            for rest in ["", " limit 5", " limit 7 offset 3", " limit 10000"] {
+                for condition in ["", " where key < 900", " where number > 3"] {
+                    let query = format!("select key from t{condition} order by key desc{rest}");
+                    let found = rows(&context, &query).await;
+                    assert_eq!(found, rows(&reference, &query).await, "{form:?}, {partitions}: {query}");
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
