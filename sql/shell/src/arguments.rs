@@ -14,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   ogive-sql users.ogive                                          a shell in which `users` is a table
   ogive-sql users.ogive \"select count(*) from users\"
-  ogive-sql \"select * from 'users.ogive' where key in (1, 2, 3)\" --json
+  ogive-sql \"select * from 'users.ogive' where id in (1, 2, 3)\" --json
   ogive-sql u=users.ogive e=events.parquet \"select u.name, e.* from u join e on u.id = e.user_id\"
   ogive-sql report.sql                                           the statements of a file, one after the other
   ogive-sql < report.sql                                         of the standard input

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   ogive sql users.ogive                   a shell in which `users` is a table
   ogive sql users.ogive \"select count(*) from users\"
-  ogive sql \"select * from 'users.ogive' where key in (1, 2, 3)\" --json
+  ogive sql \"select * from 'users.ogive' where id in (1, 2, 3)\" --json
   ogive sql report.sql
   ogive sql -- --help                     all options";
 
