@@ -30,8 +30,9 @@ const LOST: &str = "an executor was lost, and an adaptive plan cannot take back 
 pub(crate) struct RecoveringGraph {
     /// Ballista's own.
     graph: ExecutionGraphBox,
-    /// Whether each of the graph's output locations is of a task that counts. The graph appends to them alone.
-    counts: Vec<bool>,
+    /// The places of results of tasks that do not count any more, among the graph's output locations, to which it
+    /// appends alone.
+    stale_results: BTreeSet<usize>,
     /// Whether the plan is adaptive, and has lost outputs: it fails when the next task tells its status, since only
     /// then can others be told.
     is_lost: bool,
@@ -39,8 +40,7 @@ pub(crate) struct RecoveringGraph {
 
 impl RecoveringGraph {
     pub(crate) fn new(graph: ExecutionGraphBox) -> Self {
-        let counts = vec![true; graph.output_locations().len()];
-        Self { graph, counts, is_lost: false }
+        Self { graph, stale_results: BTreeSet::new(), is_lost: false }
     }
 
     fn is_adaptive(&self) -> bool {
@@ -88,26 +88,30 @@ impl RecoveringGraph {
 
     /// Marks the outputs of the last stage that do not count any more.
     fn take_back_results(&mut self) {
-        if !self.is_adaptive() {
-            let locations = self.graph.output_locations();
-            self.counts.resize(locations.len(), true);
-            for (index, location) in locations.iter().enumerate() {
-                self.counts[index] = self.counts[index] && self.is_valid(location);
-            }
-        }
+        let locations = self.graph.output_locations();
+        let stale = locations.iter().enumerate().filter(|(_, location)| !self.is_valid(location));
+        let stale: Vec<usize> = stale.map(|(place, _)| place).collect();
+        self.stale_results.extend(stale);
     }
 
     /// Leaves outputs that do not count out of the status of a query that is done.
     fn correct_status(&mut self) {
+        if self.stale_results.is_empty() {
+            return;
+        }
         let mut status = self.graph.status().clone();
         if let Some(Job::Successful(done)) = &mut status.status
-            && self.counts.contains(&false)
-            && done.partition_location.len() == self.counts.len()
+            && done.partition_location.len() == self.graph.output_locations().len()
         {
-            let mut counts = self.counts.iter();
-            done.partition_location.retain(|_| counts.next() == Some(&true));
+            done.partition_location = self.without_stale(std::mem::take(&mut done.partition_location));
             self.graph.update_status(status);
         }
+    }
+
+    /// What belongs to the graph's output locations, without that of stale results.
+    fn without_stale<T>(&self, outputs: Vec<T>) -> Vec<T> {
+        let outputs = outputs.into_iter().enumerate().filter(|(place, _)| !self.stale_results.contains(place));
+        outputs.map(|(_, output)| output).collect()
     }
 
     /// Whether tasks that run or have ended on an executor are lost with it.
@@ -161,18 +165,20 @@ impl ExecutionGraph for RecoveringGraph {
         max_task_failures: usize,
         max_stage_failures: usize,
     ) -> Result<Vec<QueryStageSchedulerEvent>> {
-        if self.is_lost || self.is_adaptive() && statuses.iter().any(could_not_fetch) {
+        let is_output_lost = statuses.iter().any(could_not_fetch);
+        if self.is_lost || is_output_lost && self.is_adaptive() {
             self.is_lost = false;
             return Ok(self.fail());
         }
         let mut events = self.graph.update_task_status(executor, statuses, max_task_failures, max_stage_failures)?;
-        if !self.is_adaptive() {
+        // Nothing else of a status has a stage begin anew, and to look at all outputs takes long in a large query.
+        if is_output_lost {
             let (_, tasks) = self.take_back_stale_outputs()?;
             if !tasks.is_empty() {
                 events.push(QueryStageSchedulerEvent::CancelTasks(tasks));
             }
-            self.correct_status();
         }
+        self.correct_status();
         Ok(events)
     }
 
@@ -193,13 +199,7 @@ impl ExecutionGraph for RecoveringGraph {
     }
 
     fn output_locations(&self) -> Vec<PartitionLocation> {
-        let counts = self.counts.iter().copied().chain(std::iter::repeat(true));
-        self.graph
-            .output_locations()
-            .into_iter()
-            .zip(counts)
-            .filter_map(|(output, counts)| counts.then_some(output))
-            .collect()
+        self.without_stale(self.graph.output_locations())
     }
 
     fn succeed_job(&mut self) -> Result<()> {
@@ -209,7 +209,7 @@ impl ExecutionGraph for RecoveringGraph {
     }
 
     fn cloned(&self) -> ExecutionGraphBox {
-        Box::new(Self { graph: self.graph.cloned(), counts: self.counts.clone(), is_lost: self.is_lost })
+        Box::new(Self { graph: self.graph.cloned(), stale_results: self.stale_results.clone(), is_lost: self.is_lost })
     }
 
     // All else is Ballista's.
