@@ -1,13 +1,15 @@
-//! Rows in order behind exchanges and joins.
+//! Rows in order behind exchanges and joins, and limits of rows in order.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 use std::sync::Arc;
 
@@ -67,11 +69,7 @@ impl PhysicalOptimizerRule for SortBehindJoins {
 fn sorted_joins(plan: Arc<dyn ExecutionPlan>, is_needed: bool) -> Result<Arc<dyn ExecutionPlan>> {
     let swapped = plan.downcast_ref::<HashJoinExec>().is_some_and(|join| join.join_type().supports_swap());
     let order = plan.output_ordering().filter(|_| swapped && is_needed).cloned();
-    let (required, maintained) = (plan.required_input_ordering(), plan.maintains_input_order());
-    let needs = required
-        .iter()
-        .zip(&maintained)
-        .map(|(required, maintained)| required.is_some() || is_needed && *maintained && order.is_none());
+    let needs = needed_orders(&*plan, is_needed && order.is_none());
     let inputs = plan.children().into_iter().zip(needs).map(|(input, is_needed)| {
         let sort = input.downcast_ref::<SortExec>().filter(|sort| order.is_some() && sort.fetch().is_none());
         sorted_joins(sort.map_or(input, SortExec::input).clone(), is_needed)
@@ -81,6 +79,48 @@ fn sorted_joins(plan: Arc<dyn ExecutionPlan>, is_needed: bool) -> Result<Arc<dyn
     let Some(order) = order else { return Ok(plan) };
     let is_parted = plan.output_partitioning().partition_count() > 1;
     Ok(Arc::new(SortExec::new(order, plan).with_preserve_partitioning(is_parted)))
+}
+
+/// Whether the order of each input is needed: by the plan itself, or for its own order, where that is needed.
+fn needed_orders(plan: &dyn ExecutionPlan, is_needed: bool) -> Vec<bool> {
+    let inputs = plan.required_input_ordering().into_iter().zip(plan.maintains_input_order());
+    inputs.map(|(required, is_maintained)| required.is_some() || is_needed && is_maintained).collect()
+}
+
+/// Has a sort do what merges with a limit do, where no order is needed above them: when the scheduler of Ballista 55
+/// plans a stage, DataFusion 55 takes such a merge for superfluous, and its limit goes with it. Sorts with a limit
+/// stay.
+#[derive(Debug)]
+pub(crate) struct SortForLimits;
+
+impl PhysicalOptimizerRule for SortForLimits {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let is_needed = plan.output_ordering().is_some();
+        without_limited_merges(plan, is_needed)
+    }
+
+    fn name(&self) -> &str {
+        "sort_for_limits"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The same plan, with sorts for its merges with a limit whose order is not needed.
+fn without_limited_merges(plan: Arc<dyn ExecutionPlan>, is_needed: bool) -> Result<Arc<dyn ExecutionPlan>> {
+    let inputs = plan.children().into_iter().zip(needed_orders(&*plan, is_needed));
+    let inputs = inputs.map(|(input, is_needed)| without_limited_merges(input.clone(), is_needed));
+    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let plan = replace_children_if_necessary(plan, inputs)?;
+    match plan.downcast_ref::<SortPreservingMergeExec>() {
+        Some(merge) if merge.fetch().is_some() && !is_needed => {
+            let rows = Arc::new(CoalescePartitionsExec::new(merge.input().clone()));
+            Ok(Arc::new(SortExec::new(merge.expr().clone(), rows).with_fetch(merge.fetch())))
+        }
+        _ => Ok(plan),
+    }
 }
 
 #[cfg(test)]

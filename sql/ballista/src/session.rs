@@ -3,7 +3,7 @@
 use crate::allowed::Allowed;
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::constants::ConstantsInMemory;
-use crate::exchange::{SortBehindExchanges, SortBehindJoins};
+use crate::exchange::{SortBehindExchanges, SortBehindJoins, SortForLimits};
 use crate::guard::{GuardedPlanner, runtime};
 use crate::tables::OpenTables;
 use crate::write::ClientPlanner;
@@ -46,6 +46,7 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
         .with_window_functions(ballista_window_functions());
     let state = with_ogive(state, &OgiveOptions::default()).with_physical_optimizer_rule(Arc::new(SortBehindExchanges));
     let state = state.with_physical_optimizer_rule(Arc::new(SortBehindJoins));
+    let state = state.with_physical_optimizer_rule(Arc::new(SortForLimits));
     let state = state.with_physical_optimizer_rule(Arc::new(ConstantsInMemory)).build();
     if allowed.is_all() {
         return Ok(state);

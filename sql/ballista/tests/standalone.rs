@@ -62,6 +62,8 @@ const QUERIES: &[&str] = &[
     "select key, sum(number) over (order by key) as so_far from t where key < 90 order by key",
     "select count(*) from t where number > (select avg(number) from few)",
     "select key, (select number from few where key = 30) as n from t where key < 10 order by key",
+    "select count(*), count(distinct a.key) from few b join (select number, key, count(*) as n from t group by key, \
+     number order by n, key limit 2) a on b.number = a.number where b.number <> 7",
     "select a.key, b.key from few a cross join few b where a.key < 15 and b.key < 15 order by 1, 2",
 ];
 
