@@ -134,7 +134,7 @@ impl LocalCluster {
     fn wait(&mut self) -> Result<()> {
         let deadline = Instant::now() + START_TIMEOUT;
         while Instant::now() < deadline {
-            if is_ready(self.address) {
+            if is_ready(self.address).unwrap_or(false) {
                 return Ok(());
             }
             for executor in &mut self.executors {
@@ -205,16 +205,13 @@ fn first_line(output: impl Read + Send + 'static) -> Option<String> {
 }
 
 /// Asks the scheduler, by HTTP, whether its executors are there.
-fn is_ready(address: SocketAddr) -> bool {
-    let ask = || -> std::io::Result<bool> {
-        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: scheduler\r\nConnection: close\r\n\r\n")?;
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer)?;
-        Ok(answer.ends_with(b" 200"))
-    };
-    ask().unwrap_or(false)
+pub(crate) fn is_ready(address: SocketAddr) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: scheduler\r\nConnection: close\r\n\r\n")?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer)?;
+    Ok(answer.ends_with(b" 200"))
 }
 
 fn count_files(folder: &Path) -> usize {

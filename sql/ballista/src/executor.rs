@@ -3,6 +3,7 @@
 use crate::arguments::{SharedArguments, external_host, free_port, parse_bytes};
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::guard::runtime;
+use crate::plan_size::TASK_MESSAGE_BYTES_MAX;
 use crate::process::external;
 use crate::session::{SCHEDULER_PORT, session_config};
 use crate::tables::OpenTables;
@@ -101,6 +102,7 @@ pub fn executor_config(
         memory_pool_size: arguments.memory_limit,
         work_dir: Some(work_dir),
         executor_heartbeat_interval_seconds: arguments.executor_heartbeat_interval_seconds,
+        grpc_max_decoding_message_size: TASK_MESSAGE_BYTES_MAX,
         task_scheduling_policy: arguments.shared.task_scheduling_policy.into(),
         override_logical_codec: Some(Arc::new(OgiveLogicalCodec::new(tables.clone()))),
         override_physical_codec: Some(Arc::new(OgivePhysicalCodec::new(tables.clone()))),

@@ -26,6 +26,7 @@ mod guard;
 mod join_codec;
 mod logging;
 mod message;
+mod plan_size;
 mod process;
 mod recovery;
 #[cfg(test)]
@@ -48,8 +49,8 @@ pub use error::PlanError;
 pub use executor::{ExecutorArguments, executor_config, run_executor};
 pub use process::run_process;
 pub use scheduler::{SchedulerArguments, run_scheduler, scheduler_config};
-pub use session::{SCHEDULER_PORT, connect, connect_with, session_config, session_state, standalone};
+pub use session::{SCHEDULER_PORT, connect, connect_with, has_executors, session_config, session_state, standalone};
 pub use storage_option::StorageOption;
 pub use tables::{OPEN_TABLES_MAX, OpenTables};
-pub use task_error::{error_of_job, is_layer, plain_message};
+pub use task_error::{error_of_job, is_layer, is_lost_connection, plain_message};
 pub use write::finish_clearing;

@@ -2,6 +2,7 @@
 
 use crate::arguments::{SharedArguments, external_host};
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
+use crate::plan_size::TASK_MESSAGE_BYTES_MAX;
 use crate::process::{external, terminated};
 use crate::session::{SCHEDULER_PORT, session_config, session_state};
 use crate::tables::OpenTables;
@@ -74,6 +75,9 @@ pub fn scheduler_config(arguments: &SchedulerArguments, tables: &Arc<OpenTables>
         expire_dead_executor_interval_seconds: arguments.expire_dead_executor_interval_seconds,
         task_max_failures: arguments.task_max_failures,
         min_ready_executors: arguments.min_ready_executors,
+        // To executors that tasks are sent to, and to those that ask for them.
+        grpc_client_max_message_size: TASK_MESSAGE_BYTES_MAX,
+        grpc_server_max_encoding_message_size: TASK_MESSAGE_BYTES_MAX,
         override_logical_codec: Some(Arc::new(OgiveLogicalCodec::new(tables.clone()))),
         override_physical_codec: Some(Arc::new(OgivePhysicalCodec::new(tables.clone()))),
         override_config_producer: Some(Arc::new(move || session_config(&producer))),

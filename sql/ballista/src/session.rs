@@ -1,11 +1,14 @@
 //! Sessions: of clients, in which quoted paths are tables, and of schedulers and executors.
 
 use crate::allowed::Allowed;
+use crate::cluster::is_ready;
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
 use crate::constants::ConstantsInMemory;
 use crate::exchange::{SortBehindExchanges, SortBehindJoins, SortForLimits};
 use crate::guard::{GuardedPlanner, runtime};
+use crate::plan_size::SizedPlanner;
 use crate::tables::OpenTables;
+use crate::task_error::is_lost_connection;
 use crate::write::ClientPlanner;
 use ballista::prelude::{SessionConfigExt, SessionContextExt};
 use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
@@ -14,6 +17,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use ogive_datafusion::{OgiveOptions, UrlTables, with_ogive};
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 
 /// The port of schedulers, if an address has none.
@@ -48,10 +52,8 @@ pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<Session
     let state = state.with_physical_optimizer_rule(Arc::new(SortBehindJoins));
     let state = state.with_physical_optimizer_rule(Arc::new(SortForLimits));
     let state = state.with_physical_optimizer_rule(Arc::new(ConstantsInMemory)).build();
-    if allowed.is_all() {
-        return Ok(state);
-    }
-    let planner = GuardedPlanner { planner: state.query_planner().clone(), allowed: allowed.clone() };
+    let planner = SizedPlanner { planner: state.query_planner().clone() };
+    let planner = GuardedPlanner { planner: Arc::new(planner), allowed: allowed.clone() };
     Ok(SessionStateBuilder::new_from_existing(state).with_query_planner(Arc::new(planner)).build())
 }
 
@@ -93,6 +95,19 @@ const CLIENT_RULES: [&str; 5] = [
     "decorrelate_lateral_join",
 ];
 
+/// Whether the scheduler of a cluster has executors; queries wait for one. `None` if it does not say so.
+///
+/// # Errors
+/// For an address that is none.
+pub async fn has_executors(address: &str) -> Result<Option<bool>> {
+    let host = host_and_port(address)?;
+    let asked = tokio::task::spawn_blocking(move || {
+        let address = host.to_socket_addrs().ok()?.next()?;
+        is_ready(address).ok()
+    });
+    Ok(asked.await.ok().flatten())
+}
+
 /// Connects to the scheduler of a cluster, at `HOST:PORT` or `df://HOST:PORT`. Quoted paths and URLs are tables; paths
 /// are those of this machine, and must lead to the same files on all.
 ///
@@ -124,8 +139,15 @@ pub async fn connect_with(address: &str, config: SessionConfig) -> Result<Sessio
     let context = SessionContext::remote_with_state(&url, client.state.clone()).await.map_err(|error| {
         // What answers speaks another protocol, such as the HTTP of a web server, or does not know these calls.
         let is_other = ["content-type", "h2 protocol", "Unimplemented"].iter().any(|it| error.to_string().contains(it));
-        let message = format!("what answers at {host}:{port} is no scheduler; give the address that it prints");
-        if is_other { DataFusionError::Execution(message) } else { error }
+        if is_other {
+            let message = format!("what answers at {host}:{port} is no scheduler; give the address that it prints");
+            DataFusionError::Execution(message)
+        } else if is_lost_connection(&error) {
+            let message = format!("the scheduler at {host}:{port} does not answer; see its messages, or start it anew");
+            DataFusionError::Execution(message)
+        } else {
+            error
+        }
     })?;
     Ok(client.finish(&context))
 }

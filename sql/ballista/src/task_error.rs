@@ -67,6 +67,24 @@ pub fn plain_message(text: &str) -> String {
     plain(text, &mut (DataFusionError::Execution as Kind))
 }
 
+/// How errors of a connection begin: those of the protocol, and of what it goes through.
+const OF_CONNECTIONS: [&str; 4] = ["code: '", "Status {", "tonic::transport::Error", "GrpcConnectionError"];
+/// What they have in them if the other side is gone, or does not answer.
+const LOST: [&str; 6] =
+    ["h2 protocol error", "transport error", "Timeout expired", "TimeoutExpired", "tcp connect error", "ConnectError"];
+
+/// Whether an error says that a process of a cluster does not answer any more.
+#[must_use]
+pub fn is_lost_connection(error: &DataFusionError) -> bool {
+    let text = match error.find_root() {
+        DataFusionError::Execution(text) => text.clone(),
+        root => root.to_string(),
+    };
+    let text = without_layers(text.trim());
+    text == "Timeout expired"
+        || OF_CONNECTIONS.iter().any(|begin| text.starts_with(begin)) && LOST.iter().any(|it| text.contains(it))
+}
+
 /// Whether a context of an error names a part of DataFusion, which says nothing to a person, or a statement that the
 /// message names, too.
 #[must_use]
@@ -249,6 +267,16 @@ mod tests {
                     Plan(\"t takes no DELETE\"))))";
         assert_eq!(plain_message(rule), "t takes no DELETE");
         assert_eq!(plain_message("reading the table\ncaused by\nArrow error: no"), "reading the table: no");
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_told_from_what_it_says() {
+        let is_lost = |text: &str| is_lost_connection(&DataFusionError::Execution(text.to_owned()));
+        assert!(is_lost("code: 'Unknown error', message: \"h2 protocol error: error reading a body\", source: x"));
+        assert!(is_lost("tonic::transport::Error(Transport, TimeoutExpired(()))"));
+        assert!(is_lost("Timeout expired"));
+        assert!(!is_lost("code: 'Internal error', message: \"Could not parse plan: no field\""));
+        assert!(!is_lost("Generic S3 error: h2 protocol error"));
     }
 
     #[test]

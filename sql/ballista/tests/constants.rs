@@ -105,14 +105,31 @@ async fn rows_without_a_table_are_those_of_one_process() {
         let context = standalone(config, &tables, 2).await.unwrap();
         check(&context, folder.path(), &expected, &format!("{partitions} partitions")).await;
     }
-    let cluster = LocalCluster::start(&ClusterOptions {
+    let cluster = cluster();
+    let config = session_config(&Arc::default()).with_target_partitions(3);
+    let context = connect_with(&cluster.address().to_string(), config).await.unwrap();
+    check(&context, folder.path(), &expected, "processes").await;
+    // Constants that do not fit into a message are refused before a task has them, and other queries go on.
+    for (bytes, expected) in [(18 << 20, None), (9 << 20, Some("1\n"))] {
+        let query = format!("select count(*) from t where name = repeat('x', {bytes}) or key = 60");
+        let found = tokio::time::timeout(TIMEOUT, rows(&context, &with_paths(&query, folder.path()))).await.unwrap();
+        match (found, expected) {
+            (Ok(found), Some(expected)) => assert_eq!(found, expected),
+            (found, _) => {
+                let error = found.unwrap_err().to_string();
+                assert!(error.contains("at most 16 MiB travel") && error.contains("join that"), "{error}");
+            }
+        }
+    }
+}
+
+/// A cluster of a scheduler and an executor.
+fn cluster() -> LocalCluster {
+    let options = ClusterOptions {
         scheduler: PathBuf::from(env!("CARGO_BIN_EXE_ogive-scheduler")),
         executor: PathBuf::from(env!("CARGO_BIN_EXE_ogive-executor")),
         executors: 1,
         ..ClusterOptions::default()
-    });
-    let cluster = cluster.unwrap();
-    let config = session_config(&Arc::default()).with_target_partitions(3);
-    let context = connect_with(&cluster.address().to_string(), config).await.unwrap();
-    check(&context, folder.path(), &expected, "processes").await;
+    };
+    LocalCluster::start(&options).unwrap()
 }

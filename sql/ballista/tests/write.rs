@@ -150,6 +150,8 @@ async fn a_statement_that_fails_leaves_nothing() {
         // One of the last rows of one task.
         let error = refused(&context, &copy(&format!("select key as k, 1 / (key - 150000) from '{table}'"))).await;
         assert!(error.to_lowercase().contains("divide"), "{error}");
+        let error = refused(&context, &copy("select 1 as k, repeat('x', 2000000) as v")).await;
+        assert!(error.contains("at most 1048576") && error.contains("write a table file"), "{error}");
         let error = refused(&context, &copy(&format!("select number as k, key from '{table}'"))).await;
         assert!(error.contains("the same key") && error.contains("group"), "{error}");
         let error = refused(&context, &format!("select * from '{store}#rows'")).await;

@@ -53,6 +53,7 @@ impl TableProviderFactory for OgiveTableFactory {
             );
         }
         if let Some(unknown) = command.options.keys().find(|name| *name != KEYSPACE_OPTION) {
+            let unknown = unknown.trim_start_matches("format.");
             return plan_err!("Ogive tables have no option '{unknown}'; there is 'keyspace', of stores");
         }
         let (options, location) = (self.options.clone(), location.clone());

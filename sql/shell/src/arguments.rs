@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) memory: Option<ByteSize>,
     /// Partitions of a scan: threads that work on a query [default: the number of cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_partitions)]
     pub(crate) partitions: Option<NonZeroUsize>,
     /// Run queries in the cluster of the scheduler at this address, instead of in this process
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "memory")]
@@ -111,6 +111,10 @@ const BEGINNINGS: [&str; 23] = [
 
 /// Ends of the names of tables.
 const TABLES: [&str; 4] = ["ogive", "parquet", "csv", "json"];
+
+fn parse_partitions(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "give a number of at least 1".to_owned())
+}
 
 impl Arguments {
     /// The format of rows.

@@ -1,11 +1,15 @@
 //! Errors of the command: one line with what failed, where, and what to do.
 
 use crate::arguments::has_table_name;
+use crate::names::WORDS;
+use crate::session::Session;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
+use datafusion::common::utils::datafusion_strsim::levenshtein;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
-use ogive_ballista::{error_of_job, is_layer, plain_message};
+use ogive::io::locate_folder;
+use ogive_ballista::{error_of_job, is_layer, is_lost_connection, plain_message};
 use std::io;
 use std::path::Path;
 
@@ -26,6 +30,13 @@ pub(crate) enum Failure {
         message: String,
         /// What to do.
         hint: String,
+    },
+    /// A name or word that is unknown, and the known one that differs by a typing error.
+    Mistyped {
+        /// What is wrong.
+        message: String,
+        /// The known one.
+        meant: String,
     },
     /// A file of the command itself cannot be used.
     File {
@@ -63,6 +74,33 @@ impl Failure {
         Self::Refused { message: message.into(), hint: hint.into() }
     }
 
+    /// Adds the table that was meant, if one of the session has nearly the name of one that is not there.
+    pub(crate) fn among(self, session: &Session) -> Self {
+        let Self::Query(error) = &self else { return self };
+        let line = message(error);
+        let Some(name) =
+            line.strip_prefix("table 'datafusion.public.").and_then(|rest| rest.strip_suffix("' not found"))
+        else {
+            return self;
+        };
+        let state = session.context.state();
+        let names = state.schema_for_ref(name).map(|schema| schema.table_names()).unwrap_or_default();
+        match similar(name, names.iter().map(String::as_str)) {
+            Some(meant) => Self::Mistyped { message: format!("there is no table '{name}'"), meant: meant.to_owned() },
+            None => self,
+        }
+    }
+
+    /// Adds the word of SQL that was meant, if the parser stopped at nearly one.
+    pub(crate) fn with_word_meant(self) -> Self {
+        let line = self.line();
+        let found = line.split_once(", found: ").and_then(|(_, rest)| rest.split_whitespace().next());
+        match found.and_then(|found| similar(&found.to_lowercase(), WORDS.iter().copied())) {
+            Some(meant) => Self::Mistyped { message: line, meant: meant.to_owned() },
+            None => self,
+        }
+    }
+
     /// Adds the place of the statement.
     pub(crate) fn at(self, place: Option<String>) -> Self {
         match place {
@@ -91,6 +129,7 @@ impl Failure {
         match self {
             Self::Query(error) => of_query(error),
             Self::Refused { message, hint } => format!("{message}; {hint}"),
+            Self::Mistyped { message, meant } => format!("{message}; did you mean '{meant}'?"),
             Self::File { action, path, source } => format!("cannot {action} {path}: {source}{}", advice(source)),
             Self::Terminal(error) => format!("cannot read the terminal: {error}; use -c or a file of statements"),
             Self::Output(error) => format!("cannot write to standard output: {error}{}", advice(error)),
@@ -98,6 +137,14 @@ impl Failure {
             Self::At { place, failure } => format!("{place}: {}", failure.line()),
         }
     }
+}
+
+/// The name that is most like one that is none of them, if it differs by a typing error.
+fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = known.map(|known| (levenshtein(name, known), known)).filter(|(distance, known)| {
+        *distance > 0 && *distance <= known.len().min(name.len()) / 3 + usize::from(name.len() < 6)
+    });
+    distances.min().map(|(_, known)| known)
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -110,8 +157,15 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
+/// The error of a query whose scheduler, or an executor with rows of it, is gone.
+const LOST_CONNECTION: &str = "the connection to the cluster is lost: its scheduler, or an executor with rows of the \
+                               query, has ended or does not answer; see whether they run, and ask again";
+
 /// The message of a query's error without the names of layers that it passed, and with advice.
 fn of_query(error: &DataFusionError) -> String {
+    if is_lost_connection(error) {
+        return LOST_CONNECTION.to_owned();
+    }
     let of_job = error_of_job(error);
     let error = of_job.as_ref().unwrap_or(error);
     let message = message(error);
@@ -164,11 +218,16 @@ fn message(error: &DataFusionError) -> String {
 }
 
 /// Advice by how a message begins, where DataFusion gives none.
-const ADVICE: [(&str, &str); 4] = [
+const ADVICE: [(&str, &str); 9] = [
     ("cannot cast", "use try_cast for a null instead, or another constant"),
     ("error parsing", "use try_cast for a null instead, or another constant"),
     ("ambiguous reference", "name the table before it, as in t.column"),
     ("divide by zero", "use nullif(x, 0) for the divisor"),
+    ("unable to find factory for", "tables are STORED AS OGIVE, PARQUET, CSV, JSON, ARROW or AVRO"),
+    ("there is no registered file format", "add STORED AS OGIVE, PARQUET, CSV or JSON, or such a suffix to the name"),
+    ("inconsistent data length across values list", "give a value for each column, or name the columns: (a, b) values"),
+    ("schema contains qualified field name", "rename one of the two columns by AS"),
+    ("error, encoded message length too large", "write the constants of the statement to a table, and join that"),
 ];
 
 /// Advice that DataFusion does not give.
@@ -193,6 +252,9 @@ fn hint(error: &DataFusionError, line: &str, is_of_cluster: bool) -> Option<Stri
     }
     let small = line.to_lowercase();
     let begins = |text: &str| small.starts_with(text);
+    if line.ends_with("found: \\ at Line: 1, Column: 1") {
+        return Some("commands with a backslash are of the interactive shell; use `show tables` or `describe`".into());
+    }
     let advice = ADVICE.iter().find(|(text, _)| begins(text)).map(|(_, advice)| (*advice).to_owned());
     advice.or_else(|| absent_table(line))
 }
@@ -206,11 +268,24 @@ fn absent_table(line: &str) -> Option<String> {
     let is_path = has_table_name(path) || path.contains(['/', '\\']);
     Some(match (is_path, bare.is_some()) {
         (true, false) => format!("quote paths: '{path}'"),
-        (true, true) if path.contains("://") => "check the URL and its credentials".to_owned(),
+        (true, true) if path.contains("://") => of_url(path),
+        (_, true) if Path::new(path).is_dir() => {
+            "the folder has no table of Ogive, no store, and no file that can be read".to_owned()
+        }
         (true, true) if Path::new(path).exists() => "its format is not known, or it cannot be read".to_owned(),
         (true, true) => "no such file; check the path".to_owned(),
         (false, _) => "list tables by `show tables`, or name a file by its path in quotes".to_owned(),
     })
+}
+
+/// Advice on a URL that is no table.
+fn of_url(url: &str) -> String {
+    let is_bucket = url.split_once("://").is_some_and(|(_, path)| !path.contains('/'));
+    match locate_folder(url) {
+        Err(error) => error.to_string(),
+        _ if is_bucket => "it names a bucket; name a file in it, such as s3://bucket/table.ogive".to_owned(),
+        _ => "check the URL and its credentials".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -220,6 +295,16 @@ mod tests {
 
     fn of_plan(message: &str) -> String {
         Failure::Query(DataFusionError::Plan(message.to_owned())).line()
+    }
+
+    #[test]
+    fn what_is_nearly_a_name_is_meant() {
+        let words = |word: &str| similar(word, WORDS.iter().copied());
+        assert_eq!([words("selec"), words("form"), words("whre")], [Some("select"), Some("from"), Some("where")]);
+        assert_eq!([words("x"), words("select"), words("users"), words("7")], [None; 4]);
+        let parser = ParserError::ParserError("Expected: an SQL statement, found: selec at Line: 1".to_owned());
+        let failure = Failure::Query(DataFusionError::SQL(Box::new(parser), None)).with_word_meant();
+        assert!(failure.line().ends_with("; did you mean 'select'?"), "{}", failure.line());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use clap::Parser;
 use failure::{Failure, Result};
 use interrupts::Interrupts;
 use mimalloc::MiMalloc;
-use ogive_ballista::StorageOption;
+use ogive_ballista::{StorageOption, has_executors};
 use output::RowLimit;
 use progress::Progress;
 use query::by_task;
@@ -32,6 +32,7 @@ use script::Source;
 use session::Session;
 use shell::Settings;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -67,10 +68,18 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is said of a cluster in which queries wait.
+const NO_EXECUTORS: &str = "ogive-sql: the scheduler has fewer executors than it waits for, or none, and queries may \
+                            wait; start one by `ogive-executor --scheduler-host HOST`";
+
 fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
     if arguments.inputs == CLUSTER_DEMO {
         let options = ogive_ballista::DemoOptions::default();
         return Ok(runtime.block_on(ogive_ballista::demo(&options, &mut io::stdout()))?);
+    }
+    if arguments.inputs.first().is_some_and(|first| first == CLUSTER_DEMO[0] && !Path::new(first).exists()) {
+        let message = format!("'{}' is no command", arguments.inputs.join(" "));
+        return Err(Failure::refused(message, "`cluster demo` starts a cluster on this machine"));
     }
     let inputs = arguments.inputs.iter().map(|argument| input(argument)).collect::<Result<Vec<_>>>()?;
     let mut sources = script::sources(&arguments.command, &inputs)?;
@@ -87,7 +96,13 @@ fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
         picture: arguments.picture.clone(),
     };
     let session = match &arguments.cluster {
-        Some(address) => runtime.block_on(Session::of_cluster(address, arguments.partitions))?,
+        Some(address) => {
+            let session = runtime.block_on(Session::of_cluster(address, arguments.partitions))?;
+            if runtime.block_on(has_executors(address))? == Some(false) {
+                shell::note(NO_EXECUTORS);
+            }
+            session
+        }
         None => Session::new(arguments.partitions, arguments.memory)?,
     };
     StorageOption::register(&arguments.storage_options);

@@ -6,7 +6,7 @@ use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, INFORMATION_SC
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that statements are written with: a choice, since all of SQL's would hide the names.
-const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "all",
     "analyze",
     "and",

@@ -12,6 +12,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::plan_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::Dialect;
+use datafusion::datasource::file_format::file_type_to_format;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, SessionState};
@@ -74,7 +75,8 @@ pub(crate) async fn run(
     let mut progress = Progress::start(format == Format::Table || !io::stdout().is_terminal());
     let context = session.context.clone();
     let work = async move { Ok(plan(&context, statement).await?) };
-    let Started { plan, tables, is_whole, rows: stream } = by_task(work, interrupts, &mut progress).await?;
+    let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(session));
+    let Started { plan, tables, is_whole, rows: stream } = started?;
     let schema = plan.schema();
     let has_rows = !schema.fields().is_empty();
     // Plans and settings are short, and of no use in part.
@@ -118,7 +120,10 @@ fn parse(piece: &Piece<'_>, dialect: Dialect) -> Result<Option<Statement>> {
     let read = |text: &str| parse_statements(text, dialect.as_ref());
     match read(piece.text) {
         Ok(mut statements) => Ok(statements.pop_front()),
-        Err(error) => Err(read(&(piece.padding() + piece.text)).err().unwrap_or(error).into()),
+        Err(error) => {
+            let error: Failure = read(&(piece.padding() + piece.text)).err().unwrap_or(error).into();
+            Err(error.with_word_meant())
+        }
     }
 }
 
@@ -153,6 +158,7 @@ async fn plan(context: &SessionContext, statement: Statement) -> Result<Started,
     let state = context.state();
     let logical = state.statement_to_plan(statement).await?;
     refuse_drop(&state, &logical)?;
+    refuse_other_format(&logical)?;
     let is_whole = matches!(
         logical,
         LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::DescribeTable(_) | LogicalPlan::Statement(_)
@@ -174,6 +180,17 @@ fn refuse_drop(state: &SessionState, plan: &LogicalPlan) -> Result<(), DataFusio
         return Ok(());
     }
     plan_err!("DROP TABLE removes names of tables, and no files; remove {name} by the commands of the system")
+}
+
+/// Refuses `copy ... to 'users.ogive' stored as parquet`, which would be found damaged as a table.
+fn refuse_other_format(plan: &LogicalPlan) -> Result<(), DataFusionError> {
+    let LogicalPlan::Copy(copy) = plan else { return Ok(()) };
+    let format = file_type_to_format(&copy.file_type)?.get_ext();
+    let path = &copy.output_url;
+    if !path.ends_with(".ogive") || format == "ogive" {
+        return Ok(());
+    }
+    plan_err!("{path} would be a file of the format '{format}'; leave STORED AS out, or give it the suffix .{format}")
 }
 
 /// The tables that a plan reads.

@@ -157,7 +157,29 @@ fn an_error_is_one_line_with_its_place_and_a_remedy() {
     );
     std::fs::write(folder.join("parse.sql"), "select 1;\n\n   selec 2;\n").unwrap();
     let parsed = error(folder, &["parse.sql"], 1);
-    assert!(parsed.starts_with("parse.sql:3: cannot parse: ") && parsed.ends_with("Line: 3, Column: 4"), "{parsed}");
+    assert!(parsed.starts_with("parse.sql:3: cannot parse: "), "{parsed}");
+    assert!(parsed.ends_with("Line: 3, Column: 4; did you mean 'select'?"), "{parsed}");
+    let table = error(folder, &["squares.ogive", "select * from square"], 1);
+    assert!(table.ends_with("there is no table 'square'; did you mean 'squares'?"), "{table}");
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    for (statement, remedy) in [
+        ("\\d", "use `show tables` or `describe`"),
+        ("create external table t stored as ogve location 'squares.ogive'", "STORED AS OGIVE, PARQUET"),
+        ("copy (select 1 as k) to 'new.ogve'", "add STORED AS OGIVE"),
+        ("copy (select 1 as k) to 'squares.ogive'", "squares.ogive exists; give another name, or the option"),
+        (
+            "copy (select 1 as k) to 'new.ogive' stored as parquet",
+            "leave STORED AS out, or give it the suffix .parquet",
+        ),
+        ("select * from 's3://new.parquet'", "it names a bucket; name a file in it"),
+        ("select * from 'nowhere://bucket/new.parquet'", "there is no storage for the scheme 'nowhere'"),
+        ("select * from 'empty'", "the folder has no table of Ogive"),
+    ] {
+        let refused = error(folder, &["-c", statement], 1);
+        assert!(refused.contains(remedy), "{statement}: {refused}");
+    }
+    assert!(!folder.join("new.ogive").exists());
+    assert!(error(folder, &["cluster", "dmo"], 2).contains("`cluster demo` starts"));
     let open = error(folder, &["select 'a"], 1);
     assert!(open.contains("Unterminated string literal"), "{open}");
     let meant = error(folder, &["squares.ogive", "select valeu from squares"], 1);
@@ -199,6 +221,9 @@ fn statements_that_cannot_be_done_name_the_table_and_what_to_do() {
     rows(folder, &["drop table if exists 'squares.ogive'; drop table squares", "squares.ogive"]);
     assert!(folder.join("squares.ogive").exists());
     let into = |query: &str| format!("copy ({query}) to 'shop' stored as ogive options (keyspace 'k', key 'id')");
+    let large = error(folder, &[&into("select 1 as id, repeat('x', 2000000) as name")], 1);
+    assert!(large.contains("at most 1048576") && large.ends_with("or write a table file"), "{large}");
+    assert!(!folder.join("shop").exists());
     rows(folder, &[&into("select 1 as id, 'one' as name")]);
     let typed = error(folder, &[&into("select 2 as id, 2 as name")], 1);
     assert!(typed.contains("of other types") && typed.ends_with("INSERT INTO casts rows to its types"), "{typed}");

@@ -102,7 +102,7 @@ pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learning::{Learning, LearningStats};
 pub use objects::StoreVersion;
-pub use options::DbOptions;
+pub use options::{DbOptions, INLINE_BYTES_MAX};
 pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;

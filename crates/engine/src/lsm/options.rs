@@ -131,8 +131,9 @@ setters! {
     }
 }
 
-/// Longer values always go to the value log, since values in tables and groups are held in memory as a whole.
-pub(crate) const INLINE_BYTES_MAX: u64 = 1 << 20;
+/// Most bytes of a value in a table of a store, and so of a table that a keyspace takes in. Longer values always go to
+/// the value log, since values in tables and groups are held in memory as a whole.
+pub const INLINE_BYTES_MAX: u64 = 1 << 20;
 
 /// The option that sets the memory of a store, for error messages.
 pub(super) const MEMORY_OPTION: &str = "`DbOptions::memory_bytes`";

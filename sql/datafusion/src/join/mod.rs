@@ -5,6 +5,7 @@
 //! in order are merged, or the side in memory is the smaller one, as in DataFusion's own hash join.
 
 mod choice;
+mod column_keys;
 mod fence;
 mod keyed_side;
 mod look_up;

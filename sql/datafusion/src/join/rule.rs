@@ -1,12 +1,14 @@
 //! The rule that marks joins with rows in the order of a key.
 
+use super::column_keys::{ColumnJoin, KeyedRows};
 use super::fence::needs_fence;
 use super::node::KeyJoinNode;
 use crate::table::OgiveTable;
+use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Expr, Extension, Join, LogicalPlan};
+use datafusion::logical_expr::{Extension, Join, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -28,23 +30,20 @@ impl OptimizerRule for MarkKeyJoins {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let may_merge = !config.options().optimizer.prefer_hash_join;
-        match plan {
-            LogicalPlan::Join(join) if is_by_key(&join) || may_merge && is_fenced_merge(&join) => {
-                let node = Arc::new(KeyJoinNode::new(join));
-                Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
+        let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
+        let keyed = KeyedRows { left: keyed_rows(&join.left), right: keyed_rows(&join.right) };
+        let mark = |join| LogicalPlan::Extension(Extension { node: Arc::new(KeyJoinNode::new(join)) });
+        if !join.on.is_empty() && !join.null_aware && (keyed.left.is_some() || keyed.right.is_some()) {
+            match ColumnJoin::of(join, keyed)? {
+                ColumnJoin::By(join) => return join.into_plan(mark).map(Transformed::yes),
+                ColumnJoin::Other(other) => join = other,
             }
-            plan => Ok(Transformed::no(plan)),
         }
+        Ok(match may_merge && is_fenced_merge(&join) {
+            true => Transformed::yes(mark(join)),
+            false => Transformed::no(LogicalPlan::Join(join)),
+        })
     }
-}
-
-/// Whether columns are joined, and one side is a scan of an Ogive table.
-fn is_by_key(join: &Join) -> bool {
-    let is_columns = |(left, right): &(Expr, Expr)| matches!((left, right), (Expr::Column(_), Expr::Column(_)));
-    !join.on.is_empty()
-        && join.on.iter().all(is_columns)
-        && !join.null_aware
-        && (is_keyed(&join.left) || is_keyed(&join.right))
 }
 
 /// Whether a join that may become a merge has a condition on both sides, or leaves rows of a side out. DataFusion 55
@@ -53,14 +52,17 @@ fn is_fenced_merge(join: &Join) -> bool {
     !join.on.is_empty() && !join.null_aware && needs_fence(join.join_type, join.filter.is_some())
 }
 
-fn is_keyed(plan: &LogicalPlan) -> bool {
+/// The rows of the table that a plan reads, if it is one of ours: 0 if they are not known.
+fn keyed_rows(plan: &LogicalPlan) -> Option<usize> {
     match plan {
         LogicalPlan::TableScan(scan) => {
-            source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<OgiveTable>().is_some())
+            let provider = source_as_provider(&scan.source).ok()?;
+            let rows = provider.downcast_ref::<OgiveTable>()?.statistics()?.num_rows;
+            Some(rows.get_value().copied().unwrap_or(0))
         }
         LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
-            plan.inputs().first().is_some_and(|input| is_keyed(input))
+            plan.inputs().first().and_then(|input| keyed_rows(input))
         }
-        _ => false,
+        _ => None,
     }
 }

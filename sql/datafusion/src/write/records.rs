@@ -6,16 +6,21 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use ogive::SortingWriter;
+use ogive::lsm::INLINE_BYTES_MAX;
 use ogive_arrow::{RecordEncoder, RecordError};
 
 /// Batches that wait to be written.
 const BATCHES_AHEAD: usize = 2;
 
+/// Most bytes of the value of a record for a keyspace, which takes tables in.
+pub(super) const KEYSPACE_VALUE_BYTES_MAX: u64 = INLINE_BYTES_MAX;
+
 /// Writes all rows of a stream to a table, and finishes it by `finish`; returns what that returns. If the stream fails,
-/// the table is given up, and leaves nothing behind.
+/// or a value has more than `value_bytes_max`, the table is given up, and leaves nothing behind.
 pub(super) async fn write_all<T: Send + 'static>(
     mut rows: SendableRecordBatchStream,
     encoder: RecordEncoder,
+    value_bytes_max: u64,
     create: impl FnOnce() -> ogive::Result<SortingWriter> + Send + 'static,
     finish: impl FnOnce(SortingWriter) -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -25,8 +30,18 @@ pub(super) async fn write_all<T: Send + 'static>(
         loop {
             match receiver.blocking_recv() {
                 Some(Some(batch)) => {
-                    let written = encoder.visit(&batch, |key, value| writer.append(key, value));
+                    let mut too_long = None;
+                    let written = encoder.visit(&batch, |key, value| {
+                        too_long = Some(value.len() as u64).filter(|bytes| *bytes > value_bytes_max).or(too_long);
+                        writer.append(key, value)
+                    });
                     written.map_err(|error| refused(error, &encoder))?;
+                    if let Some(bytes) = too_long {
+                        return exec_err!(
+                            "the columns of a row beside its key have {bytes} bytes, and a keyspace takes rows of at \
+                             most {value_bytes_max} by COPY and INSERT; leave the longest out, or write a table file"
+                        );
+                    }
                 }
                 Some(None) => return finish(writer),
                 None => return exec_err!("the rows to be written ended in an error"),

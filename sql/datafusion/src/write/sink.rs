@@ -1,6 +1,6 @@
 //! The sink of rows in one process.
 
-use super::records::{check_nulls, write_all};
+use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, write_all};
 use super::target::{WriteRequest, WriteTarget};
 use crate::blocking::blocking;
 use crate::error::external;
@@ -111,13 +111,14 @@ impl DataSink for RowSink {
         let rows = rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &nullable).map(|()| batch)));
         let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), rows));
         let types = encoder.types().clone();
+        let checked = request.clone();
+        blocking(move || checked.check()).await?;
         match self.request.target().clone() {
             WriteTarget::Table { path, replace } => {
-                write_all(rows, encoder, move || writer(locate(&path)?, &types, replace, bytes), finished).await
+                let create = move || writer(locate(&path)?, &types, replace, bytes);
+                write_all(rows, encoder, u64::MAX, create, finished).await
             }
             WriteTarget::Keyspace { location, .. } => {
-                let checked = request.clone();
-                blocking(move || checked.check()).await?;
                 let folder = tempfile::tempdir()?;
                 let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
                 let sorted = Place { storage: scratch, name: SORTED_NAME.to_owned() };
@@ -131,7 +132,7 @@ impl DataSink for RowSink {
                     request.ingest(&[(sorted.storage, sorted.name)]).map_err(external)?;
                     Ok(rows)
                 };
-                write_all(rows, encoder, create, finish).await
+                write_all(rows, encoder, KEYSPACE_VALUE_BYTES_MAX, create, finish).await
             }
         }
     }

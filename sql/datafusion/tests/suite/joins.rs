@@ -4,9 +4,11 @@
 use crate::conditions::Conditions;
 use crate::relations::{FORMS, Form, Rows, pick};
 use crate::{first_seed, ours, plan, reference, register_memory, rows, sorted_rows};
-use arrow_array::UInt64Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::DataType;
+use datafusion::arrow::compute::cast;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -19,8 +21,8 @@ use std::sync::Arc;
 const PAIRS: u64 = 16;
 const QUERIES: u64 = 10;
 
-/// Key types that are joined with each other: the first columns have one type.
-const PAIRED: [[&str; 2]; 7] = [
+/// Key types that are joined with each other.
+const PAIRED: [[&str; 2]; 12] = [
     ["u64", "u64"],
     ["i64", "i64"],
     ["text", "(text? nulls first, text)"],
@@ -28,6 +30,11 @@ const PAIRED: [[&str; 2]; 7] = [
     ["(i32, text)", "(i32, text)"],
     ["i64", "(i64?, text?)"],
     ["date", "date"],
+    ["u64", "i64"],
+    ["i64", "u64"],
+    ["i32", "u64"],
+    ["u8", "i64"],
+    ["text", "text"],
 ];
 
 /// A condition that becomes known at run time is about one of two columns of the same name.
@@ -76,7 +83,7 @@ async fn check(seed: u64) {
         if data.fits(form) && !random.one_in(4) {
             ours.register_table(name, Arc::new(data.open(&mut random, &place, form))).unwrap();
         } else {
-            register_memory(&ours, name, &data.batch);
+            register_memory(&ours, name, &as_views(&mut random, &data.batch));
         }
         forms.push(form);
     }
@@ -88,6 +95,23 @@ async fn check(seed: u64) {
     }
 }
 
+/// The same rows, perhaps with the type of text that Parquet is read as.
+fn as_views(random: &mut Random, batch: &RecordBatch) -> RecordBatch {
+    if random.one_in(2) {
+        return batch.clone();
+    }
+    let schema = batch.schema();
+    let views = schema.fields().iter().zip(batch.columns()).map(|(field, array)| match field.data_type() {
+        DataType::Utf8 => (field.name().clone(), cast(array, &DataType::Utf8View).unwrap(), field.is_nullable()),
+        _ => (field.name().clone(), array.clone(), field.is_nullable()),
+    });
+    RecordBatch::try_from_iter_with_nullable(views.collect::<Vec<_>>()).unwrap()
+}
+
+fn is_number(key_type: &KeyType) -> bool {
+    matches!(key_type, KeyType::U8 | KeyType::U64 | KeyType::I32 | KeyType::I64)
+}
+
 fn query(random: &mut Random, types: &[KeyType], is_pair: bool) -> String {
     let mut conditions = Vec::new();
     for (key_type, prefix) in types.iter().zip(["a.", "b."]) {
@@ -96,6 +120,12 @@ fn query(random: &mut Random, types: &[KeyType], is_pair: bool) -> String {
         }
     }
     let mut on = vec!["a.key = b.key"];
+    if types.iter().all(is_number) && random.one_in(3) {
+        on = vec![*pick(
+            random,
+            &["a.key = b.number", "a.number = b.key", "a.key = b.key - 1", "abs(a.number) = b.key"],
+        )];
+    }
     if is_pair && random.one_in(2) {
         on.push("a.part = b.part");
     }
@@ -145,6 +175,38 @@ async fn session(folder: &std::path::Path, partitions: usize) -> SessionContext 
         }
     }
     context
+}
+
+/// Keys are looked up by values of other types, and by those of expressions.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_looked_up_by_values_of_other_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, reference) = (session(folder.path(), 2).await, reference());
+    let data = Rows::random(&mut Random::new(7), KeyType::U64, 100_000, true);
+    register_memory(&reference, "t", &data.batch);
+    let text = Rows::random(&mut Random::new(8), KeyType::Text, 900, true);
+    let place = folder.path().join("text");
+    std::fs::create_dir(&place).unwrap();
+    context.register_table("words", Arc::new(text.open(&mut Random::new(1), &place, Form::Table))).unwrap();
+    register_memory(&reference, "words", &text.batch);
+    for (few, join) in [
+        ("select arrow_cast(column1, 'Int64') k from (values (-1), (100), (500), (501))", "few.k = t.key"),
+        ("select arrow_cast(column1, 'Int16') k from (values (-1), (100), (500), (null))", "few.k = t.key"),
+        ("select column1 k from (values (-1), (100), (500), (501))", "few.k * 2 = t.key"),
+        ("select arrow_cast(column1, 'Utf8View') k from (values ('k7'), ('k007'), ('k100'))", "few.k = words.key"),
+        ("select column1 k from (values ('k7'), ('k007'), ('k100'))", "lower(few.k) = words.key"),
+    ] {
+        let table = if join.ends_with("words.key") { "words" } else { "t" };
+        for kind in ["join", "left join", "right join", "full join", "left semi join", "left anti join"] {
+            let columns =
+                if kind.ends_with("i join") { "count(*), max(few.k)" } else { "count(*), max(few.k), sum(number)" };
+            let query = format!("with few as ({few}) select {columns} from few {kind} {table} on {join}");
+            let planned = plan(&context, &query).await;
+            let reads_all = ["right join", "full join"].contains(&kind);
+            assert!(reads_all || planned.contains("LookUpJoinExec"), "{query}: {planned}");
+            assert_eq!(rows(&context, &query).await, rows(&reference, &query).await, "{query}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

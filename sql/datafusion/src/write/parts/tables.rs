@@ -1,6 +1,6 @@
 //! The tables that tasks write.
 
-use super::super::records::{check_nulls, write_all};
+use super::super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, write_all};
 use super::super::sink::{check_distinct, finished, sort_memory, writer};
 use super::super::staging::StagedNames;
 use super::encoder::encoder_of;
@@ -147,13 +147,14 @@ impl WriteTablesExec {
             Ok(rows)
         };
         let schema = rows.schema();
+        let value_bytes_max = if is_single { u64::MAX } else { KEYSPACE_VALUE_BYTES_MAX };
         let least = Arc::new(AtomicU64::new(u64::MAX));
         let rows = {
             let least = least.clone();
             stream::iter(first.map(Ok)).chain(rows).map(move |batch| Self::checked(batch?, &nullable, &least))
         };
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
-        let rows = write_all(rows, self.encoder, create, finish).await?;
+        let rows = write_all(rows, self.encoder, value_bytes_max, create, finish).await?;
         Ok(Some((name, rows, least.load(Ordering::Relaxed))))
     }
 }
