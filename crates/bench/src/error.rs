@@ -36,6 +36,14 @@ pub enum Error {
         /// The limit of the generator.
         detail: String,
     },
+    /// A registered key set whose name is taken or no name, or that yields other keys than it states.
+    #[error("key set {name:?}: {detail}")]
+    Generator {
+        /// Its name.
+        name: String,
+        /// The error, and what would be right.
+        detail: String,
+    },
     /// A SOSD file is too short to hold even its count.
     #[error("{} has {length_bytes} bytes, but a SOSD file starts with a count of 8 bytes", path.display())]
     SosdHeader {

@@ -6,7 +6,8 @@
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
 //! - [`pages`]: pages and pictures of their results;
 //! - [`paper`]: each paper as one run, with a verdict on each of its claims;
-//! - [`command_line`]: the main function of `ogive-bench` and `ogive-rivals`;
+//! - [`BenchCommand`]: the command `ogive-bench`, to which a program adds structures and key sets of its own;
+//! - [`command_line`]: what `ogive-bench` and `ogive-rivals` share of their main functions;
 //! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
 //!
@@ -22,6 +23,7 @@ pub mod math;
 pub mod output;
 pub mod pages;
 pub mod paper;
+mod program;
 pub mod random;
 pub mod stopwatch;
 pub mod workload;
@@ -29,3 +31,4 @@ pub mod workload;
 pub use closest::did_you_mean;
 pub use error::{Error, Result};
 pub use keys::{KeySet, open};
+pub use program::BenchCommand;

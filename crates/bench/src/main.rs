@@ -3,12 +3,9 @@
 //! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error, 2 on
 //! wrong usage. A closed pipe is not an error.
 
-mod arguments;
-mod commands;
-mod papers;
-
 use std::process::ExitCode;
 
+use ogive_bench::BenchCommand;
 use ogive_bench::command_line::Program;
 use ogive_bench::experiments::MemoryGauge;
 use peak_alloc::PeakAlloc;
@@ -32,6 +29,5 @@ const MEMORY: MemoryGauge = MemoryGauge {
 };
 
 fn main() -> ExitCode {
-    ogive_papers::register();
-    PROGRAM.main(commands::run)
+    BenchCommand::new(PROGRAM).memory(MEMORY).main()
 }

@@ -28,6 +28,7 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-report"],
         outside: true,
     },
+    Rule { path: "examples/own-bench/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },
     Rule {
         path: "crates/python/Cargo.toml",
         ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report"],

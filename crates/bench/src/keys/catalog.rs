@@ -1,12 +1,13 @@
-//! The catalogue of generated key sets.
+//! The catalogue of generated key sets: our own, and those that a program has registered.
 
-use super::source::Source;
+use super::extend::{KeyGenerator, registered};
+use super::source::{Source, SourceResult};
 use super::spec::Plan;
 use super::{arithmetic, distributions, hardness, nasty, poison, zipf};
 use crate::error::Result;
 
 /// A generated key set.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Generator {
     /// The name that specifications start with.
     pub name: &'static str,
@@ -18,16 +19,47 @@ pub struct Generator {
     pub most_keys: u64,
     /// Options beyond count and seed, with their default values.
     pub options: &'static [(&'static str, f64)],
-    pub(super) make: fn(&Plan) -> Result<Box<dyn Source>>,
+    maker: Maker,
 }
 
-/// All generated key sets.
-pub fn generators() -> &'static [Generator] {
-    GENERATORS
+#[derive(Debug, Clone, Copy)]
+enum Maker {
+    /// A function of this crate.
+    Own(fn(&Plan) -> Result<Box<dyn Source>>),
+    /// A generator of another crate, whose keys are checked.
+    Registered(&'static dyn KeyGenerator),
+}
+
+impl Generator {
+    /// The keys of a plan, from the first.
+    pub(super) fn make(&self, plan: &Plan) -> SourceResult {
+        match self.maker {
+            Maker::Own(make) => make(plan),
+            Maker::Registered(generator) => super::extend::checked(generator, plan),
+        }
+    }
+}
+
+/// All generated key sets: those of this crate, then registered ones.
+pub fn generators() -> Vec<Generator> {
+    let added = registered().into_iter().map(|generator| Generator {
+        name: generator.name(),
+        about: generator.about(),
+        distinct: generator.distinct(),
+        most_keys: generator.most_keys(),
+        options: generator.options(),
+        maker: Maker::Registered(generator),
+    });
+    GENERATORS.iter().copied().chain(added).collect()
+}
+
+/// Whether a generated key set of this crate has the name.
+pub(super) fn is_own(name: &str) -> bool {
+    GENERATORS.iter().any(|generator| generator.name == name)
 }
 
 const fn distinct(name: &'static str, about: &'static str, make: fn(&Plan) -> Result<Box<dyn Source>>) -> Generator {
-    Generator { name, about, distinct: true, most_keys: u64::MAX, options: &[], make }
+    Generator { name, about, distinct: true, most_keys: u64::MAX, options: &[], maker: Maker::Own(make) }
 }
 
 const GENERATORS: &[Generator] = &[

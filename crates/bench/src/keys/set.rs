@@ -23,7 +23,7 @@ pub struct KeySet {
 
 #[derive(Debug, Clone)]
 enum Origin {
-    Generated(&'static Generator, Plan),
+    Generated(Generator, Plan),
     Sosd(PathBuf),
     Text(PathBuf),
 }
@@ -46,13 +46,13 @@ pub fn open(spec: &str) -> Result<KeySet> {
 /// As for [`open`].
 pub fn open_with(spec: &str, default_count: u64, default_seed: Option<u64>) -> Result<KeySet> {
     let head = spec.split(':').next().unwrap_or(spec);
-    match generators().iter().find(|generator| generator.name == head) {
+    match generators().into_iter().find(|generator| generator.name == head) {
         Some(generator) => {
             let fields = parse_fields(spec)?;
             let fields = Fields { seed: fields.seed.or(default_seed), ..fields };
-            let plan = plan(generator, spec, fields, default_count)?;
+            let plan = plan(&generator, spec, fields, default_count)?;
             // Made once for its errors: what the generator refuses is refused here.
-            (generator.make)(&plan)?;
+            generator.make(&plan)?;
             Ok(KeySet { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(generator, plan) })
         }
         None => open_file(spec),
@@ -104,8 +104,8 @@ impl KeySet {
         let options = own.map(|(option, value)| ((*option).to_string(), *value)).collect();
         let fields = Fields { count: Some(count), seed: Some(former.seed), options };
         let plan = plan(generator, &self.name, fields, count)?;
-        (generator.make)(&plan)?;
-        Ok(Self { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(generator, plan) })
+        generator.make(&plan)?;
+        Ok(Self { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(*generator, plan) })
     }
 
     /// Whether there are no keys.
@@ -133,7 +133,7 @@ impl KeySet {
     /// [`Error::Unsorted`] where a file's order breaks.
     pub fn stream(&self) -> Result<KeyStream> {
         match &self.origin {
-            Origin::Generated(generator, plan) => Ok(KeyStream::new((generator.make)(plan)?)),
+            Origin::Generated(generator, plan) => Ok(KeyStream::new(generator.make(plan)?)),
             Origin::Sosd(path) => Ok(KeyStream::new(Box::new(SosdReader::open(path)?))),
             Origin::Text(_) => {
                 Err(Error::KeyKind { name: self.name.clone(), holds: "lines of text", needs: "integer keys" })

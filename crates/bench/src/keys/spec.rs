@@ -34,13 +34,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The value of an option that the generator declares.
-    pub(super) fn option(&self, name: &str) -> f64 {
+    /// The value of an option that the generator declares; NaN for any other.
+    pub fn option(&self, name: &str) -> f64 {
         self.options.get(name).copied().unwrap_or(f64::NAN)
     }
 
     /// An error about the count: `detail` says how many keys there can be.
-    pub(super) fn too_many(&self, detail: impl Into<String>) -> Error {
+    pub fn too_many(&self, detail: impl Into<String>) -> Error {
         Error::TooManyKeys { spec: self.name.clone(), detail: detail.into() }
     }
 }

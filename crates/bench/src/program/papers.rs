@@ -4,26 +4,26 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use ogive_bench::output::{Record, Reporter};
-use ogive_bench::pages::Run;
-use ogive_bench::paper::{
+
+use super::arguments::{PaperArguments, PaperCommand};
+use super::bench::BenchCommand;
+use super::commands::create;
+use crate::output::{Record, Reporter};
+use crate::pages::Run;
+use crate::paper::{
     self, Differences, Paper, PaperOptions, PaperResults, TIMING_TOLERANCE, diff, html, markdown, named, papers,
 };
-
-use crate::MEMORY;
-use crate::arguments::{PaperArguments, PaperCommand};
-use crate::commands::{command_line, create};
 
 type Printer<'a> = Reporter<&'a mut dyn Write>;
 
 /// The name that stands for all papers.
 const ALL: &str = "all";
 
-pub(crate) fn run(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
+pub(super) fn run(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
     match &arguments.command {
         Some(PaperCommand::List) => list(out),
         Some(PaperCommand::Diff { first, second }) => compare(first, second, out),
-        None => run_all(arguments, out),
+        None => run_all(bench, arguments, out),
     }
 }
 
@@ -45,7 +45,7 @@ fn reason(reason: &str) -> String {
     format!("not run: {reason}")
 }
 
-fn run_all(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
+fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
     let mut chosen: Vec<&'static Paper> = Vec::new();
     for name in &arguments.papers {
         if name == ALL { chosen.extend(papers()) } else { chosen.push(named(name)?) }
@@ -56,13 +56,13 @@ fn run_all(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
         resume: arguments.resume,
         keys_folder: arguments.keys_folder.clone(),
         device: arguments.device.clone(),
-        memory: Some(MEMORY),
+        memory: bench.gauge(),
     };
     let mut failed = 0;
     for paper in chosen {
         let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
         let folder = options.folder.join(paper.name);
-        write_pages(&results, &folder)?;
+        write_pages(&results, &folder, &bench.command_line())?;
         report(&results, out)?;
         eprintln!("{}: {}", paper.title, folder.join(PAGE_HTML).display());
         failed += results.failed();
@@ -76,10 +76,9 @@ fn run_all(arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
 const PAGE_HTML: &str = "page.html";
 const PAGE_MARKDOWN: &str = "page.md";
 
-fn write_pages(results: &PaperResults, folder: &Path) -> Result<()> {
-    let command = command_line();
-    create(&folder.join(PAGE_MARKDOWN), true)?.write_all(markdown(results, &command).as_bytes())?;
-    create(&folder.join(PAGE_HTML), true)?.write_all(html(results, &command).as_bytes())?;
+fn write_pages(results: &PaperResults, folder: &Path, command: &str) -> Result<()> {
+    create(&folder.join(PAGE_MARKDOWN), true)?.write_all(markdown(results, command).as_bytes())?;
+    create(&folder.join(PAGE_HTML), true)?.write_all(html(results, command).as_bytes())?;
     Ok(())
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::experiments::Resident;
+use crate::keys::spec::parse_count;
+use crate::paper::Scale;
+use crate::workload::{Mix, Requests};
 use clap::{Args, Subcommand};
-use ogive_bench::experiments::Resident;
-use ogive_bench::keys::spec::parse_count;
-use ogive_bench::paper::Scale;
-use ogive_bench::workload::{Mix, Requests};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(super) enum Command {
     /// List the generated key sets and the experiments
     List,
     /// Print or describe a key set, or write it to a SOSD file
@@ -36,31 +36,31 @@ const PAPER_EXAMPLE: &str = "Example:
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = PAPER_EXAMPLE)]
-pub(crate) struct PaperArguments {
+pub(super) struct PaperArguments {
     #[command(subcommand)]
-    pub(crate) command: Option<PaperCommand>,
+    pub(super) command: Option<PaperCommand>,
     /// airindex, aulid, disk-indexes, bourbon, joins, or all
     #[arg(required = true, value_name = "PAPER")]
-    pub(crate) papers: Vec<String>,
+    pub(super) papers: Vec<String>,
     /// Size of the run: minutes, hours or days
     #[arg(long, value_enum, default_value_t = Scale::Small)]
-    pub(crate) scale: Scale,
+    pub(super) scale: Scale,
     /// Folder of the results and pages; each paper has its own folder in it
     #[arg(long, value_name = "FOLDER", default_value = "paper-results")]
-    pub(crate) folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Keep the steps that ended with the same settings, and run the others
     #[arg(long)]
-    pub(crate) resume: bool,
+    pub(super) resume: bool,
     /// Folder of real keys, such as covid_a.u64, to use beside generated sets
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) keys_folder: Option<PathBuf>,
+    pub(super) keys_folder: Option<PathBuf>,
     /// Folder on a device to measure [default: modelled times only]
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) device: Option<PathBuf>,
+    pub(super) device: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum PaperCommand {
+pub(super) enum PaperCommand {
     /// List the papers with their figures and tables
     List,
     /// Compare two results; exits with 1 if figures differ by more than the noise
@@ -73,129 +73,129 @@ pub(crate) enum PaperCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ReportArguments {
+pub(super) struct ReportArguments {
     /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
-    pub(crate) runs: PathBuf,
+    pub(super) runs: PathBuf,
     /// Page to write (HTML)
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(super) output: PathBuf,
     /// Replace the page if it exists
     #[arg(long)]
-    pub(crate) force: bool,
+    pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DrawArguments {
+pub(super) struct DrawArguments {
     /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
-    pub(crate) runs: PathBuf,
+    pub(super) runs: PathBuf,
     /// Name of the picture, such as airindex-designs; a wrong one is answered by the names there are
     #[arg(long, value_name = "NAME")]
-    pub(crate) picture: String,
+    pub(super) picture: String,
     /// File to write (SVG)
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(super) output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]
-    pub(crate) force: bool,
+    pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct KeysArguments {
+pub(super) struct KeysArguments {
     /// Generated set, NAME[:COUNT][:seed=S][:OPTION=VALUE]..., or a file: SOSD (.u64, _uint64) or sorted lines of text
-    pub(crate) spec: String,
+    pub(super) spec: String,
     /// Write the keys to a SOSD file: a count, then the keys, 8 bytes each, little-endian
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long, requires = "output")]
-    pub(crate) force: bool,
+    pub(super) force: bool,
     /// Print the number of keys and of distinct keys, the longest repeat, and the first and last key
     #[arg(long)]
-    pub(crate) stats: bool,
+    pub(super) stats: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RunArguments {
+pub(super) struct RunArguments {
     /// Name of the experiment, from `ogive-bench list`, or a prefix that ends in a slash, to run several
-    pub(crate) experiment: String,
+    pub(super) experiment: String,
     /// Key sets, by name or path [default: by experiment]
     #[arg(long, num_args = 1.., value_name = "SPEC")]
-    pub(crate) keys: Vec<String>,
+    pub(super) keys: Vec<String>,
     /// Number of keys of generated sets without a count [default: 10M, or fewer for long experiments]
     #[arg(short, long = "n", value_parser = count, value_name = "COUNT")]
-    pub(crate) number: Option<u64>,
+    pub(super) number: Option<u64>,
     /// First seed of generated sets without a seed
     #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
+    pub(super) seed: u64,
     /// Number of seeds; figures are medians over them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) seeds: u64,
+    pub(super) seeds: u64,
     /// Storage profiles, by name or JSON file [default: by experiment]
     #[arg(long = "profile", num_args = 1.., value_name = "PROFILE")]
-    pub(crate) profiles: Vec<String>,
+    pub(super) profiles: Vec<String>,
     /// Index designs: tuned, btree, pgm:64, radix-spline, rmi, coded, none, layers=2,builder=gband,lambda=4096
     /// [default: by experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
-    pub(crate) designs: Vec<String>,
+    pub(super) designs: Vec<String>,
     /// Structures of indexes: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, ... [default: by experiment]
     #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
-    pub(crate) structures: Vec<String>,
+    pub(super) structures: Vec<String>,
     /// Bytes of inner nodes kept in memory, upper levels first: a number, or all [default: by experiment]
     #[arg(long = "resident", num_args = 1.., value_name = "BYTES")]
-    pub(crate) resident: Vec<Resident>,
+    pub(super) resident: Vec<Resident>,
     /// State of indexes: after a bulk load (bulk), after growth (grown) [default: both]
     #[arg(long = "phase", num_args = 1.., value_name = "NAME", value_parser = ["bulk", "grown"])]
-    pub(crate) phases: Vec<String>,
+    pub(super) phases: Vec<String>,
     /// Workloads of indexes: w1 to w6, append [default: by experiment]
     #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
-    pub(crate) workloads: Vec<Mix>,
+    pub(super) workloads: Vec<Mix>,
     /// Request distributions: uniform, zipf:0.99, latest, hotspot:0.01,0.9, exponential, sequential or a .u32 trace
     /// [default: by experiment]
     #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
-    pub(crate) requests: Vec<Requests>,
+    pub(super) requests: Vec<Requests>,
     /// Lookups or operations per measurement [default: by experiment]
     #[arg(long, value_parser = count, value_name = "COUNT")]
-    pub(crate) lookups: Option<u64>,
+    pub(super) lookups: Option<u64>,
     /// Bytes per value, derived from the keys [default: 0, or 64 for a store]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "BYTES")]
-    pub(crate) payload: u32,
+    pub(super) payload: u32,
     /// Learning policies of a store: never, offline, always, cost-benefit, inline, coded [default: by experiment]
     #[arg(long = "learning", num_args = 1.., value_name = "NAME")]
-    pub(crate) learning: Vec<String>,
+    pub(super) learning: Vec<String>,
     /// Writes per 100 operations on a store [default: by experiment]
     #[arg(long = "writes", num_args = 1.., value_name = "PERCENT",
         value_parser = clap::value_parser!(u64).range(..=100))]
-    pub(crate) writes: Vec<u64>,
+    pub(super) writes: Vec<u64>,
     /// Join methods: auto, merge, hash, inlj, inlj:btree, inlj:pgm:128, partition, ... [default: by experiment]
     #[arg(long = "method", num_args = 1.., value_name = "NAME")]
-    pub(crate) methods: Vec<String>,
+    pub(super) methods: Vec<String>,
     /// Ratios of the inner relation of a join to the outer one, by size [default: by experiment]
     #[arg(long = "ratio", num_args = 1.., value_name = "RATIO", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) ratios: Vec<u64>,
+    pub(super) ratios: Vec<u64>,
     /// Memory limits of a join, in bytes [default: by experiment]
     #[arg(long = "memory", num_args = 1.., value_name = "BYTES", value_parser = count)]
-    pub(crate) memory_limits: Vec<u64>,
+    pub(super) memory_limits: Vec<u64>,
     /// Keep the values of a store in its tables instead of in value files
     #[arg(long)]
-    pub(crate) inline: bool,
+    pub(super) inline: bool,
     /// Choose the block size from all keys instead of a sample
     #[arg(long)]
-    pub(crate) exact: bool,
+    pub(super) exact: bool,
     /// Folder on the device to measure [default: the system's temporary folder]
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) device: Option<PathBuf>,
+    pub(super) device: Option<PathBuf>,
     /// Skip measurements on the device
     #[arg(long, conflicts_with = "device")]
-    pub(crate) modelled_only: bool,
+    pub(super) modelled_only: bool,
     /// Run the long version, if the experiment has one
     #[arg(long)]
-    pub(crate) full: bool,
+    pub(super) full: bool,
     /// Also write a page of the results (HTML)
     #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
     /// Replace the page if it exists
     #[arg(long, requires = "html")]
-    pub(crate) force: bool,
+    pub(super) force: bool,
 }
 
 fn count(text: &str) -> Result<u64, String> {

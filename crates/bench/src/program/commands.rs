@@ -6,26 +6,27 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use ogive_bench::did_you_mean;
-use ogive_bench::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
-use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
-use ogive_bench::output::{Record, Reporter, machine};
-use ogive_bench::pages::{self, Run};
-use ogive_bench::paper;
 
-use crate::arguments::{Command, DrawArguments, KeysArguments, ReportArguments, RunArguments};
-use crate::{MEMORY, papers};
+use super::arguments::{Command, DrawArguments, KeysArguments, ReportArguments, RunArguments};
+use super::bench::BenchCommand;
+use super::papers;
+use crate::did_you_mean;
+use crate::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
+use crate::keys::{KeySet, generators, open, summarise, write_sosd};
+use crate::output::{Record, Reporter, machine};
+use crate::pages::{self, Run};
+use crate::paper;
 
 /// Narrower terminals, and those that do not know their size, count as none.
 const WIDTH_MIN: usize = 40;
 
-pub(crate) fn run(command: &Command, json: bool, out: &mut dyn Write) -> Result<()> {
+pub(super) fn run(bench: &BenchCommand, command: &Command, json: bool, out: &mut dyn Write) -> Result<()> {
     match command {
         Command::List => list(&mut reporter(out, json)),
         Command::Keys(keys) => print_keys(keys, json, out),
-        Command::Run(run) => run_experiments(run, &mut reporter(out, json).keep(run.html.is_some())),
-        Command::Paper(arguments) => papers::run(arguments, &mut reporter(out, json)),
-        Command::Report(report) => write_report(report),
+        Command::Run(run) => run_experiments(bench, run, &mut reporter(out, json).keep(run.html.is_some())),
+        Command::Paper(arguments) => papers::run(bench, arguments, &mut reporter(out, json)),
+        Command::Report(report) => write_report(bench, report),
         Command::Draw(draw) => write_picture(draw),
     }
 }
@@ -118,7 +119,7 @@ fn describe(set: &KeySet) -> Result<Record> {
     Ok(summary.ends.into_iter().fold(record, |record, (min, max)| record.figure("min_key", min).figure("max_key", max)))
 }
 
-fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>) -> Result<()> {
+fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>) -> Result<()> {
     let wanted = |experiment: &&Experiment| {
         experiment.name == arguments.experiment
             || arguments.experiment.ends_with('/') && experiment.name.starts_with(&arguments.experiment)
@@ -154,24 +155,24 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         device: arguments.device.clone(),
         modelled_only: arguments.modelled_only,
         full: arguments.full,
-        memory: Some(MEMORY),
+        memory: bench.gauge(),
     };
     // Known before the experiments, which may take hours.
     let mut page = arguments.html.as_deref().map(|path| create(path, arguments.force)).transpose()?;
-    out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))).figure("command", command_line()))?;
+    out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))).figure("command", bench.command_line()))?;
     for experiment in chosen {
         (experiment.run)(&context, out)?;
         out.flush()?;
     }
     if let Some(page) = &mut page {
         let run = Run::of_records(out.kept())?;
-        page.write_all(pages::page(&[run], &command_line()).as_bytes())?;
+        page.write_all(pages::page(&[run], &bench.command_line()).as_bytes())?;
     }
     Ok(())
 }
 
-fn write_report(arguments: &ReportArguments) -> Result<()> {
-    let html = pages::page(&Run::read_all(&arguments.runs)?, &command_line());
+fn write_report(bench: &BenchCommand, arguments: &ReportArguments) -> Result<()> {
+    let html = pages::page(&Run::read_all(&arguments.runs)?, &bench.command_line());
     Ok(create(&arguments.output, arguments.force)?.write_all(html.as_bytes())?)
 }
 
@@ -180,15 +181,9 @@ fn write_picture(arguments: &DrawArguments) -> Result<()> {
     Ok(create(&arguments.output, arguments.force)?.write_all(svg.as_bytes())?)
 }
 
-pub(crate) fn create(path: &Path, replace: bool) -> Result<File> {
+pub(super) fn create(path: &Path, replace: bool) -> Result<File> {
     let mut options = OpenOptions::new();
     let options = if replace { options.create(true).truncate(true) } else { options.create_new(true) };
     let hint = if replace { "" } else { "; replace it with --force" };
     options.write(true).open(path).with_context(|| format!("cannot create {}{hint}", path.display()))
-}
-
-/// The command as it was given, for records and pages.
-pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    std::iter::once("ogive-bench".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

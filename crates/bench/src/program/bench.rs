@@ -1,0 +1,90 @@
+//! The whole command as a value, so that a program of another crate can add to it and run it.
+
+use std::process::ExitCode;
+
+use ogive::index::IndexKind;
+
+use super::commands;
+use crate::command_line::Program;
+use crate::experiments::MemoryGauge;
+use crate::keys::{KeyGenerator, register};
+
+/// The command `ogive-bench`, with structures and key sets of one's own.
+///
+/// Everything else of the command is the same: an added structure is a `--structure` of the experiments on indexes and
+/// among those they compare by default; an added key set is listed and taken by `--keys`.
+///
+/// ```no_run
+/// # use std::process::ExitCode;
+/// use ogive_bench::BenchCommand;
+/// use ogive_bench::command_line::Program;
+///
+/// fn main() -> ExitCode {
+///     let program = Program { name: "my-bench", version: "0.1.0", about: "Measure my index" };
+///     // .index_kind(MY_KIND).key_set(&MY_KEYS)
+///     BenchCommand::new(program).main()
+/// }
+/// ```
+#[derive(Debug)]
+pub struct BenchCommand {
+    program: Program,
+    memory: Option<MemoryGauge>,
+    kinds: Vec<IndexKind>,
+    key_sets: Vec<&'static dyn KeyGenerator>,
+}
+
+impl BenchCommand {
+    /// The command under the name of `program`, with nothing added.
+    pub fn new(program: Program) -> Self {
+        Self { program, memory: None, kinds: Vec::new(), key_sets: Vec::new() }
+    }
+
+    /// Measures memory by this gauge. Without one, records have no figures of memory.
+    #[must_use]
+    pub fn memory(mut self, gauge: MemoryGauge) -> Self {
+        self.memory = Some(gauge);
+        self
+    }
+
+    /// Adds a structure of indexes. `ogive::index::extend` describes how to write one.
+    #[must_use]
+    pub fn index_kind(mut self, kind: IndexKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Adds a generated key set.
+    #[must_use]
+    pub fn key_set(mut self, generator: &'static dyn KeyGenerator) -> Self {
+        self.key_sets.push(generator);
+        self
+    }
+
+    /// Runs the command with the arguments of the process.
+    ///
+    /// An added structure or key set whose name or code is taken is an error of the command. Exit codes are those of
+    /// [`Program::main`].
+    pub fn main(self) -> ExitCode {
+        self.program.main(|command, json, out| {
+            ogive_papers::register();
+            for kind in &self.kinds {
+                kind.register()?;
+            }
+            for generator in &self.key_sets {
+                register(*generator)?;
+            }
+            commands::run(&self, command, json, out)
+        })
+    }
+
+    /// The gauge of memory, if there is one.
+    pub(super) fn gauge(&self) -> Option<MemoryGauge> {
+        self.memory
+    }
+
+    /// The command as it was given, for records and pages.
+    pub(super) fn command_line(&self) -> String {
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        std::iter::once(self.program.name.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,17 @@
+//! The command `ogive-bench` with the index and the key set of this crate.
+
+use std::process::ExitCode;
+
+use ogive_bench::BenchCommand;
+use ogive_bench::command_line::Program;
+use own_bench::index::SAMPLED_ARRAY;
+use own_bench::keys::Triangles;
+
+fn main() -> ExitCode {
+    let program = Program {
+        name: "own-bench",
+        version: env!("CARGO_PKG_VERSION"),
+        about: "Run the experiments of ogive-bench with an index and a key set of one's own",
+    };
+    BenchCommand::new(program).index_kind(SAMPLED_ARRAY).key_set(&Triangles).main()
+}
