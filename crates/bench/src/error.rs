@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::external::ProgramFault;
+
 /// Result of reading, generating or sampling keys.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -43,6 +45,14 @@ pub enum Error {
         name: String,
         /// The error, and what would be right.
         detail: String,
+    },
+    /// A program that is measured as a subject fails, or answers wrongly.
+    #[error("program `{program}` {fault}")]
+    Program {
+        /// Its command.
+        program: String,
+        /// What is wrong with it.
+        fault: ProgramFault,
     },
     /// A SOSD file is too short to hold even its count.
     #[error("{} has {length_bytes} bytes, but a SOSD file starts with a count of 8 bytes", path.display())]

@@ -4,6 +4,7 @@
 //! - [`workload`]: request distributions: uniform, absent, Zipf, or a recorded trace;
 //! - [`output`]: one [`output::Record`] per result, as a line of JSON or a row of a table;
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
+//! - [`external`]: programs in any language as subjects of the experiments on indexes;
 //! - [`pages`]: pages and pictures of their results;
 //! - [`paper`]: each paper as one run, with a verdict on each of its claims;
 //! - [`BenchCommand`]: the command `ogive-bench`, to which a program adds structures and key sets of its own;
@@ -18,6 +19,7 @@ mod closest;
 pub mod command_line;
 pub mod error;
 pub mod experiments;
+pub mod external;
 pub mod keys;
 pub mod math;
 pub mod output;

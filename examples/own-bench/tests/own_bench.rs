@@ -1,7 +1,9 @@
 //! The example of a bench of one's own. Goal: an index and a key set of another crate are measured as those of the
-//! project. Method: whole runs of the command.
+//! project, and a program as both. Method: whole runs of the command.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod programs;
 
 use std::process::{Command, Output};
 

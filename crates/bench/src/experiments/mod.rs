@@ -15,5 +15,5 @@ mod resident;
 mod store;
 
 pub(crate) use caught::caught;
-pub use registry::{Context, DEFAULT_COUNT, Experiment, MemoryGauge, Output, experiments};
+pub use registry::{Context, DEFAULT_COUNT, DEFAULT_PROGRAM_TIMEOUT_S, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -27,8 +27,10 @@ pub struct Context {
     pub profiles: Vec<String>,
     /// Index designs, as in `ogive build --design`; empty for those of the experiment.
     pub designs: Vec<String>,
-    /// Structures of an index, by name; empty for those of the experiment.
+    /// Structures of an index, by name or as `program:COMMAND`; empty for those of the experiment.
     pub structures: Vec<String>,
+    /// Seconds that a program has for each of its answers.
+    pub program_timeout_s: u64,
     /// Bytes of inner nodes that stay in memory; empty for those of the experiment.
     pub resident: Vec<Resident>,
     /// `bulk` or `grown`; empty for both.
@@ -77,6 +79,9 @@ pub struct MemoryGauge {
 /// Default number of keys of generated sets.
 pub const DEFAULT_COUNT: u64 = 10_000_000;
 
+/// Default seconds that a program has for each of its answers: enough for the build of a large index.
+pub const DEFAULT_PROGRAM_TIMEOUT_S: u64 = 600;
+
 impl Default for Context {
     /// One seed of ten million keys without values; defaults of the experiment for everything else.
     fn default() -> Self {
@@ -89,6 +94,7 @@ impl Default for Context {
             profiles: Vec::new(),
             designs: Vec::new(),
             structures: Vec::new(),
+            program_timeout_s: DEFAULT_PROGRAM_TIMEOUT_S,
             resident: Vec::new(),
             phases: Vec::new(),
             workloads: Vec::new(),
@@ -160,6 +166,19 @@ pub struct Experiment {
     pub about: &'static str,
     /// Runs it and prints its records.
     pub run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,
+}
+
+impl Experiment {
+    /// Names of the experiments on indexes that take programs as structures.
+    pub const WITH_PROGRAMS: [&str; 7] = [
+        disk::LOOKUPS.name,
+        disk::HYBRIDS.name,
+        disk::BLOCK_SIZE.name,
+        aulid::THROUGHPUT.name,
+        aulid::REQUESTS.name,
+        aulid::LIPP_BTREE.name,
+        aulid::BULK_LOAD.name,
+    ];
 }
 
 const EXPERIMENTS: &[Experiment] = &[

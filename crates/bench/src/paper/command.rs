@@ -16,6 +16,7 @@ pub fn command_of(experiment: &str, context: &Context) -> String {
         profiles,
         designs,
         structures,
+        program_timeout_s,
         resident,
         phases,
         workloads,
@@ -43,6 +44,8 @@ pub fn command_of(experiment: &str, context: &Context) -> String {
     list(&mut command, "--profile", profiles);
     list(&mut command, "--design", designs);
     list(&mut command, "--structure", structures);
+    let timeout = format!("--program-timeout {program_timeout_s}");
+    flag(&mut command, &timeout, *program_timeout_s != default.program_timeout_s);
     list(&mut command, "--resident", resident);
     list(&mut command, "--phase", phases);
     list(&mut command, "--workload", workloads);

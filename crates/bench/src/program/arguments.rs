@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::experiments::Resident;
+use crate::experiments::{DEFAULT_PROGRAM_TIMEOUT_S, Resident};
 use crate::keys::spec::parse_count;
 use crate::paper::Scale;
 use crate::workload::{Mix, Requests};
@@ -137,9 +137,14 @@ pub(super) struct RunArguments {
     /// [default: by experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(super) designs: Vec<String>,
-    /// Structures of indexes: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, ... [default: by experiment]
+    /// Structures of indexes: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, ..., or program:COMMAND for a
+    /// program that speaks the protocol of docs/programs.md [default: by experiment]
     #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
     pub(super) structures: Vec<String>,
+    /// Seconds that a program has for each of its answers
+    #[arg(long, default_value_t = DEFAULT_PROGRAM_TIMEOUT_S, value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) program_timeout: u64,
     /// Bytes of inner nodes kept in memory, upper levels first: a number, or all [default: by experiment]
     #[arg(long = "resident", num_args = 1.., value_name = "BYTES")]
     pub(super) resident: Vec<Resident>,

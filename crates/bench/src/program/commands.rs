@@ -139,6 +139,7 @@ fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Rep
         profiles: arguments.profiles.clone(),
         designs: arguments.designs.clone(),
         structures: arguments.structures.clone(),
+        program_timeout_s: arguments.program_timeout,
         resident: arguments.resident.clone(),
         phases: arguments.phases.clone(),
         workloads: arguments.workloads.clone(),

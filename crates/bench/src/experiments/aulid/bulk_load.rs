@@ -6,7 +6,10 @@ use anyhow::{Context as _, Result};
 use ogive::index::IndexKind;
 use ogive::io::LocalStorage;
 
-use super::super::indexes::{GENERATED, IndexStore, IndexSubject, or_report, pages, subjects};
+use super::super::indexes::{
+    GENERATED, IndexStore, IndexSubject, ProgramSubject, or_report, pages, programs, subjects_beside_programs,
+    with_size,
+};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::keys::KeySet;
@@ -22,6 +25,10 @@ pub(in crate::experiments) const BULK_LOAD: Experiment = Experiment {
 const ROUNDS: u64 = 3;
 /// Memory of the pool, which a bulk load bypasses.
 const BUDGET_BYTES: u64 = 8 << 20;
+/// Blocks that programs count: pages of the other structures.
+const BLOCK_BYTES: usize = 4 << 10;
+/// Keys that the pipe to a program is measured with.
+const LIKE_KEYS: usize = 1_000;
 
 /// Figures of a structure, one value per round.
 struct Loads<'s> {
@@ -33,7 +40,7 @@ struct Loads<'s> {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &IndexKind::all())?;
+    let subjects = subjects_beside_programs(context, &IndexKind::all())?;
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
         let start =
@@ -44,18 +51,51 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         for _ in 0..rounds {
             for loads in all.iter_mut().filter(|loads| !loads.failed) {
                 progress.on(format!("{} of {}", loads.subject.name, set.name()));
-                let failed = record(&set, loads.subject);
+                let failed = record(&set, &loads.subject.name);
                 loads.failed = or_report(output, failed, |_| load(context, &set, loads))?.is_none();
                 progress.step();
             }
         }
         report(&set, &all, output)?;
+        for program in programs(context) {
+            let record = record(&set, &program.name());
+            or_report(output, record.clone(), |output| {
+                Ok(output.report(load_program(&set, &program, rounds, record)?)?)
+            })?;
+        }
     }
     Ok(())
 }
 
-fn record(set: &KeySet, subject: &IndexSubject) -> Record {
-    Record::new(BULK_LOAD.name).keys(set.name()).figure("structure", subject.name.as_str())
+fn record(set: &KeySet, structure: &str) -> Record {
+    Record::new(BULK_LOAD.name).keys(set.name()).figure("structure", structure)
+}
+
+/// Loads a program in each round: the time that it states, beside what passed with the pipe.
+fn load_program(set: &KeySet, program: &ProgramSubject, rounds: u64, record: Record) -> Result<Record> {
+    let like: Vec<u64> = set.stream()?.take(LIKE_KEYS).collect::<crate::Result<_>>()?;
+    let (mut load_s, mut wall_s, mut pipe_s, mut last) = (Vec::new(), Vec::new(), Vec::new(), None);
+    for _ in 0..rounds {
+        let mut loaded = program.load(BLOCK_BYTES, &like, distinct_stream(set)?)?;
+        load_s.push(loaded.load.program_ns / 1e9);
+        wall_s.push(loaded.load.wall_ns / 1e9);
+        pipe_s.push(loaded.load.pipe_ns / 1e9);
+        last = Some((loaded.load.operations, loaded.size(loaded.load.operations)?));
+    }
+    let (entries, size) = last.context("no round")?;
+    let record = record
+        .figure("keys_count", set.len())
+        .spread("load_s", &load_s)
+        .figure("ns_per_key", 1e9 * Spread::of(&load_s).median / entries.max(1) as f64)
+        .spread("wall_s", &wall_s)
+        .figure("pipe_s", Spread::of(&pipe_s).median);
+    Ok(with_size(record, &size))
+}
+
+/// The keys of a set, each once.
+fn distinct_stream(set: &KeySet) -> Result<impl Iterator<Item = crate::Result<u64>>> {
+    let mut last = None;
+    Ok(set.stream()?.filter(move |key| key.as_ref().map_or(true, |key| last.replace(*key) != Some(*key))))
 }
 
 fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
@@ -64,9 +104,8 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
         tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))?;
     let mut options = loads.subject.options.clone();
     options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
-    let mut last = None;
     // Keys are streamed during the load, so that memory is that of the load; the cost is equal for every structure.
-    let keys = set.stream()?.filter(|key| key.as_ref().map_or(true, |key| last.replace(*key) != Some(*key)));
+    let keys = distinct_stream(set)?;
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
     let storage = Arc::new(LocalStorage::new(folder.path()));
     let (store, load_s) = IndexStore::load(storage, &options, &[], keys.map(|key| Ok(key?)))?;
@@ -80,7 +119,7 @@ fn report(set: &KeySet, all: &[Loads<'_>], output: &mut Output<'_>) -> Result<()
     let median_s = |loads: &Loads<'_>| Spread::of(&loads.load_s).median;
     let btree = all.iter().find(|loads| loads.subject.options.kind == IndexKind::BTREE && !loads.failed);
     for loads in all.iter().filter(|loads| !loads.failed) {
-        let mut row = record(set, loads.subject)
+        let mut row = record(set, &loads.subject.name)
             .figure("keys_count", set.len())
             .spread("load_s", &loads.load_s)
             .figure("ns_per_key", 1e9 * median_s(loads) / set.len().max(1) as f64)

@@ -7,8 +7,8 @@ use ogive::index::IndexKind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, WorkloadOutcome, each_population, or_report, pool_bytes, run_in_memory, run_on_device,
-    subjects,
+    IndexSubject, IndexWorkload, ProgramSubject, WorkloadOutcome, each_population, operations_of, or_report,
+    pool_bytes, programs, run_in_memory, run_on_device, subjects_beside_programs,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -37,6 +37,8 @@ pub(in crate::experiments) const LIPP_BTREE: Experiment = Experiment {
 const PROFILES: [&str; 1] = ["nvme"];
 /// Default number of operations per run.
 const OPERATIONS: usize = 200_000;
+/// Blocks that programs count: pages of the other structures.
+const BLOCK_BYTES: usize = 4 << 10;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each(context, THROUGHPUT.name, &IndexKind::all(), &Mix::ALL, &[Requests::Uniform], output)
@@ -85,14 +87,16 @@ fn each(
     requests: &[Requests],
     output: &mut Output<'_>,
 ) -> Result<()> {
-    let subjects = subjects(context, kinds)?;
+    let subjects = (subjects_beside_programs(context, kinds)?, programs(context));
     let profiles = context.profiles_or(&PROFILES)?;
     let requests = if context.requests.is_empty() { requests } else { &context.requests };
     let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
     each_population(context, mixes, |set, mix, population| {
         requests.iter().try_for_each(|requests| {
             let (profiles, device) = (&profiles[..], device.clone());
-            Comparison { context, experiment, set, population, mix, requests, profiles, device }.run(&subjects, output)
+            let comparison = Comparison { context, experiment, set, population, mix, requests, profiles, device };
+            comparison.run(&subjects.0, output)?;
+            comparison.run_programs(&subjects.1, output)
         })
     })
 }
@@ -103,7 +107,7 @@ impl Comparison<'_> {
         let mut pairs = Vec::new();
         for subject in subjects {
             progress.on(format!("{} of {}, {}", subject.name, self.set.name(), self.mix));
-            pairs.extend(or_report(output, self.record(subject), |_| self.pair(subject))?);
+            pairs.extend(or_report(output, self.record(&subject.name), |_| self.pair(subject))?);
             progress.step();
         }
         for pair in &pairs {
@@ -114,12 +118,25 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn record(&self, subject: &IndexSubject) -> Record {
+    /// Runs programs, whose times are those that they state and those of the pipe.
+    fn run_programs(&self, programs: &[ProgramSubject], output: &mut Output<'_>) -> Result<()> {
+        for program in programs {
+            let record = self.record(&program.name());
+            or_report(output, record.clone(), |output| {
+                let operations = operations_of(self.context, self.population, self.mix, self.requests, OPERATIONS)?;
+                let outcome = program.run(BLOCK_BYTES, self.population, self.mix, operations)?;
+                Ok(output.report(outcome.fill(record))?)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn record(&self, structure: &str) -> Record {
         Record::new(self.experiment)
             .keys(self.set.name())
             .figure("workload", self.mix.name())
             .figure("requests", self.requests.to_string())
-            .figure("structure", subject.name.as_str())
+            .figure("structure", structure)
     }
 
     fn plan<'p>(&'p self, subject: &'p IndexSubject) -> IndexWorkload<'p> {
@@ -142,7 +159,7 @@ impl Comparison<'_> {
             figure(pair).unwrap_or(f64::NAN) / best
         };
         let record = self
-            .record(pair.subject)
+            .record(&pair.subject.name)
             .profile(self.profiles.get(place).map_or("", |profile| profile.name()))
             .figure("operations", run.operations as u64)
             .figure("pool_bytes", pool_bytes(self.population))

@@ -5,10 +5,14 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, LIPP, LIPP_BTREE, PGM, PGM_BTREE};
 
-use super::super::indexes::{GENERATED, distinct, load_and_count, or_report, present, subjects};
+use super::super::indexes::{
+    GENERATED, LOOKUPS_A_SCAN, ProgramSubject, distinct, load_and_count, or_report, present, programs,
+    subjects_beside_programs,
+};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
+use crate::workload::Operation;
 
 pub(in crate::experiments) const LOOKUPS: Experiment = Experiment {
     name: "disk/lookups",
@@ -53,21 +57,31 @@ fn each(
     blocks_bytes: &[usize],
     output: &mut Output<'_>,
 ) -> Result<()> {
-    let subjects = subjects(context, kinds)?;
+    let (subjects, programs) = (subjects_beside_programs(context, kinds)?, programs(context));
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
         let keys = distinct(&set)?;
         let asked = present(&keys, context.lookups.unwrap_or(COUNT), context.seed);
-        let progress = Progress::new(subjects.len() * blocks_bytes.len())?;
+        let progress = Progress::new((subjects.len() + programs.len()) * blocks_bytes.len())?;
+        let record = |structure: &str, block_bytes: usize| {
+            let record = Record::new(experiment).keys(set.name());
+            record.figure("structure", structure).figure("block_bytes", block_bytes as u64)
+        };
         for &block_bytes in blocks_bytes {
             for subject in &subjects {
                 progress.on(format!("{} of {}, blocks of {block_bytes} bytes", subject.name, set.name()));
-                let record = Record::new(experiment)
-                    .keys(set.name())
-                    .figure("structure", subject.name.as_str())
-                    .figure("block_bytes", block_bytes as u64);
+                let record = record(&subject.name, block_bytes);
                 or_report(output, record.clone(), |output| {
                     output.report(load_and_count(subject, block_bytes, &keys, &asked)?.fill(record))?;
+                    Ok(())
+                })?;
+                progress.step();
+            }
+            for program in &programs {
+                progress.on(format!("{} of {}, blocks of {block_bytes} bytes", program.name(), set.name()));
+                let record = record(&program.name(), block_bytes);
+                or_report(output, record.clone(), |output| {
+                    output.report(ask_program(program, block_bytes, &keys, &asked, record)?)?;
                     Ok(())
                 })?;
                 progress.step();
@@ -75,4 +89,29 @@ fn each(
         }
     }
     Ok(())
+}
+
+/// Blocks as the program counts them, which does not say which of them are leaves, and times of the lookups.
+fn ask_program(
+    program: &ProgramSubject,
+    block_bytes: usize,
+    keys: &[u64],
+    asked: &[u64],
+    record: Record,
+) -> Result<Record> {
+    let mut program = program.load(block_bytes, keys, keys.iter().copied().map(Ok))?;
+    program.look_up_absent(keys)?;
+    let gets = program.drive(keys, asked.iter().map(|&key| Operation::Get(key)))?;
+    let scanned = &asked[..asked.len().div_ceil(LOOKUPS_A_SCAN)];
+    let scans = if program.scans() {
+        program.drive(keys, scanned.iter().map(|&key| Operation::Scan(key)))?.blocks_read()
+    } else {
+        None
+    };
+    let counts = [("blocks_per_get", gets.blocks_read()), ("blocks_per_scan100", scans)];
+    let record = counts.into_iter().fold(record, |record, (name, count)| match count {
+        Some(count) => record.figure(name, count),
+        None => record,
+    });
+    Ok(gets.fill(record))
 }

@@ -13,7 +13,7 @@ use crate::output::Record;
 use crate::random::Random;
 
 /// Lookups per scan.
-const LOOKUPS_A_SCAN: usize = 5;
+pub(in crate::experiments) const LOOKUPS_A_SCAN: usize = 5;
 
 /// Counts of an index with nothing resident.
 #[derive(Debug, Clone)]

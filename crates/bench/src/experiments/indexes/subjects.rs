@@ -5,6 +5,7 @@ use ogive::index::{IndexKind, IndexOptions};
 use ogive_papers::{AirIndexOptions, AulidOptions};
 
 use super::super::{Context, Output, caught};
+use super::programs::{is_program, refuse_programs};
 use crate::output::Record;
 
 /// An index to measure: a kind, or a named variant of one.
@@ -43,13 +44,22 @@ impl IndexSubject {
     }
 }
 
-/// The requested structures, else `default`.
+/// The requested structures, else `default`, of an experiment that does not take programs.
 pub(in crate::experiments) fn subjects(context: &Context, default: &[IndexKind]) -> Result<Vec<IndexSubject>> {
+    refuse_programs(context)?;
+    subjects_beside_programs(context, default)
+}
+
+/// The requested structures that are no programs, else `default`.
+pub(in crate::experiments) fn subjects_beside_programs(
+    context: &Context,
+    default: &[IndexKind],
+) -> Result<Vec<IndexSubject>> {
     if context.structures.is_empty() {
         return Ok(default.iter().copied().map(IndexSubject::of).collect());
     }
     let parse = |name: &String| name.parse::<IndexKind>().map(IndexSubject::of).map_err(|error| anyhow!(error));
-    context.structures.iter().map(parse).collect()
+    context.structures.iter().filter(|name| !is_program(name)).map(parse).collect()
 }
 
 /// Runs a measurement; a failure is reported, and the run continues.
