@@ -54,6 +54,32 @@ pub enum Error {
         /// What is wrong with it.
         fault: ProgramFault,
     },
+    /// A program that fetching needs cannot be run.
+    #[error("cannot run {tool}: {source}; install it, or make the file as docs/data-sets.md describes")]
+    Tool {
+        /// The program.
+        tool: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// Data of a real key set cannot be downloaded or unpacked.
+    #[error("cannot fetch {url}: {reason}; check the network, or give the address of a copy with --from")]
+    Fetch {
+        /// The address.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The file made of the data of a real key set is another one.
+    #[error("the file of {name} would have checksum {found} instead of {expected}: its source has changed")]
+    Digest {
+        /// The key set.
+        name: String,
+        /// The checksum of the file that the documents use.
+        expected: String,
+        /// The checksum of the file that was made.
+        found: String,
+    },
     /// A SOSD file is too short to hold even its count.
     #[error("{} has {length_bytes} bytes, but a SOSD file starts with a count of 8 bytes", path.display())]
     SosdHeader {

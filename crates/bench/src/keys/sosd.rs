@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use super::set::KeySet;
 use super::source::{BLOCK_KEYS, Source};
 use crate::error::{Error, Result};
@@ -86,12 +88,8 @@ pub fn write_sosd(set: &KeySet, path: &Path, replace: bool, progress: &mut dyn F
     if !replace && path.exists() {
         return Err(Error::Exists { path: path.into() });
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |action| move |source| Error::io(action, path, source);
-    let unfinished = tempfile::Builder::new()
-        .prefix(".ogive-bench-")
-        .make_in(folder, |path| OpenOptions::new().write(true).create_new(true).open(path))
-        .map_err(failed("create"))?;
+    let unfinished = unfinished(path)?;
     let mut file = BufWriter::with_capacity(BUFFER_BYTES, unfinished.as_file());
     file.write_all(&set.len().to_le_bytes()).map_err(failed("write"))?;
     let (mut stream, mut written) = (set.stream()?, 0);
@@ -108,8 +106,26 @@ pub fn write_sosd(set: &KeySet, path: &Path, replace: bool, progress: &mut dyn F
     }
     file.flush().map_err(failed("write"))?;
     drop(file);
+    publish(unfinished, path, replace)
+}
+
+/// A file in the folder of `path` that is removed unless it is published.
+pub(super) fn unfinished(path: &Path) -> Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".ogive-bench-")
+        .make_in(folder_of(path), |path| OpenOptions::new().write(true).create_new(true).open(path))
+        .map_err(|source| Error::io("create", path, source))
+}
+
+/// Gives a complete file its name.
+pub(super) fn publish(unfinished: NamedTempFile, path: &Path, replace: bool) -> Result<()> {
+    let failed = |action| move |source| Error::io(action, path, source);
     unfinished.as_file().sync_all().map_err(failed("sync"))?;
     let persisted = if replace { unfinished.persist(path) } else { unfinished.persist_noclobber(path) };
     persisted.map_err(|error| Error::io("create", path, error.error))?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync the directory of"))
+    File::open(folder_of(path)).and_then(|folder| folder.sync_all()).map_err(failed("sync the directory of"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 pub(super) enum Command {
     /// List the generated key sets and the experiments
     List,
-    /// Print or describe a key set, or write it to a SOSD file
+    /// Print or describe a key set, write it to a SOSD file, or fetch a real one
     Keys(KeysArguments),
     /// Run an experiment
     Run(Box<RunArguments>),
@@ -100,9 +100,13 @@ pub(super) struct DrawArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct KeysArguments {
+    #[command(subcommand)]
+    pub(super) command: Option<KeysCommand>,
     /// Generated set, NAME[:COUNT][:seed=S][:OPTION=VALUE]..., or a file: SOSD (.u64, _uint64) or sorted lines of text
-    pub(super) spec: String,
+    #[arg(required = true)]
+    pub(super) spec: Option<String>,
     /// Write the keys to a SOSD file: a count, then the keys, 8 bytes each, little-endian
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
@@ -112,6 +116,27 @@ pub(super) struct KeysArguments {
     /// Print the number of keys and of distinct keys, the longest repeat, and the first and last key
     #[arg(long)]
     pub(super) stats: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeysCommand {
+    /// Download the data of a real key set, make its SOSD file, and check it; needs curl, and gzip or zstd
+    Fetch(FetchArguments),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct FetchArguments {
+    /// Name of the set, from `ogive-bench list`
+    pub(super) name: String,
+    /// Folder of the file
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// Address of a copy of the data, to which the names of its files are appended [default: the source]
+    #[arg(long, value_name = "URL")]
+    pub(super) from: Option<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,12 +7,14 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::arguments::{Command, DrawArguments, KeysArguments, ReportArguments, RunArguments};
+use super::arguments::{
+    Command, DrawArguments, FetchArguments, KeysArguments, KeysCommand, ReportArguments, RunArguments,
+};
 use super::bench::BenchCommand;
 use super::papers;
 use crate::did_you_mean;
 use crate::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
-use crate::keys::{KeySet, generators, open, summarise, write_sosd};
+use crate::keys::{KeySet, RealKeys, fetch, generators, open, real_keys, summarise, write_sosd};
 use crate::output::{Record, Reporter, machine};
 use crate::pages::{self, Run};
 use crate::paper;
@@ -46,6 +48,9 @@ fn list(out: &mut Reporter<&mut dyn Write>) -> Result<()> {
         let record = Record::new("key sets").figure("name", format!("{}{options}", generator.name));
         out.report(record.figure("about", generator.about).figure("distinct", generator.distinct))?;
     }
+    for set in real_keys() {
+        out.report(described(set))?;
+    }
     for experiment in experiments() {
         let record = Record::new("experiments").figure("name", experiment.name);
         out.report(record.figure("about", experiment.about))?;
@@ -58,7 +63,11 @@ fn list(out: &mut Reporter<&mut dyn Write>) -> Result<()> {
 }
 
 fn print_keys(arguments: &KeysArguments, json: bool, out: &mut dyn Write) -> Result<()> {
-    let set = open(&arguments.spec)?;
+    if let Some(KeysCommand::Fetch(fetch)) = &arguments.command {
+        return fetch_keys(fetch, json, out);
+    }
+    // The parser requires one.
+    let set = open(arguments.spec.as_deref().unwrap_or_default())?;
     if let Some(path) = &arguments.output {
         write_file(&set, path, arguments.force)?;
     }
@@ -71,6 +80,27 @@ fn print_keys(arguments: &KeysArguments, json: bool, out: &mut dyn Write) -> Res
         print_all(&set, json, out)?;
     }
     Ok(())
+}
+
+/// Fetches a real key set, and reports its file.
+fn fetch_keys(arguments: &FetchArguments, json: bool, out: &mut dyn Write) -> Result<()> {
+    let name = arguments.name.as_str();
+    let Some(set) = real_keys().iter().find(|set| set.name == name) else {
+        let suggestion = did_you_mean(name, real_keys().iter().map(|set| set.name));
+        let suggestion = suggestion.map_or_else(String::new, |suggestion| format!("{suggestion} "));
+        bail!("no real key set {name:?} can be fetched; {suggestion}`ogive-bench list` names those that can");
+    };
+    let path =
+        fetch(set, arguments.from.as_deref(), &arguments.folder, arguments.force, &mut |url| eprintln!("{url}"))?;
+    let mut reporter = reporter(out, json);
+    let fetched = described(set).figure("path", path.display().to_string());
+    reporter.report(fetched)?;
+    Ok(reporter.flush()?)
+}
+
+fn described(set: &RealKeys) -> Record {
+    let record = Record::new("real key sets").figure("name", set.name).figure("about", set.about);
+    record.figure("count", set.count).figure("licence", set.licence).figure("file", set.file)
 }
 
 fn write_file(set: &KeySet, path: &Path, replace: bool) -> Result<()> {

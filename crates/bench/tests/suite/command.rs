@@ -71,6 +71,9 @@ fn wrong_usage_is_2_and_a_failure_1_with_a_way_out() -> TestResult {
         (&["run", "keys/generators", "-n", "lots"], 2, "10M"),
         (&["run", "keys/generators", "--seeds", "0"], 2, "1.."),
         (&["keys", "uniformly"], 1, "did you mean \"uniform\"? `ogive-bench list` names"),
+        (&["keys", "fetch"], 2, "NAME"),
+        (&["keys", "fetch", "nothing"], 1, "no real key set \"nothing\" can be fetched; `ogive-bench list` names"),
+        (&["keys", "fetch", "fb_200"], 1, "did you mean \"fb_200M\"?"),
         (&["run", "nothing"], 1, "no experiment \"nothing\"; `ogive-bench list` names them"),
         (&["run", "aulid/block"], 1, "did you mean \"aulid/blocks\"?"),
     ] {
