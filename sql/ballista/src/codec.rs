@@ -220,8 +220,11 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
                 Ok(Arc::new(look_up(&read(Kind::LookUp, buf)?, inputs, &context, converter)?))
             }
             (Some(Kind::Fence), [input]) => {
-                read::<FenceMessage>(Kind::Fence, buf)?;
-                Ok(Arc::new(FenceExec::new(input.clone())))
+                let FenceMessage { hides_order } = read(Kind::Fence, buf)?;
+                Ok(Arc::new(match hides_order {
+                    true => FenceExec::hiding_order(input.clone()),
+                    false => FenceExec::new(input.clone()),
+                }))
             }
             (Some(Kind::Sample), [input]) => Ok(Arc::new(sample(read(Kind::Sample, buf)?, input.clone())?)),
             (Some(Kind::KeyRanges), [input]) => Ok(Arc::new(ranges(read(Kind::KeyRanges, buf)?, input.clone())?)),
@@ -242,8 +245,8 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
             write(Kind::LookUp, &look_up_message(join, self, converter)?, buf);
             return Ok(());
         }
-        if node.downcast_ref::<FenceExec>().is_some() {
-            write(Kind::Fence, &FenceMessage {}, buf);
+        if let Some(fence) = node.downcast_ref::<FenceExec>() {
+            write(Kind::Fence, &FenceMessage { hides_order: fence.hides_order() }, buf);
             return Ok(());
         }
         if let Some(plan) = node.downcast_ref::<SampleKeysExec>() {

@@ -175,9 +175,12 @@ pub(crate) struct LookUpMessage {
     pub(crate) looks_left: bool,
 }
 
-/// A fence above a join: its input is all there is to it.
+/// A fence above a join.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct FenceMessage {}
+pub(crate) struct FenceMessage {
+    #[prost(bool, tag = "1")]
+    pub(crate) hides_order: bool,
+}
 
 /// A step of a statement that writes rows: a sample of their keys, or tables at a place.
 #[derive(Clone, PartialEq, Message)]

@@ -1,7 +1,7 @@
 //! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::external_table::OgiveTableFactory;
-use crate::join::{KeyJoinPlanner, MarkKeyJoins};
+use crate::join::{FenceLimitedMerges, KeyJoinPlanner, MarkKeyJoins};
 use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
@@ -15,9 +15,11 @@ use datafusion::error::Result;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
+use std::iter;
 use std::sync::Arc;
 
 /// Most keys of the smaller side of a hash join that are handed to the scan of the other side as a list: DataFusion
@@ -64,11 +66,12 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         "FilterPushdown(Post)" => Arc::new(UnambiguousFilters { rule }) as Arc<_>,
         _ => rule,
     });
+    let first: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(FenceLimitedMerges);
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
     builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());
     builder
-        .with_physical_optimizer_rules(rules.collect())
+        .with_physical_optimizer_rules(iter::once(first).chain(rules).collect())
         .with_physical_optimizer_rule(Arc::new(ReadLastRows))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_analyzer_rule(Arc::new(AggregateScalarSubqueries))

@@ -5,6 +5,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
@@ -21,18 +22,40 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct FenceExec {
     input: Arc<dyn ExecutionPlan>,
+    /// That of the input, perhaps without its order.
+    properties: Arc<PlanProperties>,
+    hides_order: bool,
 }
 
 impl FenceExec {
     /// A fence above a plan.
     #[must_use]
     pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input }
+        Self { properties: input.properties().clone(), input, hides_order: false }
+    }
+
+    /// A fence that does not tell the order of its rows, so that a sort above it stays.
+    #[must_use]
+    pub fn hiding_order(input: Arc<dyn ExecutionPlan>) -> Self {
+        let of_input = input.properties();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(input.schema()),
+            of_input.output_partitioning().clone(),
+            of_input.emission_type,
+            of_input.boundedness,
+        );
+        Self { input, properties: Arc::new(properties), hides_order: true }
+    }
+
+    /// Whether it does not tell the order of its rows.
+    #[must_use]
+    pub fn hides_order(&self) -> bool {
+        self.hides_order
     }
 
     /// A fence above another plan.
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        Ok(Self { input })
+        Ok(if self.hides_order { Self::hiding_order(input) } else { Self::new(input) })
     }
 }
 
@@ -44,7 +67,7 @@ pub(super) fn needs_fence(join_type: JoinType, has_condition: bool) -> bool {
 
 impl DisplayAs for FenceExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("FenceExec")
+        formatter.write_str(if self.hides_order { "FenceExec: order hidden" } else { "FenceExec" })
     }
 }
 
@@ -52,7 +75,7 @@ impl ExecutionPlan for FenceExec {
     one_input!("FenceExec", input);
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
+        &self.properties
     }
 
     /// The rows stay in order, but no sort may be moved below: one with a limit would be applied to a side of the join.

@@ -6,7 +6,7 @@ use crate::relations::{FORMS, Form, Rows, pick};
 use crate::{first_seed, ours, plan, reference, register_memory, rows, sorted_rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::DataType;
 use datafusion::arrow::compute::cast;
 use datafusion::execution::SessionStateBuilder;
@@ -286,6 +286,29 @@ async fn keys_that_are_close_are_read_in_a_row_and_conditions_hold() {
         let requests =
             analyzed.split("storage_requests=").nth(1).and_then(|rest| rest.split([',', ']']).next()).unwrap();
         assert!(requests.parse().is_ok_and(|requests: usize| requests <= reads_most), "{analyzed}");
+    }
+}
+
+/// DataFusion hands the limit to the sides of the merge: a column that may be null has the order of one that may not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_stays_above_a_merge() {
+    let (context, reference) = (ours(3), reference());
+    let rows_of = |name: &str, numbers: std::ops::Range<i64>, is_nullable| {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
+        let batch = RecordBatch::try_from_iter_with_nullable([(name, numbers, is_nullable)]).unwrap();
+        register_memory(&context, name, &batch);
+        register_memory(&reference, name, &batch);
+    };
+    rows_of("x", 0..3_000, false);
+    rows_of("y", 2_000..9_000, true);
+    rows(&context, "set datafusion.optimizer.prefer_hash_join = false").await;
+    for order in ["y", "y nulls first", "x", "y desc", "y, x desc"] {
+        let query = format!("select x.x, y.y from x join y on x.x = y.y order by {order} limit 3 offset 1");
+        let one = query.replace("x.x, y.y from", "y.y from").replace(", x desc", "");
+        let merged = plan(&context, &one).await;
+        assert!(merged.contains("SortMergeJoinExec"), "{merged}");
+        assert_eq!(rows(&context, &query).await, rows(&reference, &query).await, "{query}");
+        assert_eq!(rows(&context, &one).await, rows(&reference, &one).await, "{one}");
     }
 }
 
