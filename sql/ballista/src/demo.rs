@@ -6,6 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use ogive::io::remote_url;
 use ogive::types::{Field, KeyType, RecordType, RowBuilder, RowType, Value, ValueType};
 use ogive::{LocalStorage, TableWriteOptions, TableWriter};
 use ogive_datafusion::OgiveOptions;
@@ -22,6 +23,9 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(300);
 /// Queries that may end before the executor is killed.
 const ATTEMPTS: usize = 5;
 
+/// The keyspace that the demonstration fills.
+const KEYSPACE: &str = "events";
+
 /// What a demonstration runs.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
@@ -29,17 +33,20 @@ pub struct DemoOptions {
     pub cluster: ClusterOptions,
     /// Rows of the table.
     pub rows: u64,
+    /// Path or URL of the store that is made and stays; one in a temporary folder if there is none.
+    pub store: Option<String>,
 }
 
 impl Default for DemoOptions {
     /// Three processes, and a table of two million rows.
     fn default() -> Self {
-        Self { cluster: ClusterOptions::default(), rows: 2_000_000 }
+        Self { cluster: ClusterOptions::default(), rows: 2_000_000, store: None }
     }
 }
 
-/// Makes a table, starts a scheduler and executors as processes, runs queries, kills the first executor in the middle
-/// of one, and compares the answer with that of this process. What happens is written to `out`.
+/// Makes a table, starts a scheduler and executors as processes, has them write a store of its rows and answer queries,
+/// kills the first executor in the middle of one, and compares the answer with that of this process. What happens is
+/// written to `out`.
 ///
 /// # Errors
 /// For processes that do not start, queries that fail, and an answer that is wrong.
@@ -48,17 +55,29 @@ pub async fn demo(options: &DemoOptions, out: &mut (dyn Write + Send)) -> Result
     write_table(folder.path(), options.rows).map_err(|error| DataFusionError::External(Box::new(error)))?;
     let path = folder.path().join("events.ogive").display().to_string();
     writeln!(out, "Made the table {path} of {} rows.", options.rows)?;
-    let cluster_options =
-        ClusterOptions { allow: vec![folder.path().display().to_string()], ..options.cluster.clone() };
+    let store = options.store.clone().unwrap_or_else(|| folder.path().join("store").display().to_string());
+    let mut allow = vec![folder.path().display().to_string()];
+    if options.store.is_some() {
+        if remote_url(Path::new(&store)).is_none() {
+            std::fs::create_dir_all(&store)?;
+        }
+        allow.push(store.clone());
+    }
+    let cluster_options = ClusterOptions { allow, ..options.cluster.clone() };
     let mut cluster = LocalCluster::start(&cluster_options)?;
-    writeln!(out, "Started a scheduler at {}, and executors at {:?}.", cluster.address(), cluster.executors())?;
+    let executors: Vec<String> = cluster.executors().iter().map(ToString::to_string).collect();
+    writeln!(out, "Started a scheduler at {}, and executors at {}.", cluster.address(), executors.join(" and "))?;
 
     let config = session_config(&Arc::default()).with_target_partitions(PARTITIONS);
     let context = connect_with(&cluster.address().to_string(), config).await?;
+    let keyspace = format!("{store}#{KEYSPACE}");
     for query in [
-        format!("select count(*) from '{path}'"),
-        format!("select * from '{path}' where key in (10, 1000, 100000)"),
-        format!("select count(*), avg(weight) from '{path}' where key between 1000 and 900000"),
+        format!(
+            "copy (select * from '{path}') to '{store}' stored as ogive options (keyspace '{KEYSPACE}', key 'key')"
+        ),
+        format!("select count(*) from '{keyspace}'"),
+        format!("select * from '{keyspace}' where key in (10, 1000, 100000)"),
+        format!("select count(*), avg(weight) from '{keyspace}' where key between 1000 and 900000"),
     ] {
         let start = Instant::now();
         let found = context.sql(&query).await?.collect().await?;
@@ -68,8 +87,8 @@ pub async fn demo(options: &DemoOptions, out: &mut (dyn Write + Send)) -> Result
     let query = "select a.number % 10 as digit, count(*), sum(a.weight + b.weight) from events a join events b on \
         a.number = b.number and a.key % 50 = 0 where b.key % 3 = 0 group by 1 order by 1";
     writeln!(out, "\n{query}")?;
-    let expected = alone(&path, query).await?;
-    let query = query.replace("events", &format!("'{path}'"));
+    let expected = alone(&keyspace, query).await?;
+    let query = query.replace("events", &format!("'{keyspace}'"));
     let start = Instant::now();
     let found = lose_executor(&context, &mut cluster, &query, out).await?;
     writeln!(out, "{found}\n{:.1?}", start.elapsed())?;

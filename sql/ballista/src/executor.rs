@@ -144,7 +144,10 @@ pub async fn run_executor(mut arguments: ExecutorArguments) -> Result<()> {
     let config = executor_config(&arguments, &tables, &work_dir);
     // A parent that does not read is no reason to end.
     _ = writeln!(std::io::stdout(), "ogive-executor listens on {}:{}", arguments.bind_host, arguments.bind_port);
-    start_executor_process(Arc::new(config)).await
+    start_executor_process(Arc::new(config)).await?;
+    // The scheduler says so to those whose heartbeats it misses.
+    log::warn!("the executor ends: it was told to, by a signal or by its scheduler");
+    Ok(())
 }
 
 /// Waits until the scheduler can be reached.

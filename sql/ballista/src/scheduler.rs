@@ -26,8 +26,11 @@ Examples:
   ogive-scheduler --bind-host 0.0.0.0 --external-host scheduler.example --allow s3://bucket/tables
 
 Clients connect by `ogive sql --cluster HOST:PORT`, executors by `ogive-executor --scheduler-host HOST`. Every program
-that reaches the port may run queries: there is no authentication and no encryption. Open it to trusted networks
-alone.";
+that reaches the port may run queries: there is no authentication and no encryption. Open it only to trusted
+networks.";
+
+/// The least timeout of executors that have the usual interval between heartbeats: it may miss two.
+const EXECUTOR_TIMEOUT_S_MIN: u64 = 30;
 
 /// Plans the queries of a cluster, and hands their tasks to executors.
 #[derive(Clone, Debug, Parser)]
@@ -42,7 +45,8 @@ pub struct SchedulerArguments {
     /// Name or address by which executors reach this scheduler [default: the address that it listens on]
     #[arg(long, value_name = "HOST")]
     pub external_host: Option<String>,
-    /// Seconds without a heartbeat after which an executor is taken for dead, and its tasks run elsewhere
+    /// Seconds without a heartbeat after which an executor is considered dead, and its tasks run elsewhere; at least
+    /// three times what executors have as --executor-heartbeat-interval-seconds, which is 10 unless given
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub executor_timeout_seconds: u64,
     /// Seconds between searches for dead executors
@@ -105,6 +109,13 @@ pub async fn run_scheduler(arguments: SchedulerArguments) -> Result<()> {
     let arguments = SchedulerArguments { bind_port: address.port(), ..arguments };
     let config = scheduler_config(&arguments, &tables);
     config.validate()?;
+    if arguments.executor_timeout_seconds < EXECUTOR_TIMEOUT_S_MIN {
+        log::warn!(
+            "--executor-timeout-seconds {} gives up healthy executors, unless they have a shorter \
+             --executor-heartbeat-interval-seconds than 10",
+            arguments.executor_timeout_seconds
+        );
+    }
     let cluster = BallistaCluster::new_from_config(&config).await?;
     let cluster = BallistaCluster::new(Arc::new(CountedVcores::new(cluster.cluster_state())), cluster.job_state());
     let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;

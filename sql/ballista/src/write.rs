@@ -1,6 +1,7 @@
 //! Statements that write rows of Ogive: tasks write tables, and the client gives them to their target by one commit.
 
 use crate::codec::check_place;
+use crate::plan_size::check_logical;
 use async_trait::async_trait;
 use ballista_core::error::BallistaError;
 use datafusion::arrow::array::cast::AsArray;
@@ -56,6 +57,7 @@ impl QueryPlanner for ClientPlanner {
             return DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await;
         }
         let Some((request, input)) = WriteRequest::of(plan)? else {
+            check_logical(plan, session)?;
             return self.queries.create_physical_plan(plan, session).await;
         };
         let Some(state) = session.as_any().downcast_ref::<SessionState>() else {

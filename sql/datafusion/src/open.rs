@@ -10,7 +10,7 @@ use crate::table::OgiveTable;
 use datafusion::common::plan_err;
 use datafusion::error::{DataFusionError, Result};
 use ogive::index::AnyIndex;
-use ogive::io::{Place, locate, locate_folder, remote_url};
+use ogive::io::{Place, local_path, locate, locate_folder, remote_url};
 use ogive::lsm::has_store;
 use ogive::{Db, DbOptions, Error, FileFormat, PageOptions, Profile, Storage, Table, TableOptions};
 use ogive_parquet::{ParquetIndex, PathFolder};
@@ -41,6 +41,8 @@ impl OgiveOptions {
     /// # Errors
     /// Errors of the storage, and of files that are damaged or of a newer version.
     pub fn open(&self, location: &str) -> Result<Option<OgiveTable>> {
+        let local = local_path_of_url(location)?;
+        let location = local.as_deref().unwrap_or(location);
         let is_remote = remote_url(Path::new(location)).is_some();
         let is_there = match std::fs::metadata(location) {
             Err(error) if !is_remote && error.kind() != ErrorKind::NotFound => {
@@ -89,6 +91,8 @@ impl OgiveOptions {
     /// # Errors
     /// As [`Self::open`]; if there is no store, or no such keyspace.
     pub fn open_keyspace(&self, location: &str, keyspace: &str) -> Result<OgiveTable> {
+        let local = local_path_of_url(location)?;
+        let location = local.as_deref().unwrap_or(location);
         match self.open_place(location, Some(keyspace))? {
             Some(table) => Ok(table),
             None => plan_err!("{location} is no store, and so has no keyspace '{keyspace}'; check the path"),
@@ -186,6 +190,15 @@ pub(crate) fn keyspace_of(store: &Db, location: &str, name: &str) -> Result<Arc<
     }
     let keyspace = store.keyspace(name).map_err(external)?;
     Ok(Arc::new(KeyspaceRelation::new(store, keyspace, absolute(location), profile_of(location))))
+}
+
+/// The path that a `file://` URL leads to; `None` for paths and other URLs.
+fn local_path_of_url(location: &str) -> Result<Option<String>> {
+    if !location.starts_with("file://") {
+        return Ok(None);
+    }
+    let path = local_path(Path::new(location)).map_err(external)?;
+    Ok(Some(path.display().to_string()))
 }
 
 /// The time of a short read, in microseconds.

@@ -196,7 +196,10 @@ impl OgiveTable {
         let request = WriteRequest::new(target, &self.schema, key, self.is_stale.clone())?;
         let made = request.encoder().types();
         if made.keys != types.keys || made.values != types.values {
-            return plan_err!("rows for {location} cannot be made of columns: its records are {types}");
+            return plan_err!(
+                "{location} has records without columns of SQL ({types}), which INSERT cannot make; put records in by \
+                 `ogive db put` or a program"
+            );
         }
         Ok(request)
     }

@@ -19,7 +19,7 @@ Examples:
   ogive-sql report.sql                                           the statements of a file, one after the other
   ogive-sql < report.sql                                         of the standard input
   ogive-sql --cluster localhost:50050 users.ogive \"select count(*) from users\"
-  ogive-sql cluster demo                                         a cluster on this machine, which loses an executor
+  ogive-sql cluster demo [STORE]                                 a cluster on this machine, which loses an executor
 
 An argument is a table (a path or URL that ends in .ogive, .parquet, .csv or .json, or NAME=PATH), a statement (it holds
 a space, or begins with a word of SQL), or a file of statements. Tables have the names of their files. Statements may

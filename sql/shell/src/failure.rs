@@ -139,12 +139,23 @@ impl Failure {
     }
 }
 
-/// The name that is most like one that is none of them, if it differs by a typing error.
+/// The name that is most like one that is none of them, if it differs by a typing error: one letter, two in a long
+/// name, or the order of two.
 fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distances = known.map(|known| (levenshtein(name, known), known)).filter(|(distance, known)| {
-        *distance > 0 && *distance <= known.len().min(name.len()) / 3 + usize::from(name.len() < 6)
+    const LONG: usize = 7;
+    const SHORT: usize = 3;
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let distances = known.filter(|_| name.len() > SHORT).map(|known| (levenshtein(name, known), known));
+    let near = distances.filter(|(distance, known)| match distance {
+        1 => true,
+        2 => name.len() >= LONG || letters(name) == letters(known),
+        _ => false,
     });
-    distances.min().map(|(_, known)| known)
+    near.min().map(|(_, known)| known)
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -242,10 +253,11 @@ fn hint(error: &DataFusionError, line: &str, is_of_cluster: bool) -> Option<Stri
             );
         }
         DataFusionError::SchemaError(error, _) => {
-            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref()
-                && valid_fields.is_empty()
-            {
-                return Some("there is no table here to take it from; quote text by '...'".to_owned());
+            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref() {
+                return Some(match valid_fields.is_empty() {
+                    true => "there is no table here to take it from; quote text by '...'".to_owned(),
+                    false => "text is written in '...', and \"...\" are names".to_owned(),
+                });
             }
         }
         _ => {}
@@ -274,6 +286,11 @@ fn absent_table(line: &str) -> Option<String> {
         }
         (true, true) if Path::new(path).exists() => "its format is not known, or it cannot be read".to_owned(),
         (true, true) => "no such file; check the path".to_owned(),
+        (false, true) if Path::new(path).exists() => {
+            "its format is not known; names of tables end in .ogive, .parquet, \
+                                                      .csv or .json"
+                .to_owned()
+        }
         (false, _) => "list tables by `show tables`, or name a file by its path in quotes".to_owned(),
     })
 }

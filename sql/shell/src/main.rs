@@ -68,13 +68,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is said of a cluster in which queries wait.
-const NO_EXECUTORS: &str = "ogive-sql: the scheduler has fewer executors than it waits for, or none, and queries may \
-                            wait; start one by `ogive-executor --scheduler-host HOST`";
-
 fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
-    if arguments.inputs == CLUSTER_DEMO {
-        let options = ogive_ballista::DemoOptions::default();
+    if let [cluster, demo, place @ ..] = &arguments.inputs[..]
+        && [cluster, demo] == CLUSTER_DEMO
+        && place.len() <= 1
+    {
+        StorageOption::register(&arguments.storage_options);
+        let options = ogive_ballista::DemoOptions { store: place.first().cloned(), ..Default::default() };
         return Ok(runtime.block_on(ogive_ballista::demo(&options, &mut io::stdout()))?);
     }
     if arguments.inputs.first().is_some_and(|first| first == CLUSTER_DEMO[0] && !Path::new(first).exists()) {
@@ -99,7 +99,11 @@ fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
         Some(address) => {
             let session = runtime.block_on(Session::of_cluster(address, arguments.partitions))?;
             if runtime.block_on(has_executors(address))? == Some(false) {
-                shell::note(NO_EXECUTORS);
+                shell::note(&format!(
+                    "ogive-sql: the scheduler at {address} has no executor, or fewer than its --min-ready-executors, \
+                     and queries may wait; start one by `ogive-executor`, with the --scheduler-host and \
+                     --scheduler-port of that address"
+                ));
             }
             session
         }

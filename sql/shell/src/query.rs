@@ -21,6 +21,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
+use ogive::io::local_path;
 use ogive_datafusion::parse_statements;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -73,8 +74,11 @@ pub(crate) async fn run(
         with_folders(&mut statement);
     }
     let mut progress = Progress::start(format == Format::Table || !io::stdout().is_terminal());
-    let context = session.context.clone();
-    let work = async move { Ok(plan(&context, statement).await?) };
+    let planned = session.clone();
+    let work = async move {
+        planned.refresh(&statement).await?;
+        Ok(plan(&planned.context, statement).await?)
+    };
     let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(session));
     let Started { plan, tables, is_whole, rows: stream } = started?;
     let schema = plan.schema();
@@ -182,12 +186,19 @@ fn refuse_drop(state: &SessionState, plan: &LogicalPlan) -> Result<(), DataFusio
     plan_err!("DROP TABLE removes names of tables, and no files; remove {name} by the commands of the system")
 }
 
-/// Refuses `copy ... to 'users.ogive' stored as parquet`, which would be found damaged as a table.
+/// Refuses `copy ... to 'users.ogive' stored as parquet`, which would be found damaged as a table, and a copy to a file
+/// that is there: DataFusion begins by cutting it off, even if the query reads it.
 fn refuse_other_format(plan: &LogicalPlan) -> Result<(), DataFusionError> {
     let LogicalPlan::Copy(copy) = plan else { return Ok(()) };
     let format = file_type_to_format(&copy.file_type)?.get_ext();
     let path = &copy.output_url;
-    if !path.ends_with(".ogive") || format == "ogive" {
+    if format == "ogive" {
+        return Ok(());
+    }
+    if local_path(Path::new(path)).is_ok_and(|path| path.is_file()) {
+        return plan_err!("{path} exists, and COPY replaces no file of this format; give another name, or remove it");
+    }
+    if !path.ends_with(".ogive") {
         return Ok(());
     }
     plan_err!("{path} would be a file of the format '{format}'; leave STORED AS out, or give it the suffix .{format}")

@@ -10,10 +10,12 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
 use ogive_datafusion::{OgiveOptions, UrlTables, configure, with_ogive};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Operators that an error about memory names.
 const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -28,6 +30,8 @@ pub(crate) struct Session {
     pub(crate) context: SessionContext,
     /// Whether queries run in a cluster.
     pub(crate) is_remote: bool,
+    /// The paths of the tables that arguments named, which each statement reads as they are then.
+    paths: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Session {
@@ -56,7 +60,7 @@ impl Session {
         let (state, urls) = UrlTables::add_to(state, options);
         let context = SessionContext::from(state);
         urls.attach(&context);
-        Ok(Self { context, is_remote: false })
+        Ok(Self { context, is_remote: false, paths: Arc::default() })
     }
 
     /// A session whose queries run in a cluster; its tables must be at the same paths or URLs on all machines.
@@ -69,7 +73,7 @@ impl Session {
             config = config.with_target_partitions(partitions.get());
         }
         let context = ogive_ballista::connect_with(address, config).await?;
-        Ok(Self { context, is_remote: true })
+        Ok(Self { context, is_remote: true, paths: Arc::default() })
     }
 
     /// Registers the tables among the arguments.
@@ -85,6 +89,25 @@ impl Session {
                 return Err(Failure::refused(message, "use NAME=PATH to give it another name"));
             }
             self.context.register_table(table, self.table(path).await?)?;
+            self.paths.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), path.clone());
+        }
+        Ok(())
+    }
+
+    /// Opens the tables again that arguments named and a statement reads.
+    ///
+    /// # Errors
+    /// If a table is not there any more, or cannot be opened.
+    pub(crate) async fn refresh(&self, statement: &Statement) -> Result<()> {
+        for reference in self.context.state().resolve_table_references(statement)? {
+            let TableReference::Bare { table: name } = &reference else { continue };
+            let path = self.paths.lock().unwrap_or_else(PoisonError::into_inner).get(&**name).cloned();
+            // One that was dropped stays so.
+            if let Some(path) = path
+                && self.context.deregister_table(reference.clone())?.is_some()
+            {
+                self.context.register_table(reference.clone(), self.table(&path).await?)?;
+            }
         }
         Ok(())
     }

@@ -143,6 +143,52 @@ fn times_go_to_standard_error() {
     assert!(ran.stderr.starts_with("1 row in ") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }
 
+/// A name of the command line stands for what is at its path when a statement begins.
+#[test]
+fn named_tables_are_read_as_they_are() {
+    let folder = folder();
+    let folder = folder.path();
+    let copy = |key: i64, options: &str| {
+        format!("copy (select {key} as k, '-0.0'::double as f) to 'new.ogive' stored as ogive options ({options})")
+    };
+    rows(folder, &[&copy(1, "key 'k'")]);
+    let both = format!("select k, 1 / f as f from n; {}; select k from n", copy(2, "key 'k', replace true"));
+    assert_eq!(rows(folder, &["--format=csv", "n=new.ogive", &both]), "k,f\n1,-inf\ncount\n1\nk\n2\n");
+    let into = "insert into 'shop#k' values (7)";
+    rows(folder, &["copy (select 1 as k, 2 as v) to 'shop' stored as ogive options (keyspace 'k')"]);
+    let into = into.replace("(7)", "(7, 8)");
+    let counted = format!("select count(*) as n from s; {into}; select count(*) as n from s; select n from s");
+    let error = error(folder, &["--format=csv", "s=shop#k", &counted], 1);
+    assert!(error.contains("No field named n") && error.ends_with("and \"...\" are names"), "{error}");
+    assert_eq!(rows(folder, &["--format=csv", "s=shop#k", "select count(*) as n from s"]), "n\n2\n");
+    // A dropped name stays so.
+    assert!(self::error(folder, &["n=new.ogive", "drop table n; select * from n"], 1).contains("not found"));
+    let url = format!("select k from 'file://{}'", folder.join("new.ogive").display());
+    assert_eq!(rows(folder, &["--format=csv", &url]), "k\n2\n");
+}
+
+/// A file of another format is not replaced, even if it is the one that is read.
+#[test]
+fn copies_replace_no_file() {
+    let folder = folder();
+    let folder = folder.path();
+    rows(folder, &["copy (select 1 as k) to 'one.parquet'"]);
+    for statement in
+        ["copy (select 2 as k) to 'one.parquet'", "copy (select 1 / (k - 1) from 'one.parquet') to 'one.parquet'"]
+    {
+        let refused = error(folder, &[statement], 1);
+        assert!(refused.starts_with("one.parquet exists, and COPY replaces no file"), "{refused}");
+    }
+    assert_eq!(rows(folder, &["--format=csv", "select k from 'one.parquet'"]), "k\n1\n");
+    let kept = error(
+        folder,
+        &["copy (select 1 as k) to 'shop' stored as ogive options (keyspace 'k'); \
+                                copy (select 1 as k) to 'shop' stored as ogive"],
+        1,
+    );
+    assert!(kept.contains("is a folder") && kept.contains("'keyspace'"), "{kept}");
+}
+
 #[test]
 fn an_error_is_one_line_with_its_place_and_a_remedy() {
     let folder = folder();

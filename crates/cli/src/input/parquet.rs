@@ -38,8 +38,12 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     options.key.iter().try_for_each(|column| find(path, &names, column).map(drop))?;
     let selection = Selection::of(options, &names)?;
     let mut columns = selection.columns(options, &names)?;
-    for column in columns.iter_mut().filter(|column| column.guessed) {
+    for column in &mut columns {
         let Some(field) = column.position.and_then(|position| fields.get(position)) else { continue };
+        if !column.guessed {
+            check_unit(path, field, column.key_type)?;
+            continue;
+        }
         column.key_type = natural_type(path, field)?;
         column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
         column.guessed = false;
@@ -237,6 +241,24 @@ fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
         (_, Physical::FIXED_LEN_BYTE_ARRAY) => KeyType::Bytes,
         (_, Physical::INT96) => KeyType::Timestamp(TimeUnit::Millisecond),
     })
+}
+
+/// Fails for a type that would read the numbers of a column in another unit or scale than they are written in.
+fn check_unit(path: &Path, field: &Type, asked: KeyType) -> Result<(), InputError> {
+    let Ok(natural) = natural_type(path, field) else { return Ok(()) };
+    let is_kept = match natural {
+        KeyType::Time(_) | KeyType::Timestamp(_) => asked == natural || asked == KeyType::I64,
+        KeyType::Decimal { .. } => asked == natural,
+        _ => true,
+    };
+    if is_kept {
+        return Ok(());
+    }
+    let detail = format!(
+        "column '{}' is {natural}, and is not converted to {asked}; leave its type out, or write {natural}",
+        field.name()
+    );
+    Err(InputError::Malformed { path: path.to_owned(), detail })
 }
 
 /// A field as a value of a type; `None` if it is not one. Types other than the natural one are read from its text.

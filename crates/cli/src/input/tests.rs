@@ -329,6 +329,40 @@ mod parquet {
         assert!(twice.contains("column 'name' is named by --key and by --value"), "{twice}");
     }
 
+    /// Numbers that stand for times and decimals are read as what they are, or not at all.
+    #[test]
+    fn units_and_scales_are_kept() {
+        let schema = "message rows { required int64 t (TIMESTAMP_MILLIS); required int64 d (DECIMAL(10,2)); }";
+        let mut file = Vec::new();
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer =
+            SerializedFileWriter::new(&mut file, Arc::new(parse_message_type(schema).unwrap()), properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        for number in [1_000, 125] {
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<Int64Type>().write_batch(&[number], None, None).unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+        let folder = Folder::new();
+        for (key, key_type) in [
+            ("t", "timestamp(s)"),
+            ("t", "(timestamp(us)?)"),
+            ("t", "text"),
+            ("d", "decimal(10,1)"),
+            ("d", "i64"),
+            ("d", "f64"),
+        ] {
+            let flags = ["--key", key, "--key-type", key_type];
+            let failure = folder.failure("rows.parquet", &file, &flags).to_string();
+            assert!(failure.contains("is not converted to"), "{key_type}: {failure}");
+        }
+        let read = |flags: &[&str]| folder.read("rows.parquet", &file, flags).unwrap();
+        assert_eq!(read(&["--key", "t", "--value", "d"]).0, "timestamp(ms)".parse().unwrap());
+        assert_eq!(read(&["--key", "t", "--key-type", "i64", "--value", "d"]).1[0].0, "1000");
+    }
+
     #[test]
     fn what_is_no_key_is_refused_with_its_column() {
         let folder = Folder::new();

@@ -66,7 +66,7 @@ pub(crate) use profile::save_text;
 pub use profile::{Profile, ProfilePoint, ReadQuantiles};
 pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{
-    FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
+    FolderUrl, Place, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
 pub use scratch::ScratchFolder;
 pub(crate) use spread::{TimeSpread, quantile_of_mixture};

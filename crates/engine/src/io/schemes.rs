@@ -190,7 +190,10 @@ fn parse(path: &Path) -> Result<Option<FolderUrl>> {
 }
 
 /// The path of a `file://` URL, or a path as it is.
-fn local_path(path: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a URL that leads to no local file.
+pub fn local_path(path: &Path) -> Result<PathBuf> {
     let Some((_, rest)) = path.to_str().and_then(split_scheme) else { return Ok(path.to_owned()) };
     let absolute = rest.strip_prefix("localhost").unwrap_or(rest);
     let decoded = absolute.starts_with('/').then(|| percent_decoded(absolute)).flatten();

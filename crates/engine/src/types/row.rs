@@ -396,7 +396,7 @@ impl RowBuilder {
         let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
         let (key_type, variable) = (field.key_type, field.key_type.width().is_none());
         let target = if variable { &mut self.heap } else { &mut self.fixed };
-        if let Err(error) = key_type.append_scalar(value, target) {
+        if let Err(error) = key_type.append_field(value, target) {
             self.clear();
             return Err(error);
         }

@@ -84,6 +84,20 @@ impl KeyType {
         value.ok_or_else(|| Error::InvalidArgument(format!("a key of {} bytes is not of type {self}", key.len())))
     }
 
+    /// Appends the bytes of a field of a row: those of a key, but a negative zero, which keys have not, stays one.
+    pub(super) fn append_field(self, value: &Value, row: &mut Vec<u8>) -> Result<()> {
+        match (self, value) {
+            (Self::F64, Value::Float(zero)) if *zero == 0.0 && zero.is_sign_negative() => {
+                row.extend_from_slice(&(SIGN - 1).to_be_bytes());
+            }
+            (Self::F32, Value::Float(zero)) if *zero == 0.0 && zero.is_sign_negative() => {
+                row.extend_from_slice(&(SIGN_32 - 1).to_be_bytes());
+            }
+            _ => return self.append_scalar(value, row),
+        }
+        Ok(())
+    }
+
     /// Appends the bytes of a value of a type other than a tuple.
     pub(super) fn append_scalar(self, value: &Value, key: &mut Vec<u8>) -> Result<()> {
         let is_of_type = match (self, value) {

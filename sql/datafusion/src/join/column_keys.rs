@@ -1,7 +1,7 @@
 //! Join keys as columns: casts of a key, and expressions of the other side, keep no join from reading by key.
 
 use arrow_schema::DataType;
-use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, NullEquality, Result};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, JoinType, NullEquality, Result};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, TryCast};
 use std::sync::Arc;
 
@@ -51,7 +51,9 @@ impl ColumnJoin {
         if join.on.iter().all(is_columns) {
             return Ok(Self::By(ByColumns { join, output: None }));
         }
-        if join.null_equality != NullEquality::NullEqualsNothing {
+        // The column of a mark has the table of its side, if all columns of that side have one.
+        let has_mark = matches!(join.join_type, JoinType::LeftMark | JoinType::RightMark);
+        if has_mark || join.null_equality != NullEquality::NullEqualsNothing {
             return Ok(Self::Other(join));
         }
         let (left_schema, right_schema) = (join.left.schema(), join.right.schema());

@@ -5,6 +5,7 @@ use super::fence::{FenceExec, needs_fence};
 use super::keyed_side::KeyedSide;
 use super::look_up::LookUpJoinExec;
 use super::node::KeyJoinNode;
+use super::rule::has_floats;
 use crate::source::ROWS_PER_LOOKUP_JOINED;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
@@ -192,11 +193,12 @@ impl Candidate<'_> {
         Some(planned(left.cut_at(&cuts)?, right.cut_at(&cuts)?))
     }
 
-    /// Whether DataFusion's merge does such joins: those that add nulls fail in version 55 if they have a condition,
-    /// with "declared as non-nullable but contains null values".
+    /// Whether DataFusion's merge does such joins. Those that add nulls fail in version 55 if they have a condition,
+    /// with "declared as non-nullable but contains null values". Floats are sorted with -0 before 0, and merged as if
+    /// the two were one: rows are lost where the next columns are not in order over both.
     fn can_merge(&self) -> bool {
         let adds_nulls = matches!(self.join.join_type, JoinType::Left | JoinType::Right | JoinType::Full);
-        !self.join.null_aware && (self.filter.is_none() || !adds_nulls)
+        !self.join.null_aware && (self.filter.is_none() || !adds_nulls) && !has_floats(self.join)
     }
 
     /// DataFusion's own join; by sorting both sides, if neither fits memory.

@@ -8,7 +8,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Extension, Join, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, Extension, Join, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl OptimizerRule for MarkKeyJoins {
                 ColumnJoin::Other(other) => join = other,
             }
         }
-        Ok(match may_merge && is_fenced_merge(&join) {
+        Ok(match may_merge && (is_fenced_merge(&join) || has_floats(&join) && !join.null_aware) {
             true => Transformed::yes(mark(join)),
             false => Transformed::no(LogicalPlan::Join(join)),
         })
@@ -50,6 +50,12 @@ impl OptimizerRule for MarkKeyJoins {
 /// gives wrong rows there, see [`FenceExec`](super::FenceExec), and fails if a merge with a condition adds nulls.
 fn is_fenced_merge(join: &Join) -> bool {
     !join.on.is_empty() && !join.null_aware && needs_fence(join.join_type, join.filter.is_some())
+}
+
+/// Whether floats are joined: [`KeyJoinPlanner`](super::KeyJoinPlanner) merges none.
+pub(super) fn has_floats(join: &Join) -> bool {
+    let is_float = |expr: &Expr| expr.get_type(join.left.schema()).is_ok_and(|data_type| data_type.is_floating());
+    join.on.iter().any(|(left, _)| is_float(left))
 }
 
 /// The rows of the table that a plan reads, if it is one of ours: 0 if they are not known.

@@ -126,6 +126,12 @@ impl WriteRequest {
                      'keyspace', which makes it a store"
                 );
             }
+            None if Path::new(place).is_dir() => {
+                return plan_err!(
+                    "{place} is a folder; give the name of a table in it, such as {place}/part.ogive, or the option \
+                     'keyspace', which makes it a store"
+                );
+            }
             None => WriteTarget::Table { path: place.to_owned(), replace: options.replace },
         };
         if let Some(folder) = missing_folder(target.location()) {

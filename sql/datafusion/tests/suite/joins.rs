@@ -6,7 +6,7 @@ use crate::relations::{FORMS, Form, Rows, pick};
 use crate::{first_seed, ours, plan, reference, register_memory, rows, sorted_rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::DataType;
 use datafusion::arrow::compute::cast;
 use datafusion::execution::SessionStateBuilder;
@@ -286,6 +286,45 @@ async fn keys_that_are_close_are_read_in_a_row_and_conditions_hold() {
         let requests =
             analyzed.split("storage_requests=").nth(1).and_then(|rest| rest.split([',', ']']).next()).unwrap();
         assert!(requests.parse().is_ok_and(|requests: usize| requests <= reads_most), "{analyzed}");
+    }
+}
+
+/// Keys of other types in conditions that are one of several, which become joins with a mark.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subquery_beside_another_condition_may_have_another_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, reference) = (session(folder.path(), 2).await, reference());
+    let data = Rows::random(&mut Random::new(7), KeyType::U64, 100_000, true);
+    register_memory(&reference, "t", &data.batch);
+    for condition in ["exists (select 1 from few where few.k = t.key)", "t.key in (select few.k + 1 from few)"] {
+        let few = "with few as (select arrow_cast(column1, 'Int32') k from (values (-1), (99), (500), (null)))";
+        for query in [
+            format!("{few} select count(*), sum(key) from t where {condition} or number < 5"),
+            format!("{few} select count(*), sum(key) from t where not {condition} or number < 5"),
+        ] {
+            assert_eq!(rows(&context, &query).await, rows(&reference, &query).await, "{query}");
+        }
+    }
+}
+
+/// A merge would take -0 for 0 among rows that are sorted by both.
+#[tokio::test(flavor = "multi_thread")]
+async fn zeros_of_either_sign_are_equal() {
+    let (context, reference) = (ours(3), reference());
+    for (name, sign) in [("x", 1.0), ("y", -1.0)] {
+        let floats =
+            Float64Array::from_iter_values((0..4_000).map(|at| if at % 2 == 0 { 0.0 * sign } else { -0.0 * sign }));
+        let others = Int64Array::from_iter_values((0..4_000).map(|at| if at % 2 == 0 { at } else { -at }));
+        let columns = [("a", Arc::new(floats) as ArrayRef), ("b", Arc::new(others) as ArrayRef)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        register_memory(&context, name, &batch);
+        register_memory(&reference, name, &batch);
+    }
+    rows(&context, "set datafusion.optimizer.prefer_hash_join = false").await;
+    let expected = rows(&reference, "select count(*), count(y.b) from x left join y on x.b = y.b").await;
+    for kind in ["left", "inner", "full", "right"] {
+        let query = format!("select count(*), count(y.b) from x {kind} join y on x.a = y.a and x.b = y.b");
+        assert_eq!(rows(&context, &query).await, expected, "{kind}");
     }
 }
 
