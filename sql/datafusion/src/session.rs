@@ -1,7 +1,7 @@
 //! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::external_table::OgiveTableFactory;
-use crate::join::{FenceLimitedMerges, KeyJoinPlanner, MarkKeyJoins};
+use crate::join::{FenceMerges, KeyJoinPlanner, MarkKeyJoins};
 use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
@@ -66,7 +66,7 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         "FilterPushdown(Post)" => Arc::new(UnambiguousFilters { rule }) as Arc<_>,
         _ => rule,
     });
-    let first: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(FenceLimitedMerges);
+    let first: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(FenceMerges);
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
     builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());

@@ -7,15 +7,15 @@
 mod choice;
 mod column_keys;
 mod fence;
+mod fenced_merges;
 mod keyed_side;
-mod limited_merges;
 mod look_up;
 mod node;
 mod planner;
 mod rule;
 
 pub use fence::FenceExec;
-pub(crate) use limited_merges::FenceLimitedMerges;
+pub(crate) use fenced_merges::FenceMerges;
 pub use look_up::LookUpJoinExec;
 pub use node::KeyJoinNode;
 pub use planner::KeyJoinPlanner;

@@ -289,6 +289,30 @@ async fn keys_that_are_close_are_read_in_a_row_and_conditions_hold() {
     }
 }
 
+/// A merge repeats the rows of the right side for each row of the left one: a sort of that side orders none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sort_stays_above_a_merge() {
+    let (context, reference) = (ours(3), reference());
+    for (name, key) in [("x", "a"), ("y", "b")] {
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values((0..600).map(|at| at % 40)));
+        let others: ArrayRef = Arc::new(Int64Array::from_iter_values((0..600).map(|at| at * 7_919 % 601)));
+        let batch = RecordBatch::try_from_iter([(key, keys), ("v", others)]).unwrap();
+        register_memory(&context, name, &batch);
+        register_memory(&reference, name, &batch);
+    }
+    rows(&context, "set datafusion.optimizer.prefer_hash_join = false").await;
+    for query in [
+        "select y.b, y.v from x join y on a = b order by 1 nulls first, 2 desc nulls first",
+        "select y.b, y.v, x.v from x join y on a = b order by 1, 2, 3",
+        "select b, v, row_number() over (order by b, v, w) r from (select y.b, y.v, x.v w from x join y on a = b) \
+         order by r",
+    ] {
+        let merged = plan(&context, query).await;
+        assert!(merged.contains("SortMergeJoinExec"), "{merged}");
+        assert_eq!(rows(&context, query).await, rows(&reference, query).await, "{query}");
+    }
+}
+
 /// Keys of other types in conditions that are one of several, which become joins with a mark.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subquery_beside_another_condition_may_have_another_type() {
@@ -343,6 +367,8 @@ async fn a_limit_stays_above_a_merge() {
     rows(&context, "set datafusion.optimizer.prefer_hash_join = false").await;
     for order in ["y", "y nulls first", "x", "y desc", "y, x desc"] {
         let query = format!("select x.x, y.y from x join y on x.x = y.y order by {order} limit 3 offset 1");
+        let all = query.replace("x.x, y.y from", "y.y from").replace(", x desc", "").replace(" limit 3 offset 1", "");
+        assert_eq!(rows(&context, &all).await, rows(&reference, &all).await, "{all}");
         let one = query.replace("x.x, y.y from", "y.y from").replace(", x desc", "");
         let merged = plan(&context, &one).await;
         assert!(merged.contains("SortMergeJoinExec"), "{merged}");
