@@ -30,8 +30,16 @@ pub(crate) struct Session {
     pub(crate) context: SessionContext,
     /// Whether queries run in a cluster.
     pub(crate) is_remote: bool,
-    /// The paths of the tables that arguments named, which each statement reads as they are then.
-    paths: Arc<Mutex<BTreeMap<String, String>>>,
+    /// The tables that arguments named, which each statement reads as they are then.
+    named: Arc<Mutex<BTreeMap<String, Named>>>,
+}
+
+/// A table that an argument named.
+#[derive(Clone)]
+struct Named {
+    path: String,
+    /// What has the name, unless a statement has given it to another table.
+    table: Arc<dyn TableProvider>,
 }
 
 impl Session {
@@ -60,7 +68,7 @@ impl Session {
         let (state, urls) = UrlTables::add_to(state, options);
         let context = SessionContext::from(state);
         urls.attach(&context);
-        Ok(Self { context, is_remote: false, paths: Arc::default() })
+        Ok(Self { context, is_remote: false, named: Arc::default() })
     }
 
     /// A session whose queries run in a cluster; its tables must be at the same paths or URLs on all machines.
@@ -73,7 +81,7 @@ impl Session {
             config = config.with_target_partitions(partitions.get());
         }
         let context = ogive_ballista::connect_with(address, config).await?;
-        Ok(Self { context, is_remote: true, paths: Arc::default() })
+        Ok(Self { context, is_remote: true, named: Arc::default() })
     }
 
     /// Registers the tables among the arguments.
@@ -88,8 +96,9 @@ impl Session {
                 let message = format!("{path} would be a second table named {name}");
                 return Err(Failure::refused(message, "use NAME=PATH to give it another name"));
             }
-            self.context.register_table(table, self.table(path).await?)?;
-            self.paths.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), path.clone());
+            let named = Named { path: path.clone(), table: self.table(path).await? };
+            self.context.register_table(table, named.table.clone())?;
+            self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), named);
         }
         Ok(())
     }
@@ -99,15 +108,22 @@ impl Session {
     /// # Errors
     /// If a table is not there any more, or cannot be opened.
     pub(crate) async fn refresh(&self, statement: &Statement) -> Result<()> {
-        for reference in self.context.state().resolve_table_references(statement)? {
+        let state = self.context.state();
+        for reference in state.resolve_table_references(statement)? {
             let TableReference::Bare { table: name } = &reference else { continue };
-            let path = self.paths.lock().unwrap_or_else(PoisonError::into_inner).get(&**name).cloned();
-            // One that was dropped stays so.
-            if let Some(path) = path
-                && self.context.deregister_table(reference.clone())?.is_some()
-            {
-                self.context.register_table(reference.clone(), self.table(&path).await?)?;
+            let named = self.named.lock().unwrap_or_else(PoisonError::into_inner).get(&**name).cloned();
+            let Some(Named { path, table }) = named else { continue };
+            let schema = state.schema_for_ref(reference.clone())?;
+            // A name that was dropped, and perhaps given to another table, stays so.
+            let is_same = schema.table_exist(name)
+                && schema.table(name).await?.is_some_and(|current| Arc::ptr_eq(&current, &table));
+            if !is_same {
+                continue;
             }
+            let table = self.table(&path).await?;
+            schema.deregister_table(name)?;
+            schema.register_table(name.to_string(), table.clone())?;
+            self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), Named { path, table });
         }
         Ok(())
     }

@@ -163,6 +163,8 @@ fn named_tables_are_read_as_they_are() {
     assert_eq!(rows(folder, &["--format=csv", "s=shop#k", "select count(*) as n from s"]), "n\n2\n");
     // A dropped name stays so.
     assert!(self::error(folder, &["n=new.ogive", "drop table n; select * from n"], 1).contains("not found"));
+    let other = "drop table n; create table n as select 9 as k; select k from n";
+    assert!(rows(folder, &["--format=csv", "n=new.ogive", other]).ends_with("k\n9\n"));
     let url = format!("select k from 'file://{}'", folder.join("new.ogive").display());
     assert_eq!(rows(folder, &["--format=csv", &url]), "k\n2\n");
 }
