@@ -9,9 +9,9 @@
 //!
 //! * **exact** nodes ([`step`], [`coded`], and [`inner`] for updatable trees): separators that a lookup can trust, even
 //!   for absent keys;
-//! * **approximate** nodes ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and an error window, which
-//!   was measured when the node was built, with the arithmetic of lookups on the stored parameters; a reader still
-//!   verifies what it read.
+//! * **approximate** nodes ([`mod@line`], built by [`band`], [`plr`], [`pla`] and [`hist_tree`]): a line and an error
+//!   window, which was measured when the node was built, with the arithmetic of lookups on the stored parameters; a
+//!   reader still verifies what it read.
 //!
 //! [`pgm`], [`radix_spline`] and [`rmi`] are complete structures of approximate nodes for searches in memory;
 //! [`Locate`] is their common interface, and [`tuning`] chooses their parameters. [`sampled`] reduces a sequence to
@@ -30,6 +30,7 @@ mod corridor;
 mod fence;
 pub mod fmcd;
 mod greedy;
+pub mod hist_tree;
 pub mod inner;
 pub mod line;
 mod locate;

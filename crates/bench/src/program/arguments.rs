@@ -158,7 +158,8 @@ pub(super) struct RunArguments {
     /// Storage profiles, by name or JSON file [default: by experiment]
     #[arg(long = "profile", num_args = 1.., value_name = "PROFILE")]
     pub(super) profiles: Vec<String>,
-    /// Index designs: tuned, btree, pgm:64, radix-spline, rmi, coded, none, layers=2,builder=gband,lambda=4096
+    /// Index designs: tuned, btree, pgm:64, radix-spline, plex:2048, rmi, data-calculator, coded, none,
+    /// layers=2,builder=gband,lambda=4096
     /// [default: by experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(super) designs: Vec<String>,

@@ -65,8 +65,8 @@ pub(crate) struct BuildArguments {
     #[arg(long = "for", value_name = "PROFILE")]
     profile: Option<String>,
 
-    /// Index design: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, none, or fixed layers such as
-    /// layers=2,builder=gband,lambda=4096
+    /// Index design: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, plex, plex:EPS, rmi,
+    /// data-calculator, none, or fixed layers such as layers=2,builder=gband,lambda=4096
     #[arg(long, value_name = "NAME", default_value = "tuned")]
     design: String,
 

@@ -133,8 +133,14 @@ fn tables_of_learned_designs_are_built_searched_and_verified() {
     let folder = Folder::new();
     let keys = uneven_keys(50_000);
     folder.write("keys.u64", sosd(&keys));
-    for design in ["rmi", "radix-spline", "radix-spline:64", "layers=2,builder=rmi-cubic/spline,leaves=40/-,error=-/2"]
-    {
+    for design in [
+        "rmi",
+        "radix-spline",
+        "radix-spline:64",
+        "plex",
+        "plex:2048",
+        "layers=2,builder=rmi-cubic/spline,leaves=40/-,error=-/2",
+    ] {
         folder.build("keys.u64", "t.ogive", &["--design", design, "--block-size", "512"]);
         let layers = folder.run(&["explain", "t.ogive", "--json"]).exits_with(0).json()["layers"].clone();
         let kind = layers[0]["kind"].as_str().unwrap();

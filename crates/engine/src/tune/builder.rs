@@ -6,14 +6,14 @@ use super::parallel;
 use super::problem::{BuilderKind, SearchOptions};
 use ogive_model::coded::{self, CodedLayer, Effort};
 use ogive_model::rmi::RootKind;
-use ogive_model::{FenceRun, band, pla, plr, radix_spline, rmi, step};
+use ogive_model::{FenceRun, band, hist_tree, pla, plr, radix_spline, rmi, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
 ///
 /// Source: AirIndex, Section 5.2 and Appendix A.1. [`Builder::Coded`] is our own, [`Builder::Pla`] is from the
-/// PGM-index, [`Builder::Plr`] from Bourbon, and [`Builder::Rmi`] and [`Builder::Spline`] from the structures of these
-/// names.
+/// PGM-index, [`Builder::Plr`] from Bourbon, and [`Builder::Rmi`], [`Builder::Spline`], [`Builder::Radix`] and
+/// [`Builder::HistTree`] from the structures of these names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
@@ -61,6 +61,18 @@ pub enum Builder {
         /// Largest distance of the right child from its prediction.
         error_children: u64,
     },
+    /// A radix table: bins of equal width over the keys, each with a flat line over its children.
+    Radix {
+        /// Number of bins, rounded down to a power of two.
+        bins: u64,
+    },
+    /// A compact hist-tree: a radix table whose crowded bins are divided again.
+    HistTree {
+        /// Number of bins that a range of keys is divided into.
+        bins: u64,
+        /// Largest window of a bin that is not divided.
+        lambda_bytes: u64,
+    },
 }
 
 impl fmt::Display for Builder {
@@ -74,6 +86,8 @@ impl fmt::Display for Builder {
             Self::Plr { error_children } => write!(f, "plr({error_children})"),
             Self::Rmi { root, leaves } => write!(f, "rmi-{}({leaves})", root.name()),
             Self::Spline { error_children } => write!(f, "spline({error_children})"),
+            Self::Radix { bins } => write!(f, "radix({bins})"),
+            Self::HistTree { bins, lambda_bytes } => write!(f, "hist-tree({bins},{lambda_bytes})"),
         }
     }
 }
@@ -124,6 +138,15 @@ impl Builder {
             }
             Self::Spline { error_children } => {
                 let build = |run: &FenceRun<'_>| radix_spline::lines(run, error_children);
+                LayerNodes::Line(over_parts(row, parts, options.threads, build))
+            }
+            Self::Radix { bins } => {
+                let build = |run: &FenceRun<'_>| hist_tree::lines(run, bins, u64::MAX);
+                LayerNodes::Line(over_parts(row, parts, options.threads, build))
+            }
+            Self::HistTree { bins, lambda_bytes } => {
+                let children = granule(lambda_bytes, row);
+                let build = |run: &FenceRun<'_>| hist_tree::lines(run, bins, children);
                 LayerNodes::Line(over_parts(row, parts, options.threads, build))
             }
             Self::Coded { lambda_bytes } => {

@@ -24,11 +24,12 @@ const LAYERS_MAX: usize = 64;
 
 /// A requested index design.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced design
-/// such as `layers=2,builder=gband,lambda=4096`. In a forced design each field has one value for all layers, or one for
-/// each, bottom first, as in `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and
-/// `coded`, which take `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children),
-/// and `rmi-linear`, `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands for a value that a builder does not
+/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `plex`, `plex:64`, `rmi`, `data-calculator`,
+/// `coded`, `none`, or a forced design such as `layers=2,builder=gband,lambda=4096`. In a forced design each field has
+/// one value for all layers, or one for each, bottom first, as in `layers=2,builder=gband/gstep,lambda=4096/512`.
+/// Builders are `gstep`, `gband`, `eband` and `coded`, which take `lambda` (a granularity in bytes), `pla`, `plr` and
+/// `spline`, which take `error` (in children), `rmi-linear`, `rmi-cubic` and `rmi-radix`, which take `leaves`, `radix`,
+/// which takes `bins`, and `hist-tree`, which takes `bins` and `lambda`; `-` stands for a value that a builder does not
 /// take.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -50,9 +51,18 @@ pub enum DesignRequest {
         /// Error of each layer, in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
         error_keys: Option<u64>,
     },
+    /// A PLEX: a greedy spline over the data blocks, and over its index pages a table of bins: a radix table or a
+    /// compact hist-tree, whichever costs least.
+    Plex {
+        /// Error of the spline in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
+        error_keys: Option<u64>,
+    },
     /// An RMI: regression lines between borders determined by a root model, with a line over them if reading them in
     /// parts is faster; the best of a grid of root models and numbers of leaves.
     Rmi,
+    /// The fastest design of the space that AirIndex completes with the Data Calculator: trees whose nodes all have the
+    /// same fanout.
+    DataCalculator,
     /// One layer of coded separators, one per block, all of it resident.
     Coded,
     /// No index: the data is read as a whole.
@@ -85,7 +95,9 @@ impl DesignRequest {
             Self::RadixSpline { error_keys: Some(error_keys) } => {
                 recursive(row, problem, *error_keys, |error_children| Builder::Spline { error_children })
             }
+            Self::Plex { error_keys } => families::plex(row, problem, *error_keys),
             Self::Rmi => families::rmi(row, problem),
+            Self::DataCalculator => families::data_calculator(row, problem),
             Self::Forced(builders) => {
                 pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())
             }
@@ -106,10 +118,15 @@ pub(super) fn recursive(
             [] => problem.keys_per_child.max(1.0),
             _ => (room / LINE_NODE_BYTES).max(1) as f64,
         };
-        let error_children = ((error_keys as f64 / keys).ceil() as u64).max(1);
+        let error_children = whole_children(error_keys, keys);
         let done = layers.last().is_some_and(|root| root.node_count() <= 1);
         (!done).then_some(builder(error_children))
     })
+}
+
+/// An error in keys as one in children of `keys_per_child` keys, rounded up, at least one.
+pub(super) fn whole_children(error_keys: u64, keys_per_child: f64) -> u64 {
+    ((error_keys as f64 / keys_per_child).ceil() as u64).max(1)
 }
 
 /// Stacks layers while `next` returns a builder and there is more than one child.
@@ -156,7 +173,10 @@ impl fmt::Display for DesignRequest {
             Self::Pgm { error_keys } => write!(f, "pgm:{error_keys}"),
             Self::RadixSpline { error_keys: None } => f.write_str("radix-spline"),
             Self::RadixSpline { error_keys: Some(error_keys) } => write!(f, "radix-spline:{error_keys}"),
+            Self::Plex { error_keys: None } => f.write_str("plex"),
+            Self::Plex { error_keys: Some(error_keys) } => write!(f, "plex:{error_keys}"),
             Self::Rmi => f.write_str("rmi"),
+            Self::DataCalculator => f.write_str("data-calculator"),
             Self::Coded => f.write_str("coded"),
             Self::None => f.write_str("none"),
             Self::Forced(builders) => {
@@ -172,7 +192,8 @@ impl fmt::Display for DesignRequest {
                 let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
                 field("lambda", parts.iter().map(|part| number(part.lambda_bytes)).collect())?;
                 field("error", parts.iter().map(|part| number(part.error_children)).collect())?;
-                field("leaves", parts.iter().map(|part| number(part.leaves)).collect())
+                field("leaves", parts.iter().map(|part| number(part.leaves)).collect())?;
+                field("bins", parts.iter().map(|part| number(part.bins)).collect())
             }
         }
     }
@@ -184,14 +205,16 @@ struct BuilderSyntax {
     lambda_bytes: Option<u64>,
     error_children: Option<u64>,
     leaves: Option<u64>,
+    bins: Option<u64>,
 }
 
 impl BuilderSyntax {
     fn of(builder: &Builder) -> Self {
-        let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None };
+        let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None, bins: None };
         let lambda = |name, lambda_bytes| Self { lambda_bytes: Some(lambda_bytes), ..named(name) };
         let error = |name, error_children| Self { error_children: Some(error_children), ..named(name) };
         let leaves = |name, leaves| Self { leaves: Some(leaves), ..named(name) };
+        let bins = |name, bins| Self { bins: Some(bins), ..named(name) };
         match *builder {
             Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
             Builder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
@@ -200,6 +223,10 @@ impl BuilderSyntax {
             Builder::Pla { error_children } => error("pla", error_children),
             Builder::Plr { error_children } => error("plr", error_children),
             Builder::Spline { error_children } => error("spline", error_children),
+            Builder::Radix { bins: number } => bins("radix", number),
+            Builder::HistTree { bins: number, lambda_bytes } => {
+                Self { lambda_bytes: Some(lambda_bytes), ..bins("hist-tree", number) }
+            }
             Builder::Rmi { root: RootKind::Linear, leaves: number } => leaves("rmi-linear", number),
             Builder::Rmi { root: RootKind::Cubic, leaves: number } => leaves("rmi-cubic", number),
             Builder::Rmi { root: RootKind::Radix, leaves: number } => leaves("rmi-radix", number),
@@ -218,16 +245,21 @@ impl FromStr for DesignRequest {
             "none" => Ok(Self::None),
             "rmi" => Ok(Self::Rmi),
             "radix-spline" => Ok(Self::RadixSpline { error_keys: None }),
+            "plex" => Ok(Self::Plex { error_keys: None }),
+            "data-calculator" => Ok(Self::DataCalculator),
             _ => match text.split_once(':') {
                 Some(("pgm", error)) => Ok(Self::Pgm { error_keys: positive(text, "the error of pgm", error)? }),
                 Some(("radix-spline", error)) => {
                     Ok(Self::RadixSpline { error_keys: Some(positive(text, "the error of radix-spline", error)?) })
                 }
+                Some(("plex", error)) => {
+                    Ok(Self::Plex { error_keys: Some(positive(text, "the error of plex", error)?) })
+                }
                 _ if text.starts_with("layers=") => forced(text),
                 _ => Err(invalid(
                     text,
-                    "it is none of tuned, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, coded, none, \
-                     layers=N,builder=NAME,lambda=BYTES",
+                    "it is none of tuned, btree, pgm:EPS, radix-spline, radix-spline:EPS, plex, plex:EPS, rmi, \
+                     data-calculator, coded, none, layers=N,builder=NAME,lambda=BYTES",
                 )),
             },
         }
@@ -270,7 +302,7 @@ fn forced(text: &str) -> Result<DesignRequest> {
 }
 
 /// Fields of a forced design with one value for all layers, or one for each.
-const DESIGN_FIELDS: [&str; 4] = ["builder", "lambda", "error", "leaves"];
+const DESIGN_FIELDS: [&str; 5] = ["builder", "lambda", "error", "leaves", "bins"];
 
 /// A parsed forced design.
 struct DesignFields<'t> {
@@ -284,6 +316,7 @@ impl DesignFields<'_> {
         let name = self.nth(0, layer)?.unwrap_or("");
         let lambda = || self.number(1, layer, name);
         let error = || self.number(2, layer, name);
+        let bins = || self.number(4, layer, name);
         let rmi = |root| Ok(Builder::Rmi { root, leaves: self.number(3, layer, name)? });
         match name {
             "gstep" => Ok(Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
@@ -293,14 +326,16 @@ impl DesignFields<'_> {
             "pla" => Ok(Builder::Pla { error_children: error()? }),
             "plr" => Ok(Builder::Plr { error_children: error()? }),
             "spline" => Ok(Builder::Spline { error_children: error()? }),
+            "radix" => Ok(Builder::Radix { bins: bins()? }),
+            "hist-tree" => Ok(Builder::HistTree { bins: bins()?, lambda_bytes: lambda()? }),
             "rmi-linear" => rmi(RootKind::Linear),
             "rmi-cubic" => rmi(RootKind::Cubic),
             "rmi-radix" => rmi(RootKind::Radix),
             _ => Err(invalid(
                 self.text,
                 format_args!(
-                    "unknown builder {name:?}; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic \
-                     or rmi-radix"
+                    "unknown builder {name:?}; use gstep, gband, eband, coded, pla, plr, spline, radix, hist-tree, \
+                     rmi-linear, rmi-cubic or rmi-radix"
                 ),
             )),
         }
@@ -350,6 +385,11 @@ mod tests {
             "layers=1,builder=eband,lambda=1024",
             "radix-spline",
             "radix-spline:128",
+            "plex",
+            "plex:2048",
+            "data-calculator",
+            "layers=2,builder=spline/radix,error=4/-,bins=-/256",
+            "layers=2,builder=spline/hist-tree,lambda=-/4096,error=4/-,bins=-/16",
             "rmi",
             "layers=2,builder=rmi-cubic/spline,error=-/4,leaves=64/-",
             "layers=2,builder=rmi-linear/rmi-radix,leaves=1000/1",
@@ -368,6 +408,10 @@ mod tests {
             ("pgm:many", "above 0"),
             ("radix-spline:", "above 0"),
             ("rmi:4", "none of tuned"),
+            ("plex:", "above 0"),
+            ("plex:0", "above 0"),
+            ("layers=1,builder=radix,leaves=4", "needs bins"),
+            ("layers=1,builder=hist-tree,bins=4", "needs lambda"),
             ("layers=1,builder=rmi-linear,lambda=4", "needs leaves"),
             ("layers=1,builder=rmi,leaves=4", "unknown builder"),
             ("layers=2", "unknown builder"),

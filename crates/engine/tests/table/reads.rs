@@ -8,13 +8,16 @@ use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWrite
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
 
-const DESIGNS: [&str; 9] = [
+const DESIGNS: [&str; 12] = [
     "tuned",
     "coded",
     "btree",
     "pgm:16",
     "radix-spline:16",
+    "plex:16",
     "rmi",
+    "data-calculator",
+    "layers=2,builder=spline/hist-tree,lambda=-/512,error=1/-,bins=-/4",
     "layers=1,builder=gband,lambda=8192",
     "layers=2,builder=gband/gband,lambda=4096/512",
     "layers=3,builder=eband/coded/gband,lambda=4096/512/512",

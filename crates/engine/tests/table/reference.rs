@@ -35,7 +35,7 @@ fn check_drawn(random: &mut Random, like: TableWriteOptions, records: &[Record],
 }
 
 /// Designs by name.
-const NAMED: [&str; 7] = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "rmi", "none"];
+const NAMED: [&str; 8] = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "plex:64", "rmi", "none"];
 /// Designs layer by layer.
 const LAYERED: [&str; 4] = [
     "layers=1,builder=gband,lambda=4096",

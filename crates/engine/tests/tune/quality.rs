@@ -82,7 +82,18 @@ fn no_named_design_beats_the_tuned_one() -> Result<()> {
             let profile = Profile::named(name)?;
             let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
             let tuned = tune(&row, &problem);
-            for request in ["btree", "pgm:16", "pgm:64", "pgm:1024", "radix-spline", "rmi", "coded", "none"] {
+            for request in [
+                "btree",
+                "pgm:16",
+                "pgm:64",
+                "pgm:1024",
+                "radix-spline",
+                "plex",
+                "rmi",
+                "data-calculator",
+                "coded",
+                "none",
+            ] {
                 let rival = request.parse::<DesignRequest>()?.build(&row, &problem);
                 assert!(
                     tuned.cost.total_us <= rival.cost.total_us * (1.0 + 1e-9),

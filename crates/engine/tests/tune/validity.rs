@@ -8,7 +8,7 @@ use ogive::tune::{Caching, Design, DesignRequest, LevelInput, Objective, Problem
 use ogive_model::Fence;
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
-const REQUESTS: [&str; 12] = [
+const REQUESTS: [&str; 17] = [
     "tuned",
     "btree",
     "pgm:64",
@@ -20,6 +20,11 @@ const REQUESTS: [&str; 12] = [
     "rmi",
     "radix-spline",
     "radix-spline:64",
+    "plex",
+    "plex:64",
+    "data-calculator",
+    "layers=1,builder=radix,bins=64",
+    "layers=3,builder=hist-tree,bins=16,lambda=2048/512/512",
     "layers=3,builder=rmi-cubic/spline/rmi-radix,error=-/2/-,leaves=40/-/4",
 ];
 

@@ -3,12 +3,12 @@
 
 use crate::common::{Random, assert_leads_home, fences_of, nasty_sets};
 use ogive_model::line::LineNode;
-use ogive_model::{Fence, FenceRun, band, pla, plr, radix_spline, rmi};
+use ogive_model::{Fence, FenceRun, band, hist_tree, pla, plr, radix_spline, rmi};
 use proptest::prelude::*;
 
 type Build = fn(&FenceRun<'_>, u64) -> Vec<LineNode>;
 
-const BUILDERS: [(&str, Build); 8] = [
+const BUILDERS: [(&str, Build); 10] = [
     ("greedy band", band::greedy),
     ("equal band", band::equal),
     ("pla", pla::optimal),
@@ -17,6 +17,8 @@ const BUILDERS: [(&str, Build); 8] = [
     ("linear rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Linear, leaves as usize)),
     ("cubic rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Cubic, leaves as usize)),
     ("radix rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Radix, leaves as usize)),
+    ("radix table", |run, bins| hist_tree::lines(run, bins, u64::MAX)),
+    ("hist-tree", |run, children| hist_tree::lines(run, 4, children)),
 ];
 
 fn build_in_parts(build: Build, fences: &[Fence], parts: usize, argument: u64) -> Vec<LineNode> {

@@ -26,7 +26,7 @@ const SCRIPTS: [&str; 4] = [
 const PARTIAL_KEYS_MAX: usize = 8;
 
 /// The words of the page.
-const TERMS: [(&str, &str); 15] = [
+const TERMS: [(&str, &str); 16] = [
     ("block", "unit of transfer of data, under one checksum; records lie in it in the order of their keys."),
     ("location", "offset and length of a block, stored where blocks do not all have one size; kept in memory."),
     ("counts", "the number of records before each block, for ranks; stored where blocks do not all have as many."),
@@ -39,6 +39,10 @@ const TERMS: [(&str, &str); 15] = [
     ("gband(n)", "builder of lines: each covers as many children as keep its window within n bytes."),
     ("eband(n)", "builder of lines: children are grouped by n bytes, with a line through each group."),
     ("pla, plr, rmi, spline", "builders of lines as the PGM-index, Bourbon, RMI and RadixSpline choose them."),
+    (
+        "radix(n), hist-tree(n,m)",
+        "builders of bins over the keys: n of one width; m: bytes from which they divide again.",
+    ),
     ("design", "the layers of an index, bottom first, with their expected cost."),
     ("T(n)", "the time to read n consecutive bytes of a storage: latency + n / bandwidth."),
     ("hardness", "how many lines the key curve takes at a given error: more are needed where it bends often."),
