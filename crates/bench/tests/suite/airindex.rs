@@ -123,7 +123,7 @@ fn no_setting_of_a_knob_beats_the_tuned_design() -> TestResult {
         // The choice of the block size is indifferent to a fifth of a percent.
         assert!(number(record, "ratio_to_tuned") > 0.998, "{record}");
     }
-    for knob in ["page_bytes", "error_keys", "layers", "lambda_bytes"] {
+    for knob in ["page_bytes", "error_keys", "plex_error_keys", "rmi_leaves", "layers", "lambda_bytes"] {
         assert!(records.iter().any(|record| record["knob"] == knob), "{knob}");
     }
     Ok(())
@@ -188,6 +188,82 @@ fn lookups_become_faster_while_the_cache_fills() -> TestResult {
             assert!(curve.is_sorted_by(|earlier, later| later <= earlier), "{design} on {profile}: {curve:?}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn alex_and_the_rivals_among_the_designs_stand_beside_the_tuned_design() -> TestResult {
+    let rivals = strings(&["tuned", "rmi", "plex:2048", "data-calculator"]);
+    let context = Context {
+        key_sets: strings(&["gmm", "zipf", "dense-runs"]),
+        profiles: strings(&["nfs", "ssd"]),
+        designs: rivals,
+        structures: strings(&["alex"]),
+        lookups: Some(300),
+        payload_bytes: 8,
+        ..small()
+    };
+    let cold = run("airindex/designs", &context)?;
+    let warm = run("airindex/warm", &context)?;
+    for (records, first) in [(&cold, "metered_us"), (&warm, "mean_modelled_us")] {
+        for design in ["plex:2048", "data-calculator", "alex"] {
+            assert!(of_design(records, design).count() > 0, "{design}");
+            for record in of_design(records, design) {
+                let same =
+                    |other: &&Value| ["keys", "profile", "lookups"].iter().all(|field| other[*field] == record[*field]);
+                let tuned = of_design(records, "tuned").find(same).ok_or("no tuned design")?;
+                assert!(number(record, first) > 0.0 && number(tuned, first) > 0.0, "{record}");
+            }
+        }
+    }
+    // Three reads of a PLEX, one of them when it is opened; of ALEX at least a node, and a leaf.
+    for record in of_design(&cold, "plex:2048") {
+        assert_eq!(number(record, "reads_per_get"), 2.0, "{record}");
+        assert!(number(record, "metered_error_percent").abs() < 1.0, "{record}");
+    }
+    for record in of_design(&cold, "alex") {
+        assert!((1.0..8.0).contains(&number(record, "reads_per_get")), "{record}");
+        let latency_us = if record["profile"] == "nfs" { 50_000.0 } else { 250.0 };
+        let reads = 1.0 + number(record, "reads_per_get");
+        assert!(number(record, "metered_us") >= reads * latency_us, "{record}");
+    }
+    let curve: Vec<f64> = of_design(&warm, "alex")
+        .filter(|record| {
+            record["profile"] == "nfs" && record["keys"].as_str().is_some_and(|set| set.starts_with("gmm"))
+        })
+        .map(|record| number(record, "mean_modelled_us"))
+        .collect();
+    // Not each point is below the one before: a tree's few first lookups may each read another inner node.
+    let (first, last) = (curve[0], curve[curve.len() - 1]);
+    assert!(curve.len() == 9 && curve.iter().all(|mean| *mean <= first) && last < 0.5 * first, "{curve:?}");
+    Ok(())
+}
+
+#[test]
+fn first_lookups_are_measured_on_the_device_beside_the_model() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let context = Context {
+        count: 20_000,
+        designs: strings(&["tuned", "plex:2048"]),
+        structures: strings(&["alex"]),
+        profiles: strings(&["nvme"]),
+        lookups: Some(200),
+        modelled_only: false,
+        device: Some(folder.path().to_owned()),
+        ..small()
+    };
+    let (measured, modelled) =
+        (run("airindex/warm", &context)?, run("airindex/warm", &Context { modelled_only: true, ..context })?);
+    assert_eq!(measured.len(), modelled.len());
+    for (measured, modelled) in measured.iter().zip(&modelled) {
+        assert!(number(measured, "mean_measured_us") > 0.0 && measured["cold"].is_boolean(), "{measured}");
+        // The same reads wherever they go.
+        for figure in ["lookups", "mean_modelled_us", "reads_per_get", "bytes_per_get"] {
+            let ratio = number(measured, figure) / number(modelled, figure);
+            assert!((ratio - 1.0).abs() < 1e-9, "{figure}: {measured} {modelled}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 0, "no file is left behind");
     Ok(())
 }
 

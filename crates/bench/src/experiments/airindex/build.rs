@@ -1,4 +1,5 @@
-//! Figure 15: the time of writing tables, and the shares of tuning and of the index.
+//! Figure 15: the time of writing tables, the shares of tuning and of the index, and the search overhead: the time of a
+//! search less that of building what it finds. Structures of indexes are loaded in turn with the tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,8 +10,10 @@ use ogive::io::{LocalStorage, Profile, Timer};
 use ogive::table::{TableReport, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 
+use super::super::indexes::{IndexStore, IndexSubject, LOAD_BUDGET_BYTES, pages, subjects};
 use super::super::{Context, Experiment, Output};
-use super::keys::fill_value;
+use super::keys::{Keys, fill_value};
+use super::rows::IntegerRecords;
 use super::settings::{Progress, designs, profiles, search};
 use super::tables::{FIXED_BLOCK_BYTES, NAME};
 use crate::keys::{KeySet, open_with};
@@ -32,9 +35,15 @@ const ROUNDS: u64 = 3;
 /// Tries smaller sets first, so that larger ones are not written for nothing.
 const WARM_UP_KEYS: u64 = 1_000_000;
 
-/// Figures of a design, one value per round.
+/// What is written.
+enum BuildSubject {
+    Table(DesignRequest),
+    Structure(Box<IndexSubject>),
+}
+
+/// Figures of a design, or of a structure, one value per round.
 struct Runs {
-    design: DesignRequest,
+    written: BuildSubject,
     build_s: Vec<f64>,
     memory_bytes: Vec<f64>,
     report: Option<TableReport>,
@@ -64,29 +73,98 @@ fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, ou
     if set.is_text() {
         bail!("this experiment works on integer keys; take a generated set or a .u64 file");
     }
-    let designs = designs(context, &DESIGNS)?;
-    let start = |design| Runs { design, build_s: Vec::new(), memory_bytes: Vec::new(), report: None };
-    let mut all: Vec<Runs> = designs.into_iter().map(start).collect();
+    let tables = designs(context, &DESIGNS)?.into_iter().map(BuildSubject::Table);
+    let structures = subjects(context, &[])?.into_iter().map(|subject| BuildSubject::Structure(Box::new(subject)));
+    let start = |written| Runs { written, build_s: Vec::new(), memory_bytes: Vec::new(), report: None };
+    let mut all: Vec<Runs> = tables.chain(structures).map(start).collect();
     let rounds = ROUNDS.max(context.seeds);
     warm_up(context, folder, set, profile)?;
     let progress = Progress::new(all.len() * rounds as usize)?;
     for _ in 0..rounds {
         for runs in &mut all {
-            progress.on(format!("{} of {}", runs.design, set.name()));
-            let options = options(context, set, profile, &runs.design);
+            progress.on(format!("{} of {}", runs.written.name(), set.name()));
             let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
-            let (report, build_s) = write(folder, set, options, context.payload_bytes)?;
+            let build_s = match &runs.written {
+                BuildSubject::Table(design) => {
+                    let options = options(context, set, profile, design);
+                    let (report, build_s) = write(folder, set, options, context.payload_bytes)?;
+                    runs.report = Some(report);
+                    build_s
+                }
+                BuildSubject::Structure(subject) => load(folder, set, subject)?,
+            };
             runs.memory_bytes.extend(memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before) as f64));
             runs.build_s.push(build_s);
-            runs.report = Some(report);
             progress.step();
         }
     }
-    let without_s = all.iter().find(|runs| runs.design == DesignRequest::None).map(|runs| Spread::of(&runs.build_s));
+    let without_s = all.iter().find(|runs| runs.written.is_without_index()).map(|runs| Spread::of(&runs.build_s));
+    // Without keys there is nothing to search.
+    let records = match set.len() {
+        0 => None,
+        _ => Some(IntegerRecords::new(Keys::load(set)?, context.payload_bytes)?),
+    };
     for runs in &all {
-        output.report(record(set, profile, runs, without_s.map(|spread| spread.median)))?;
+        let record = record(set, profile, runs, without_s.map(|spread| spread.median));
+        let searched_s = match (&runs.written, &records) {
+            (BuildSubject::Table(design), Some(records)) => search_s(records, profile, design)?,
+            _ => None,
+        };
+        output.report(searched_s.into_iter().fold(record, |record, search_s| {
+            let ns_per_record = 1e9 * search_s / set.len().max(1) as f64;
+            record.figure("search_s", search_s).figure("search_ns_per_record", ns_per_record)
+        }))?;
     }
     Ok(())
+}
+
+impl BuildSubject {
+    fn name(&self) -> String {
+        match self {
+            Self::Table(design) => design.to_string(),
+            Self::Structure(subject) => subject.name.clone(),
+        }
+    }
+
+    fn is_without_index(&self) -> bool {
+        matches!(self, Self::Table(DesignRequest::None))
+    }
+}
+
+/// Time by which a design takes longer over blocks in memory than building the layers that it finds, in seconds; `None`
+/// if it does not search.
+fn search_s(records: &IntegerRecords, profile: &Profile, request: &DesignRequest) -> Result<Option<f64>> {
+    let options = search();
+    let cut = records.blocks(FIXED_BLOCK_BYTES);
+    let timer = Timer::start();
+    let (blocks, design) = match request {
+        DesignRequest::Tuned => records.tuned(profile, &options)?,
+        DesignRequest::Rmi
+        | DesignRequest::DataCalculator
+        | DesignRequest::Plex { .. }
+        | DesignRequest::RadixSpline { error_keys: None } => {
+            let design = cut.design(request, profile, &options);
+            (cut, design)
+        }
+        _ => return Ok(None),
+    };
+    let whole_s = timer.elapsed_s();
+    let found = DesignRequest::Forced(design.layers.iter().map(|layer| layer.builder).collect());
+    let timer = Timer::start();
+    blocks.design(&found, profile, &options);
+    Ok(Some((whole_s - timer.elapsed_s()).max(0.0)))
+}
+
+/// Loads the distinct keys of the set into an index on the device.
+fn load(folder: &Path, set: &KeySet, subject: &IndexSubject) -> Result<f64> {
+    let mut keys = set.load()?;
+    keys.dedup();
+    let mut options = subject.options.clone();
+    options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+    // An index is never replaced, so each has a folder.
+    let folder = tempfile::tempdir_in(folder)?;
+    let storage = Arc::new(LocalStorage::new(folder.path()));
+    Ok(IndexStore::load(storage, &options, &[], keys.into_iter().map(Ok))?.1)
 }
 
 /// Writes a small unmeasured table, since the first file of a folder costs the file system more than later ones.
@@ -101,11 +179,13 @@ fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) 
     let mut record = Record::new(BUILD.name)
         .keys(set.name())
         .profile(profile.name())
-        .design(&runs.design.to_string())
+        .design(&runs.written.name())
         .figure("records", set.len())
         .spread("build_s", &runs.build_s);
     let build_s = Spread::of(&runs.build_s).median;
-    if let Some(without_s) = without_s.filter(|_| runs.design != DesignRequest::None) {
+    if let Some(without_s) =
+        without_s.filter(|_| matches!(&runs.written, BuildSubject::Table(design) if *design != DesignRequest::None))
+    {
         record = record
             .figure("index_s", build_s - without_s)
             .figure("index_share_percent", 100.0 * (build_s - without_s) / build_s);

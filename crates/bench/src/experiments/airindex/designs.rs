@@ -12,6 +12,7 @@ use super::device::MeasuredDevice;
 use super::keys::Keys;
 use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::structures::{LoadedStructure, keys_at, rivals};
 use super::tables::{Recipe, layers, write_table};
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
@@ -76,6 +77,9 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let keys = Keys::load(&set)?;
             let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), seed)?;
             run_tables(context, &keys, &asked, &profiles, &mut cells)?;
+            if seed == context.seed {
+                run_structures(context, &name, &keys, &asked, &profiles, output)?;
+            }
             if seed == context.seed && !context.modelled_only {
                 device.measure(&name, context, &keys, &asked, output)?;
             }
@@ -187,6 +191,31 @@ fn run_table(
         match cells.iter_mut().find(|cell| cell.profile == profile && cell.design == design) {
             Some(cell) => cell.runs.push(run),
             None => cells.push(DesignCell { profile, design, runs: vec![run] }),
+        }
+    }
+    Ok(())
+}
+
+/// Cold lookups in structures of indexes, each loaded once for all profiles. They have no model, only a meter.
+fn run_structures(
+    context: &Context,
+    name: &str,
+    keys: &Keys,
+    asked: &[u64],
+    profiles: &[Profile],
+    output: &mut Output<'_>,
+) -> Result<()> {
+    for subject in rivals(context, keys)? {
+        let loaded = LoadedStructure::load(Arc::new(MemoryStorage::new()), &subject, keys, profiles)?;
+        let (loaded, point) = loaded.look_up_cold(&keys_at(keys, asked))?;
+        for (profile, &metered_us) in profiles.iter().zip(&point.mean_us) {
+            let record = Record::new(DESIGNS.name).keys(name).profile(profile.name()).design(&subject.name);
+            let record = record
+                .figure("metered_us", metered_us)
+                .figure("reads_per_get", point.requests)
+                .figure("bytes_per_get", point.bytes)
+                .figure("lookups", point.lookups as u64);
+            output.report(loaded.fill(record))?;
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use ogive::io::Profile;
 use ogive::tune::{Builder, Design, DesignRequest};
+use ogive_model::rmi::RootKind;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
@@ -12,7 +13,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const KNOBS: Experiment = Experiment {
     name: "airindex/knobs",
-    about: "page size, error, layers and granularity of fixed designs against the tuned one (AirIndex, Figures 11, 12)",
+    about: "page size, error, leaves, layers, lambda of fixed designs beside the tuned one (AirIndex, Figures 11, 12)",
     run,
 };
 
@@ -20,6 +21,10 @@ const PROFILES: [&str; 2] = ["nfs", "ssd"];
 /// Range of the pages and granularities of fixed designs, as powers of two.
 const BYTES_LOG2: std::ops::RangeInclusive<u32> = 9..=20;
 const ERRORS_LOG2: std::ops::RangeInclusive<u32> = 3..=12;
+/// RMIs: root models, and numbers of leaves as powers of four. A line leads to the leaves, as the root model does.
+const RMI_ROOTS: [RootKind; 2] = [RootKind::Linear, RootKind::Cubic];
+const RMI_LEAVES_LOG2: std::ops::RangeInclusive<u32> = 6..=16;
+const LINE: Builder = Builder::Rmi { root: RootKind::Linear, leaves: 1 };
 const MOST_LAYERS: usize = 4;
 /// Maximum number of layers, more than a tree of the smallest pages needs.
 const TREE_LAYERS: usize = 32;
@@ -81,20 +86,31 @@ fn settings() -> Vec<Setting> {
         unit_bytes: Some(page_bytes),
         request: tree(page_bytes),
     });
-    let approximations = ERRORS_LOG2.map(|log2| 1_u64 << log2).map(|error_keys| Setting {
-        design: format!("pgm:{error_keys}"),
-        knob: "error_keys",
-        value: error_keys,
+    let errors = || ERRORS_LOG2.map(|log2| 1_u64 << log2);
+    let learned = |knob, value, request: DesignRequest| Setting {
+        design: request.to_string(),
+        knob,
+        value,
         block_bytes: BLOCK_BYTES,
         unit_bytes: None,
-        request: DesignRequest::Pgm { error_keys },
+        request,
+    };
+    let approximations =
+        errors().map(|error_keys| learned("error_keys", error_keys, DesignRequest::Pgm { error_keys }));
+    let plex = errors()
+        .map(|error_keys| learned("plex_error_keys", error_keys, DesignRequest::Plex { error_keys: Some(error_keys) }));
+    let rmi = RMI_ROOTS.into_iter().flat_map(|root| {
+        RMI_LEAVES_LOG2.step_by(2).map(move |log2| {
+            let leaves = 1_u64 << log2;
+            learned("rmi_leaves", leaves, DesignRequest::Forced(vec![Builder::Rmi { root, leaves }, LINE]))
+        })
     });
     let by_layers = (1..=MOST_LAYERS)
         .flat_map(|layers| BUILDERS.map(|builder| stack("layers", layers as u64, layers, builder, 2 * BLOCK_BYTES)));
     let by_granularity = sizes().flat_map(|lambda_bytes| {
         BUILDERS.map(|builder| stack("lambda_bytes", u64::from(lambda_bytes), 2, builder, lambda_bytes))
     });
-    trees.chain(approximations).chain(by_layers).chain(by_granularity).collect()
+    trees.chain(approximations).chain(plex).chain(rmi).chain(by_layers).chain(by_granularity).collect()
 }
 
 /// A tree whose nodes and data blocks are pages of this size, up to a root of one page.

@@ -1,7 +1,8 @@
 //! The experiments of AirIndex (SIGMOD 2024, Section 7 and Appendix C), one file each.
 //!
 //! - on real tables with metered lookups ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build`
-//!   (15), `skew` (19), `breakdown` (17 and 18), `retune` (Section 6);
+//!   (15), `skew` (19), `breakdown` (17 and 18), `retune` (Section 6); [`structures`] of indexes are beside the
+//!   tables of the first three;
 //! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
 //!   (the builder set, Figure 3);
 //! - on updatable indexes: `updates` (16).
@@ -23,6 +24,7 @@ mod rows;
 mod settings;
 mod skew;
 mod spectrum;
+mod structures;
 mod tables;
 mod top_k;
 mod updates;

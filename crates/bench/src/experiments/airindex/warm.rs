@@ -1,14 +1,20 @@
-//! Figure 10: the mean time of the first x lookups while a cache fills.
+//! Figure 10: the mean time of the first x lookups while a cache fills, modelled; and measured with direct reads from
+//! the device, unless modelled times suffice.
 
 use std::sync::Arc;
 
-use anyhow::Result;
-use ogive::io::{MemoryStorage, Timer};
+use anyhow::{Context as _, Result};
+use ogive::io::{LocalStorage, MemoryStorage, Storage, Timer};
+use tempfile::TempDir;
 
 use super::super::{Context, Experiment, Output};
 use super::cases::{LookupCase, each_table};
+use super::keys::Keys;
 use super::lookups::{Bench, check, positions};
+use super::settings::{KEY_SETS, Progress, profiles};
+use super::structures::{LoadedStructure, keys_at, rivals};
 use super::tables::write_table;
+use crate::output::Record;
 use crate::workload::Workload;
 
 pub(in crate::experiments) const WARM: Experiment = Experiment {
@@ -21,18 +27,84 @@ const PROFILES: [&str; 2] = ["nfs", "ssd"];
 const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
 const LOOKUPS: usize = 1_000_000;
 /// Memory of the table: enough to hold all of ten million records.
-const BUDGET_BYTES: u64 = 1 << 30;
+pub(super) const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| curve(case, output))
+    each_table(context, &PROFILES, &DESIGNS, |case| curve(case, output))?;
+    if context.structures.is_empty() { Ok(()) } else { curves_of_structures(context, output) }
+}
+
+/// The place of a table or structure: memory, or a folder on the device that is read directly.
+struct TablePlace {
+    storage: Arc<dyn Storage>,
+    device: Option<(LocalStorage, TempDir)>,
+}
+
+impl TablePlace {
+    fn new(context: &Context) -> Result<Self> {
+        if context.modelled_only {
+            return Ok(Self { storage: Arc::new(MemoryStorage::new()), device: None });
+        }
+        let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = tempfile::tempdir_in(&device)
+            .with_context(|| format!("no folder can be made under {}", device.display()))?;
+        let storage = LocalStorage::direct(folder.path());
+        Ok(Self { storage: Arc::new(storage.clone()), device: Some((storage, folder)) })
+    }
+
+    /// Adds the mean time of lookups, which is the processor's in memory, and whether reads were direct.
+    fn timed(&self, record: Record, mean_us: f64) -> Record {
+        match &self.device {
+            None => record.figure("mean_cpu_us", mean_us),
+            Some((storage, _)) => record.figure("mean_measured_us", mean_us).figure("cold", !storage.refused_direct()),
+        }
+    }
+}
+
+fn asked(context: &Context, keys: &Keys) -> Result<Vec<u64>> {
+    positions(keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)
+}
+
+/// The curves of structures, each loaded once for all profiles.
+fn curves_of_structures(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = profiles(context, &PROFILES)?;
+    for spec in context.specs(&KEY_SETS[..1]) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = Keys::load(&set)?;
+        let subjects = rivals(context, &keys)?;
+        let asked = keys_at(&keys, &asked(context, &keys)?);
+        let progress = Progress::new(subjects.len())?;
+        for subject in &subjects {
+            progress.on(format!("{} of {}", subject.name, set.name()));
+            let place = TablePlace::new(context)?;
+            let loaded = LoadedStructure::load(Arc::clone(&place.storage), subject, &keys, &profiles)?;
+            let points = loaded.curve(&asked)?;
+            for (number, profile) in profiles.iter().enumerate() {
+                for point in &points {
+                    let record = Record::new(WARM.name).keys(set.name()).profile(profile.name()).design(&subject.name);
+                    let record = record
+                        .figure("lookups", point.lookups as u64)
+                        .figure("mean_modelled_us", point.mean_us.get(number).copied().unwrap_or(f64::NAN));
+                    output.report(
+                        place
+                            .timed(record, point.mean_wall_us)
+                            .figure("reads_per_get", point.requests)
+                            .figure("bytes_per_get", point.bytes),
+                    )?;
+                }
+            }
+            progress.step();
+        }
+    }
+    Ok(())
 }
 
 /// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... lookups.
 fn curve(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
-    let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
-    let storage = Arc::new(MemoryStorage::new());
-    write_table(storage.clone(), case.keys, &case.recipe())?;
-    let bench = Bench::new(storage, std::slice::from_ref(case.profile));
+    let asked = asked(case.context, case.keys)?;
+    let place = TablePlace::new(case.context)?;
+    write_table(Arc::clone(&place.storage), case.keys, &case.recipe())?;
+    let bench = Bench::new(Arc::clone(&place.storage), std::slice::from_ref(case.profile));
     let timer = Timer::start();
     let table = bench.open(BUDGET_BYTES)?;
     let mut modelled_us = 0.0;
@@ -44,14 +116,14 @@ fn curve(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
         modelled_us += bench.lap_us().iter().sum::<f64>();
         let reads = bench.meter.snapshot().reads;
         let count = done as f64;
-        let record = case
-            .record(WARM.name)
-            .figure("lookups", done as u64)
-            .figure("mean_modelled_us", modelled_us / count)
-            .figure("mean_cpu_us", timer.elapsed_us() / count)
-            .figure("reads_per_get", reads.requests as f64 / count)
-            .figure("bytes_per_get", reads.bytes as f64 / count);
-        output.report(record)?;
+        let record =
+            case.record(WARM.name).figure("lookups", done as u64).figure("mean_modelled_us", modelled_us / count);
+        output.report(
+            place
+                .timed(record, timer.elapsed_us() / count)
+                .figure("reads_per_get", reads.requests as f64 / count)
+                .figure("bytes_per_get", reads.bytes as f64 / count),
+        )?;
     }
     Ok(())
 }
