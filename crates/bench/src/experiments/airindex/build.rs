@@ -14,7 +14,7 @@ use super::super::indexes::{IndexStore, IndexSubject, LOAD_BUDGET_BYTES, pages, 
 use super::super::{Context, Experiment, Output};
 use super::keys::{Keys, fill_value};
 use super::rows::IntegerRecords;
-use super::settings::{Progress, designs, profiles, search};
+use super::settings::{Progress, designs, is_searched, profiles, search};
 use super::tables::{FIXED_BLOCK_BYTES, NAME};
 use crate::keys::{KeySet, open_with};
 use crate::output::{Record, Spread};
@@ -139,10 +139,7 @@ fn search_s(records: &IntegerRecords, profile: &Profile, request: &DesignRequest
     let timer = Timer::start();
     let (blocks, design) = match request {
         DesignRequest::Tuned => records.tuned(profile, &options)?,
-        DesignRequest::Rmi
-        | DesignRequest::DataCalculator
-        | DesignRequest::Plex { .. }
-        | DesignRequest::RadixSpline { error_keys: None } => {
+        _ if is_searched(request) => {
             let design = cut.design(request, profile, &options);
             (cut, design)
         }

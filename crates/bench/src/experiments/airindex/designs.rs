@@ -11,7 +11,7 @@ use super::super::{Context, Experiment, Output};
 use super::device::MeasuredDevice;
 use super::keys::Keys;
 use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
-use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::settings::{KEY_SETS, Progress, designs, is_searched, profiles};
 use super::structures::{LoadedStructure, keys_at, rivals};
 use super::tables::{Recipe, layers, write_table};
 use crate::output::{Record, Spread};
@@ -141,12 +141,12 @@ fn run_tables(
     cells: &mut Vec<DesignCell>,
 ) -> Result<()> {
     let entries = chosen(context, keys)?;
-    let is_tuned = |entry: &Entry| entry.request == DesignRequest::Tuned;
-    let tables: usize = entries.iter().map(|entry| if is_tuned(entry) { profiles.len() } else { 1 }).sum();
+    let is_searched = |entry: &Entry| is_searched(&entry.request);
+    let tables: usize = entries.iter().map(|entry| if is_searched(entry) { profiles.len() } else { 1 }).sum();
     let progress = Progress::new(tables)?;
     for entry in &entries {
-        // A fixed design has one table for all profiles, a tuned one has a table per profile.
-        let groups: Vec<&[Profile]> = if is_tuned(entry) { profiles.chunks(1).collect() } else { vec![profiles] };
+        // A fixed design has one table for all profiles, one that is searched for has a table per profile.
+        let groups: Vec<&[Profile]> = if is_searched(entry) { profiles.chunks(1).collect() } else { vec![profiles] };
         for group in groups {
             progress.on(format!("{} for {}", entry.name, group[0].name()));
             let recipe = Recipe { exact: entry.exact, ..Recipe::new(context, &entry.request, &group[0]) };

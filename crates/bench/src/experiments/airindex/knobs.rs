@@ -21,7 +21,8 @@ const PROFILES: [&str; 2] = ["nfs", "ssd"];
 /// Range of the pages and granularities of fixed designs, as powers of two.
 const BYTES_LOG2: std::ops::RangeInclusive<u32> = 9..=20;
 const ERRORS_LOG2: std::ops::RangeInclusive<u32> = 3..=12;
-/// RMIs: root models, and numbers of leaves as powers of four. A line leads to the leaves, as the root model does.
+/// RMIs: root models, and numbers of leaves as powers of four. The leaves are read when the table is opened, or in part
+/// by a line over them.
 const RMI_ROOTS: [RootKind; 2] = [RootKind::Linear, RootKind::Cubic];
 const RMI_LEAVES_LOG2: std::ops::RangeInclusive<u32> = 6..=16;
 const LINE: Builder = Builder::Rmi { root: RootKind::Linear, leaves: 1 };
@@ -100,9 +101,11 @@ fn settings() -> Vec<Setting> {
     let plex = errors()
         .map(|error_keys| learned("plex_error_keys", error_keys, DesignRequest::Plex { error_keys: Some(error_keys) }));
     let rmi = RMI_ROOTS.into_iter().flat_map(|root| {
-        RMI_LEAVES_LOG2.step_by(2).map(move |log2| {
+        RMI_LEAVES_LOG2.step_by(2).flat_map(move |log2| {
             let leaves = 1_u64 << log2;
-            learned("rmi_leaves", leaves, DesignRequest::Forced(vec![Builder::Rmi { root, leaves }, LINE]))
+            let lines = Builder::Rmi { root, leaves };
+            let designs = [vec![lines], vec![lines, LINE]];
+            designs.map(|builders| learned("rmi_leaves", leaves, DesignRequest::Forced(builders)))
         })
     });
     let by_layers = (1..=MOST_LAYERS)

@@ -25,7 +25,7 @@ pub(super) struct LoadedStructure<'p> {
     build_s: f64,
 }
 
-/// Means over the first lookups, by profile.
+/// Means over lookups, by profile. Those of a curve include opening, as those of tables do.
 pub(super) struct StructurePoint {
     pub(super) lookups: usize,
     pub(super) mean_us: Vec<f64>,
@@ -82,6 +82,8 @@ impl<'p> LoadedStructure<'p> {
         for point in &mut points {
             let share = 1.0 / point.lookups as f64;
             point.mean_us.iter_mut().zip(this.opening_us()).for_each(|(mean_us, open_us)| *mean_us += open_us * share);
+            point.requests += share;
+            point.bytes += this.page_bytes as f64 * share;
         }
         Ok(points)
     }
