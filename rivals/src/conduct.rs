@@ -21,6 +21,8 @@ const COLD_SHARE: u64 = 4;
 const INSERTS_OF: u64 = 18;
 
 type Out<'a> = Reporter<&'a mut dyn Write>;
+/// What a turn measured.
+type Parts = Vec<(Measured, Outcome)>;
 
 /// Runs what was asked for.
 pub(crate) fn run(run: &RunArguments, out: &mut dyn Write, json: bool) -> Result<()> {
@@ -149,7 +151,7 @@ impl Conductor<'_> {
         rounds: u64,
         name: &str,
         out: &mut Out<'_>,
-        turn: &dyn Fn(&mut Worker, u64) -> Result<Vec<(Measured, Outcome)>>,
+        turn: &dyn Fn(&mut Worker, u64) -> Result<Parts>,
     ) -> Result<()> {
         let mut all: Vec<Vec<(Measured, Vec<Outcome>)>> = self.workers.iter().map(|_| Vec::new()).collect();
         for round in 0..rounds {
@@ -230,7 +232,10 @@ impl Conductor<'_> {
         }
         for workload in cold {
             for requests in requests(run, workload) {
-                let turn = |worker: &mut Worker, round| read_cold(worker, run, workload, &requests, round);
+                let turn = |worker: &mut Worker, round| match workload {
+                    Workload::ColdFirst => read_first(worker, run, &requests, round),
+                    _ => read_cold(worker, run, workload, &requests, round),
+                };
                 self.rounds(run.rounds, &workload.name(), out, &turn)?;
             }
         }
@@ -291,17 +296,11 @@ fn requests(run: &RunArguments, workload: Workload) -> Vec<Requests> {
 }
 
 /// Load, compaction, and both together.
-fn load(worker: &mut Worker, run: &RunArguments, workload: Workload, order: Order) -> Result<Vec<(Measured, Outcome)>> {
+fn load(worker: &mut Worker, run: &RunArguments, workload: Workload, order: Order) -> Result<Parts> {
     worker.open_anew(run, false)?;
     let load = worker.order(&Job::Load { order })?;
     let compact = worker.order(&Job::Compact)?;
-    let both = Outcome {
-        elapsed_ns: load.elapsed_ns + compact.elapsed_ns,
-        processor_ns: load.processor_ns + compact.processor_ns,
-        read_bytes: load.read_bytes + compact.read_bytes,
-        written_bytes: load.written_bytes + compact.written_bytes,
-        ..compact.clone()
-    };
+    let both = Outcome { operations: compact.operations, ..load.and(&compact) };
     let name = workload.name();
     let part = |part: &str| plain(&format!("{name}{part}"));
     Ok(vec![(part(""), load), (part(", compact"), compact), (part(" and compact"), both)])
@@ -323,25 +322,57 @@ fn read(workload: Workload, requests: &Requests, count: u64, seed: u64) -> Job {
     }
 }
 
-/// Closes the store, drops its files from the page cache, and opens it in a new process, with little memory, and with
-/// direct reads where it has them.
+/// Closes the store, drops its files from the page cache, and opens it in a new process, with `budget_of` its bytes on
+/// disk as its budget, and with direct reads where it has them. Returns what opening took, and how it was
+/// brought about that nothing was in memory.
+fn open_cold(worker: &mut Worker, budget_of: impl Fn(u64) -> u64) -> Result<(Outcome, String)> {
+    let disk_bytes = worker.order(&Job::Close)?.disk_bytes;
+    worker.order(&Job::Drop { folder: worker.folder.clone() })?;
+    worker.restart()?;
+    let (folder, direct) = (worker.folder.clone(), worker.system.reads_directly);
+    let opened = worker.order(&Job::Open { folder, budget_bytes: budget_of(disk_bytes), synced: false, direct })?;
+    let how = if direct { "direct reads" } else { "page cache dropped, then without limit" };
+    Ok((opened, how.into()))
+}
+
+/// Lookups with little memory.
 fn read_cold(
     worker: &mut Worker,
     run: &RunArguments,
     workload: Workload,
     requests: &Requests,
     round: u64,
-) -> Result<Vec<(Measured, Outcome)>> {
-    let disk_bytes = worker.order(&Job::Close)?.disk_bytes;
-    worker.order(&Job::Drop { folder: worker.folder.clone() })?;
-    worker.restart()?;
-    let direct = worker.system.reads_directly;
-    let budget_bytes = disk_bytes / COLD_SHARE;
-    worker.order(&Job::Open { folder: worker.folder.clone(), budget_bytes, synced: false, direct })?;
+) -> Result<Parts> {
+    let (_, how) = open_cold(worker, |disk_bytes| disk_bytes / COLD_SHARE)?;
     let job = read(workload, requests, run.cold_operations, run.seed + 1 + round);
     let outcome = worker.order(&job)?;
-    let how = if direct { "direct reads" } else { "page cache dropped, then without limit" };
-    Ok(vec![(measured(&workload.name(), requests, Some(how.into())), outcome)])
+    Ok(vec![(measured(&workload.name(), requests, Some(how)), outcome)])
+}
+
+/// Opening and the first 1, 10, 100, ... lookups, up to the number of cold operations: means from the start on.
+fn read_first(worker: &mut Worker, run: &RunArguments, requests: &Requests, round: u64) -> Result<Parts> {
+    let (opened, how) = open_cold(worker, |_| run.budget << 20)?;
+    let mut parts = Vec::new();
+    let (mut sum, mut done) = (Outcome { operations: 0, ..opened }, 0);
+    for count in firsts(run.cold_operations) {
+        // Other keys in each part and round.
+        let seed = run.seed + 1 + (round << u32::BITS) + done;
+        sum = sum.and(&worker.order(&gets(true, requests, count - done, seed))?);
+        done = count;
+        parts.push((
+            measured(&format!("{}-{count}", Workload::ColdFirst.name()), requests, Some(how.clone())),
+            sum.clone(),
+        ));
+    }
+    Ok(parts)
+}
+
+/// The powers of ten up to a number, and the number.
+fn firsts(most: u64) -> Vec<u64> {
+    let mut counts: Vec<u64> = (0..=most.max(1).ilog10()).map(|power| 10_u64.pow(power)).collect();
+    counts.extend((most > 1).then_some(most));
+    counts.dedup();
+    counts
 }
 
 #[cfg(test)]
@@ -357,6 +388,8 @@ mod tests {
             }
         }
         assert_eq!(parts.len(), 2);
+        assert_eq!((firsts(0), firsts(1), firsts(9)), (vec![1], vec![1], vec![1, 9]));
+        assert_eq!((firsts(100), firsts(250)), (vec![1, 10, 100], vec![1, 10, 100, 250]));
         assert!(parts.iter().all(|(_, outcomes)| outcomes.len() == 2));
     }
 }

@@ -91,5 +91,19 @@ pub(crate) struct Outcome {
     pub(crate) written_bytes: u64,
 }
 
+impl Outcome {
+    /// This, and then another: sums, and what the store takes after it.
+    pub(crate) fn and(&self, next: &Self) -> Self {
+        Self {
+            operations: self.operations + next.operations,
+            elapsed_ns: self.elapsed_ns + next.elapsed_ns,
+            processor_ns: self.processor_ns + next.processor_ns,
+            read_bytes: self.read_bytes + next.read_bytes,
+            written_bytes: self.written_bytes + next.written_bytes,
+            ..next.clone()
+        }
+    }
+}
+
 /// A worker's answer.
 pub(crate) type Answer = Result<Outcome, String>;

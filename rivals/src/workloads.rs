@@ -19,6 +19,7 @@ pub(crate) enum Workload {
     ColdGet,
     ColdGetAbsent,
     ColdScan,
+    ColdFirst,
     Overwrite,
     Mix(StoreMix),
 }
@@ -28,7 +29,7 @@ pub(crate) const SCAN_ENTRIES: usize = 100;
 /// Threads of the synced load.
 pub(crate) const LOAD_THREADS: usize = 8;
 
-const NAMED: [(Workload, &str, &str); 12] = [
+const NAMED: [(Workload, &str, &str); 13] = [
     (Workload::LoadRandom, "load-random", "batches of 1,000 in random order, log not synced; then `compact`"),
     (
         Workload::LoadSequential,
@@ -48,6 +49,11 @@ const NAMED: [(Workload, &str, &str); 12] = [
     (Workload::ColdGet, "cold-get", "keys that are there, nothing in memory, a quarter of the data as budget"),
     (Workload::ColdGetAbsent, "cold-get-absent", "the same for keys that are not there"),
     (Workload::ColdScan, "cold-scan-100", "the same for the 100 entries from a key on"),
+    (
+        Workload::ColdFirst,
+        "cold-first",
+        "the first 1, 10, 100, ... keys that are there, with opening, nothing in memory, and a budget for all of it",
+    ),
     (
         Workload::Overwrite,
         "overwrite",
@@ -91,7 +97,7 @@ impl Workload {
 
     /// Whether it begins with nothing in memory.
     pub(crate) fn is_cold(self) -> bool {
-        matches!(self, Self::ColdGet | Self::ColdGetAbsent | Self::ColdScan)
+        matches!(self, Self::ColdGet | Self::ColdGetAbsent | Self::ColdScan | Self::ColdFirst)
     }
 
     /// Whether the store is another one afterwards.
