@@ -1,12 +1,8 @@
 //! Statements that write rows in a cluster within the process: stores and tables then have exactly these rows, whatever
 //! the number of partitions, and a statement that fails leaves nothing.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
-
-mod common;
-
+use crate::common::{rows, write_table};
 use ballista::prelude::SessionConfigExt;
-use common::{rows, write_table};
 use datafusion::prelude::SessionContext;
 use ogive::io::locate_folder;
 use ogive::{Db, DbOptions};

@@ -1,12 +1,8 @@
 //! Queries through a cluster within the process, beside the same rows in memory in DataFusion: every shape of plan
 //! gives the same rows, whatever the number of partitions, with adaptive planning and without.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
-
-mod common;
-
+use crate::common::{rows, write_table};
 use ballista::prelude::SessionConfigExt;
-use common::{rows, write_table};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::SessionContext;

@@ -1,10 +1,8 @@
 //! A scheduler and two executors as processes on the loopback: one executor is killed in the middle of a query, whose
 //! answer is right; paths outside of what is allowed are refused.
 
-mod common;
-
+use crate::common::{of_processes, rows, write_table};
 use ballista::prelude::SessionConfigExt;
-use common::{rows, write_table};
 use datafusion::prelude::SessionContext;
 use ogive_ballista::{ClusterOptions, DemoOptions, LocalCluster, connect, connect_with, demo, session_config};
 use std::error::Error;
@@ -16,18 +14,10 @@ use tokio::task::JoinHandle;
 /// Longest time for a test of processes.
 const TIMEOUT: Duration = Duration::from_secs(240);
 
-fn options() -> ClusterOptions {
-    ClusterOptions {
-        scheduler: PathBuf::from(env!("CARGO_BIN_EXE_ogive-scheduler")),
-        executor: PathBuf::from(env!("CARGO_BIN_EXE_ogive-executor")),
-        ..ClusterOptions::default()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_query_survives_the_loss_of_an_executor() {
     let mut out = Vec::new();
-    let options = DemoOptions { cluster: options(), rows: 300_000, store: None };
+    let options = DemoOptions { cluster: of_processes(2), rows: 300_000, store: None };
     let ended = tokio::time::timeout(TIMEOUT, demo(&options, &mut out)).await;
     let said = String::from_utf8(out).unwrap();
     ended.unwrap_or_else(|_| panic!("it takes too long:\n{said}")).unwrap_or_else(|error| panic!("{error}\n{said}"));
@@ -43,7 +33,7 @@ async fn processes_open_what_is_allowed_alone() {
     std::fs::write(folder.path().join("t.csv"), "a\n1\n2\n").unwrap();
     std::os::unix::fs::symlink(secret.path(), folder.path().join("link")).unwrap();
     let allow = vec![folder.path().display().to_string()];
-    let cluster = LocalCluster::start(&ClusterOptions { allow, executors: 1, ..options() }).unwrap();
+    let cluster = LocalCluster::start(&ClusterOptions { allow, ..of_processes(1) }).unwrap();
     let context = connect(&cluster.address().to_string()).await.unwrap();
     let count = async |path: PathBuf| {
         let query = format!("select count(*) from '{}'", path.display());
@@ -104,7 +94,7 @@ async fn queries_begin_anew_or_fail_when_an_executor_is_lost_in_a_join() {
     let folder = tempfile::tempdir().unwrap();
     write_table(folder.path(), "t.ogive", 12_000, 3, 0);
     let allow = vec![folder.path().display().to_string()];
-    let mut cluster = LocalCluster::start(&ClusterOptions { allow, executors: 3, ..options() }).unwrap();
+    let mut cluster = LocalCluster::start(&ClusterOptions { allow, ..of_processes(3) }).unwrap();
     let address = cluster.address().to_string();
     let config = session_config(&Arc::default()).with_target_partitions(4);
     let context = connect_with(&address, config.clone()).await.unwrap();
@@ -136,7 +126,7 @@ async fn a_copy_survives_the_loss_of_an_executor() {
     write_table(folder.path(), "t.ogive", 300_000, 3, 0);
     let path = |name: &str| folder.path().join(name).display().to_string();
     let allow = vec![path("")];
-    let mut cluster = LocalCluster::start(&ClusterOptions { allow, executors: 2, ..options() }).unwrap();
+    let mut cluster = LocalCluster::start(&ClusterOptions { allow, ..of_processes(2) }).unwrap();
     let config = session_config(&Arc::default()).with_target_partitions(16);
     let context = connect_with(&cluster.address().to_string(), config).await.unwrap();
     let sums = |from: String| format!("select count(*), sum(key), sum(number) from '{from}'");

@@ -1,6 +1,4 @@
-//! Tables for tests, and the same rows in memory.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+//! Tables for tests, the same rows in memory, and clusters of processes.
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -9,7 +7,8 @@ use datafusion::prelude::SessionContext;
 use ogive::types::{Field, KeyType, RecordType, RowBuilder, RowType, Value, ValueType};
 use ogive::{LocalStorage, TableWriteOptions, TableWriter};
 use ogive_arrow::RecordBatchBuilder;
-use std::path::Path;
+use ogive_ballista::ClusterOptions;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Writes a table, and returns its rows. Keys have gaps of `step`; `seed` changes the values.
@@ -55,4 +54,14 @@ pub(crate) async fn rows(context: &SessionContext, query: &str) -> Result<String
         }
     }
     Ok(lines)
+}
+
+/// A scheduler, and as many executors, as processes on the loopback.
+pub(crate) fn of_processes(executors: usize) -> ClusterOptions {
+    ClusterOptions {
+        scheduler: PathBuf::from(env!("CARGO_BIN_EXE_ogive-scheduler")),
+        executor: PathBuf::from(env!("CARGO_BIN_EXE_ogive-executor")),
+        executors,
+        ..ClusterOptions::default()
+    }
 }

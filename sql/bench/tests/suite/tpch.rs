@@ -1,7 +1,5 @@
 //! All queries of TPC-H at scale factor 0.01, over Ogive tables and over Parquet files, give DuckDB's answers.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
-
 use datafusion::arrow::datatypes::DataType;
 use datafusion::prelude::SessionContext;
 use ogive::{LocalStorage, Storage};

@@ -3,8 +3,6 @@
 //! The seed is fixed; another is set by `OGIVE_SQL_SEED`. The same queries are compared with DuckDB by the command
 //! `ogive-sql-bench random` and `compare.py`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
-
 use datafusion::datasource::MemTable;
 use ogive::{MemoryStorage, Storage};
 use ogive_sql_bench::files::FilesWriter;

@@ -1,26 +1,25 @@
 //! TPC-H at scale factor 0.01 and random queries, in a cluster within this process and in one of three processes, give
 //! the answers of DuckDB and of the same rows in memory.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
-
+use crate::common::of_processes;
 use ballista::prelude::SessionConfigExt;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use ogive::{LocalStorage, Storage};
-use ogive_ballista::{ClusterOptions, LocalCluster, OpenTables, connect_with, session_config, standalone};
+use ogive_ballista::{LocalCluster, OpenTables, connect_with, session_config, standalone};
 use ogive_sql_bench::answer::Answer;
 use ogive_sql_bench::files::FilesWriter;
 use ogive_sql_bench::random::{DataSet, Size, answer_of, random_query, reference_session};
 use ogive_sql_bench::session::{Limits, register_ogive};
 use ogive_sql_bench::tpch::{ANSWERED_SCALE, QUERIES, register_tables, write_ogive};
 use ogive_testkit::Random;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Data sets of either kind of cluster, and random queries of each.
-const DATA_SETS: u64 = 8;
+const DATA_SETS: u64 = 5;
 const RANDOM_QUERIES: u64 = 15;
 /// Longest time for a query.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -34,13 +33,7 @@ enum Cluster {
 
 impl Cluster {
     fn of_processes() -> Self {
-        let options = ClusterOptions {
-            scheduler: PathBuf::from(env!("CARGO_BIN_EXE_ogive-scheduler")),
-            executor: PathBuf::from(env!("CARGO_BIN_EXE_ogive-executor")),
-            executors: 2,
-            ..ClusterOptions::default()
-        };
-        Self::Processes(LocalCluster::start(&options).unwrap())
+        Self::Processes(LocalCluster::start(&of_processes(2)).unwrap())
     }
 
     async fn session(&self, partitions: usize, adaptive: bool) -> SessionContext {
@@ -132,7 +125,7 @@ async fn check_all_random(cluster: &Cluster, first: u64) {
 async fn a_cluster_within_this_process_answers_tpch() {
     let folder = tempfile::tempdir().unwrap();
     let storage = tpch_tables(folder.path());
-    check_tpch(&Cluster::Standalone, &storage, 3, true).await;
+    // Adaptive planning has the processes below.
     check_tpch(&Cluster::Standalone, &storage, 2, false).await;
 }
 
