@@ -64,6 +64,7 @@ mod verify;
 #[cfg(test)]
 mod version_tests;
 pub(crate) mod versions;
+mod warm;
 mod wire;
 mod writer;
 

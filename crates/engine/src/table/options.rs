@@ -139,6 +139,9 @@ pub struct TableOptions {
     pub cache: Option<TableCache>,
     /// A sample that takes in the keys that are looked up; `None` for none. Its memory is not part of the limit.
     pub lookup_sample: Option<LookupSample>,
+    /// Bytes of the file that opening reads into the cache, as [`Table::warm`](super::Table::warm) does; `None` for
+    /// none.
+    pub warm_bytes: Option<u64>,
     /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub profile: Profile,
     /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
@@ -153,6 +156,7 @@ impl Default for TableOptions {
             memory_bytes: 64 << 20,
             cache: None,
             lookup_sample: None,
+            warm_bytes: None,
             profile: Profile::default(),
             fast_paths: FastPaths::ALL,
         }
@@ -167,6 +171,7 @@ setters! {
     } optional {
         cache: TableCache,
         lookup_sample: LookupSample,
+        warm_bytes: u64,
     }
 }
 

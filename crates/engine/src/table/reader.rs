@@ -154,7 +154,11 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`] or [`Error::Damaged`] for the file; [`Error::Changed`] if the
     /// data of an external index has changed; [`Error::MemoryShort`] if the budget is too small; storage errors.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
-        Self::open_in(storage, name, options, None)
+        let table = Self::open_in(storage, name, options, None)?;
+        if let Some(bytes) = options.warm_bytes {
+            table.warm(bytes)?;
+        }
+        Ok(table)
     }
 
     /// Opens a table with a cache of its own or with a shared one. With a shared cache, `kind` and `sequence` are given

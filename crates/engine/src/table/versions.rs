@@ -78,7 +78,7 @@ impl Table {
     ) -> Result<Self> {
         let (memory_bytes, profile) = (options.value_bytes, options.profile.clone());
         let fast_paths = options.fast_paths;
-        let open = TableOptions { memory_bytes, profile, cache: None, lookup_sample: None, fast_paths };
+        let open = TableOptions { memory_bytes, profile, fast_paths, ..TableOptions::default() };
         Self::open_in(storage, name, &open, Some((cache, options)))
     }
 

@@ -3,7 +3,7 @@
 //! lookups, for every design and key type.
 
 use ogive::KeyType;
-use ogive::io::{MemoryStorage, Meter, ModelledClock, Profile, Purpose};
+use ogive::io::{MemoryStorage, Meter, ModelledClock, Profile, Purpose, Storage};
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
@@ -207,4 +207,44 @@ fn both_ends_of_a_range_and_several_positions_are_read_side_by_side() {
         assert!(table.keys_at(&[0, 19_999]).unwrap().iter().all(Option::is_some));
         assert_eq!(rounds(), 1, "{design}: the ends of all records, without the counts");
     }
+}
+
+#[test]
+fn a_warmed_table_has_its_upper_layers_first_and_then_its_blocks() {
+    let mut random = Random::new(3);
+    let mut keys: Vec<u64> = (0..100_000).map(|_| random.next_u64()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let records: Vec<_> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![3; 8])).collect();
+    let design = "layers=3,builder=eband/eband/gband,lambda=512/512/512".parse().unwrap();
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(512).design(design);
+    let storage = write(&records, options);
+    let file_bytes = storage.open("t").unwrap().len();
+    let opened = |warm_bytes: u64| {
+        let options = TableOptions::default().memory_bytes(8 << 20).warm_bytes(warm_bytes);
+        Table::open(storage.clone(), "t", &options).unwrap()
+    };
+    let purposes = |table: &Table, key: u64| {
+        let mut trace = ReadTrace::new();
+        assert!(table.traced(&mut trace).contains_key(&key.to_be_bytes()).unwrap());
+        trace.reads.iter().map(|read| read.purpose).collect::<Vec<_>>()
+    };
+    let report = reopen(&storage).explain();
+    assert_eq!(report.layers.len(), 3);
+    let (lower, upper) = (report.layers[0].size_bytes, report.layers[1].size_bytes);
+    for key in keys.iter().step_by(19_999).copied() {
+        assert_eq!(purposes(&opened(0), key), [Purpose::Layer(2), Purpose::Layer(1), Purpose::Data]);
+        assert_eq!(purposes(&opened(upper), key), [Purpose::Layer(1), Purpose::Data]);
+        assert_eq!(purposes(&opened(upper + lower), key), [Purpose::Data]);
+        assert_eq!(purposes(&opened(file_bytes), key), []);
+    }
+    // As many of the first blocks as were asked for, and whole.
+    let some = opened(upper + lower + 10 * 512 + 511);
+    assert_eq!(purposes(&some, keys[0]), []);
+    assert_eq!(purposes(&some, keys[keys.len() - 1]), [Purpose::Data]);
+    assert_eq!(some.warm(upper).unwrap(), upper, "what is there already counts");
+    // Less memory than the file.
+    let options = TableOptions::default().memory_bytes(file_bytes / 2);
+    let short = Table::open(storage.clone(), "t", &options).unwrap();
+    assert!((1..file_bytes / 2).contains(&short.warm(u64::MAX).unwrap()));
 }

@@ -25,6 +25,11 @@ impl LookupCase<'_> {
         Recipe::new(self.context, self.design, self.profile)
     }
 
+    /// Whether the design is the tuned one.
+    pub(super) fn is_tuned(&self) -> bool {
+        *self.design == DesignRequest::Tuned
+    }
+
     /// A record of an experiment that names this table.
     pub(super) fn record(&self, experiment: &str) -> Record {
         Record::new(experiment).keys(self.set).profile(self.profile.name()).design(&self.design.to_string())

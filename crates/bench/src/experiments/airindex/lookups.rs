@@ -35,8 +35,11 @@ impl Bench {
     }
 
     pub(super) fn open(&self, memory_bytes: u64) -> Result<Table> {
-        let options = TableOptions::default().memory_bytes(memory_bytes);
-        Ok(Table::open(Arc::clone(&self.storage), NAME, &options)?)
+        self.open_with(&TableOptions::default().memory_bytes(memory_bytes))
+    }
+
+    pub(super) fn open_with(&self, options: &TableOptions) -> Result<Table> {
+        Ok(Table::open(Arc::clone(&self.storage), NAME, options)?)
     }
 
     /// Microseconds since the last call, by each clock.
