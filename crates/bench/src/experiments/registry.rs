@@ -225,6 +225,8 @@ const EXPERIMENTS: &[Experiment] = &[
     bourbon::FIG17,
     bourbon::TABLE2,
     bourbon::TABLE3,
+    bourbon::IN_BLOCK,
+    bourbon::FIND_TABLE,
     disk::PROFILING,
     disk::LOOKUPS,
     disk::HYBRIDS,

@@ -186,3 +186,18 @@ fn a_larger_error_takes_no_more_memory() -> TestResult {
     assert!(bytes.len() == 6 && bytes.is_sorted_by(|less, more| less >= more), "{bytes:?}");
     Ok(())
 }
+
+#[test]
+fn searches_within_blocks_and_among_tables_are_compared() -> TestResult {
+    let records = run("bourbon/in-block", &small())?;
+    assert_eq!(records.len(), 3 * 4);
+    for set in records.chunks(4) {
+        // The blocks of columns are the same, however they are searched.
+        assert!(set[1..].iter().all(|record| record["bytes_of_raw"] == set[1]["bytes_of_raw"]), "{set:?}");
+        assert_eq!(number(of(set, "search", "middle")[0], "speedup_over_middle"), 1.0);
+    }
+    let records = run("bourbon/find-table", &small())?;
+    assert_eq!(records.len(), 3 * 3);
+    assert_eq!(number(&records[0], "tables"), 10.0);
+    Ok(())
+}
