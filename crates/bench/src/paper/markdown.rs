@@ -10,9 +10,8 @@ pub fn markdown(results: &PaperResults, command: &str) -> String {
     let paper = results.paper;
     let mut page = format!("# {}: figures and tables\n\n{}.\n\n", text(paper.title), text(paper.citation));
     page.push_str(&format!(
-        "Scale `{}`, by `{}`: {}. Our figures at medium scale, and our deviations, are in `{}`.\n\n",
+        "Scale `{}`: {}.\nOur figures at medium scale, and our deviations, are in `{}`.\n\n```sh\n{command}\n```\n\n",
         results.scale,
-        text(command),
         results.counts(),
         paper.document
     ));
