@@ -95,6 +95,9 @@ const MEASURED: &[&str] = &[
 const DECIDED_BY_TIME: &[&str] =
     &["model_path_share", "models_learned", "models_given_up", "tables_skipped", "stored_ratio_to_raw"];
 
+/// Why a subject could not be run, in words that may name a file of the run: only whether there are any is compared.
+const REFUSED: &str = "refused";
+
 /// A figure that differs by more than the noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
@@ -219,6 +222,7 @@ fn is_extreme(row: &RunRow, field: &str) -> bool {
 fn unequal(row: &RunRow, other: &RunRow, field: &str) -> Option<String> {
     let is_equal = match (row.number(field), other.number(field)) {
         (Some(one), Some(two)) => (one - two).abs() <= ROUNDING * one.abs().max(two.abs()),
+        _ if field == REFUSED => row.field(field).is_some() == other.field(field).is_some(),
         _ => row.text(field) == other.text(field),
     };
     (!is_equal).then(|| "exact figures differ".to_owned())
@@ -274,6 +278,17 @@ mod tests {
     fn times_of_short_runs_are_not_compared() -> Result<()> {
         let differences = diff(&[run("small", 7, &[1.0], 1.0)?], &[run("small", 7, &[9.0], 9.0)?]);
         assert!(differences.found.is_empty() && differences.too_short == 2 && differences.figures == 1);
+        Ok(())
+    }
+
+    #[test]
+    fn refusals_may_name_other_files() -> Result<()> {
+        let refused = |words: &[&str]| {
+            let record = Record::new("join/x").keys("uniform:1k");
+            Run::of_records(&[words.iter().fold(record, |record, words| record.figure(REFUSED, *words))])
+        };
+        assert!(found(refused(&["a/left.bin is too large"])?, refused(&["b/left.bin is too large"])?).is_empty());
+        assert_eq!(found(refused(&["a/left.bin is too large"])?, refused(&[])?), [REFUSED]);
         Ok(())
     }
 
