@@ -280,7 +280,7 @@ const ITEMS: &[Item] = &[
         claims: &[
             layers(
                 "The design that is tuned for cold lookups is still the fastest from 100 to 100,000 lookups (Section \
-            7.2).",
+                7.2).",
                 |rows| {
                     let rows = rows.within("lookups", 100.0..=100_000.0).at("warmed_bytes", 0.0);
                     let fastest = rows.share(&["profile", "lookups"], |group| {

@@ -28,17 +28,14 @@ pub(in crate::experiments) const WARM: Experiment = Experiment {
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
 const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
 const LOOKUPS: usize = 1_000_000;
-/// Bytes to warm the tuned design by: its index and a tenth of the data of ten million records, and all.
-const WARMED_BYTES: [u64; 2] = [16 << 20, BUDGET_BYTES];
+/// Bytes by which a table is warmed: nothing, and the tuned design also by its index and a tenth of the data of ten
+/// million records, and by all.
+const WARMED_BYTES: [u64; 3] = [0, 16 << 20, BUDGET_BYTES];
 /// Memory of the table: enough to hold all of ten million records.
 pub(super) const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| {
-        curve(case, 0, output)?;
-        let warmed = if case.is_tuned() { &WARMED_BYTES[..] } else { &[] };
-        warmed.iter().try_for_each(|&bytes| curve(case, bytes, output))
-    })?;
+    each_table(context, &PROFILES, &DESIGNS, |case| curves(case, output))?;
     if context.structures.is_empty() { Ok(()) } else { curves_of_structures(context, output) }
 }
 
@@ -108,17 +105,29 @@ fn curves_of_structures(context: &Context, output: &mut Output<'_>) -> Result<()
     Ok(())
 }
 
-/// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... lookups. Warming it counts as part of the first.
-fn curve(case: &LookupCase<'_>, warmed_bytes: u64, output: &mut Output<'_>) -> Result<()> {
+/// The curves of one table, cold and, with the tuned design, warmed.
+fn curves(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let asked = asked(case.context, case.keys)?;
     let place = TablePlace::new(case.context)?;
     write_table(Arc::clone(&place.storage), case.keys, &case.recipe())?;
+    let warmed = if case.is_tuned() { &WARMED_BYTES[..] } else { &WARMED_BYTES[..1] };
+    warmed.iter().try_for_each(|&bytes| curve(case, &place, &asked, bytes, output))
+}
+
+/// Points at 1, 2, 5, 10, 20, 50, ... lookups. Warming counts as part of the first.
+fn curve(
+    case: &LookupCase<'_>,
+    place: &TablePlace,
+    asked: &[u64],
+    warmed_bytes: u64,
+    output: &mut Output<'_>,
+) -> Result<()> {
     let bench = Bench::new(Arc::clone(&place.storage), std::slice::from_ref(case.profile));
     let timer = Timer::start();
     let options = TableOptions::default().memory_bytes(BUDGET_BYTES).profile(case.profile.clone());
     let table = bench.open_with(&options.warm_bytes(warmed_bytes))?;
     let mut modelled_us = 0.0;
-    for (done, &position) in (1_usize..).zip(&asked) {
+    for (done, &position) in (1_usize..).zip(asked) {
         check(&table, &case.keys.at(position as usize), case.context.payload_bytes)?;
         if !is_point(done) && done != asked.len() {
             continue;

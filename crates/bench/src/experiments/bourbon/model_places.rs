@@ -17,7 +17,7 @@ use super::super::{Context, Experiment, Output};
 use super::setting::{lookups, options, records, requests};
 use super::store::{Order, Store, StoreSetup};
 use super::subjects::CODED;
-use super::turns::rounds;
+use super::turns::{Stores, rounds};
 use crate::output::{Record, Spread};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
@@ -108,28 +108,28 @@ fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 let (order, subject, population) = (Order::Sequential, &CODED, &population);
                 Store::load(&StoreSetup { context, records: &records, population, order, options: &options, subject })
             };
-            let mut stores = vec![("default", "line", load(Learning::CODED, true)?)];
-            for search in BlockSearch::ALL {
-                stores.push(("columns", search.name(), load(Learning::new(search), false)?));
-            }
+            let mut searches = vec![("default", BlockSearch::Line)];
+            searches.extend(BlockSearch::ALL.map(|search| ("columns", search)));
+            let loaded = searches.iter().map(|&(blocks, search)| match blocks {
+                "default" => load(Learning::CODED, true),
+                _ => load(Learning::new(search), false),
+            });
+            let stores = loaded.collect::<Result<Vec<_>>>()?;
+            let mut stores = Stores { subjects: vec![CODED; stores.len()], stores };
             let requests = requests(context, Requests::Uniform);
-            let mut times = vec![Vec::new(); stores.len()];
-            for round in 0..rounds(context) {
-                for ((_, _, store), times) in stores.iter().zip(&mut times) {
-                    let asked = store.asked(&requests, lookups(context), true, context.seed + round)?;
-                    store.warm(&asked)?;
-                    times.push(store.get_ns(&asked)?);
-                }
-            }
-            let middle = times.iter().zip(&stores).find(|(_, (_, search, _))| *search == BlockSearch::Middle.name());
+            let asked = |round| stores.stores[0].asked(&requests, lookups(context), true, context.seed + round);
+            let asked = (0..rounds(context)).map(asked).collect::<Result<Vec<_>>>()?;
+            stores.stores.iter().try_for_each(|store| store.warm(&asked[0]))?;
+            let times = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
+            let middle = times.iter().zip(&searches).find(|(_, (_, search))| *search == BlockSearch::Middle);
             let middle = middle.map_or(f64::NAN, |(times, _)| Spread::of(times).median);
-            for ((blocks, search, store), times) in stores.iter().zip(&times) {
+            for ((&(blocks, search), store), times) in searches.iter().zip(&stores.stores).zip(&times) {
                 output.report(
                     Record::new(IN_BLOCK.name)
                         .keys(records.name())
                         .figure("block_bytes", u64::from(block_bytes))
-                        .figure("blocks", *blocks)
-                        .figure("search", *search)
+                        .figure("blocks", blocks)
+                        .figure("search", search.name())
                         .spread("processor_ns_per_get", times)
                         .figure("speedup_over_middle", middle / Spread::of(times).median)
                         .figure("bytes_of_raw", store.stored_bytes()? as f64 / records.raw_bytes() as f64),
