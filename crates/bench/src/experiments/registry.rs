@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use ogive::io::Profile;
+use tempfile::TempDir;
 
 use super::{Resident, airindex, aulid, bourbon, disk, generators, join, store};
 use crate::keys::{KeySet, open_with};
@@ -129,6 +131,12 @@ impl Context {
             [] => default.iter().map(|name| open(name)).collect(),
             asked => asked.iter().map(|name| open(name)).collect(),
         }
+    }
+
+    /// A folder of its own on the device to measure, which is removed with it.
+    pub(super) fn device_folder(&self) -> anyhow::Result<TempDir> {
+        let device = self.device.clone().unwrap_or_else(std::env::temp_dir);
+        tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))
     }
 
     /// A key set for one of the seeds. A seed in its name takes precedence.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use ogive::KeyType;
 use ogive::io::{LocalStorage, Profile, Timer};
 use ogive::table::{TableReport, TableWriteOptions, TableWriter};
@@ -50,9 +50,7 @@ struct Runs {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let folder = context.device_folder()?;
     for spec in context.specs(&["gmm"]) {
         for fraction in FRACTIONS {
             let count = (context.count / fraction).max(1);

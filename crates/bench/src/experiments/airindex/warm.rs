@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use ogive::TableOptions;
 use ogive::io::{LocalStorage, MemoryStorage, Storage, Timer};
 use tempfile::TempDir;
@@ -50,9 +50,7 @@ impl TablePlace {
         if context.modelled_only {
             return Ok(Self { storage: Arc::new(MemoryStorage::new()), device: None });
         }
-        let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-        let folder = tempfile::tempdir_in(&device)
-            .with_context(|| format!("no folder can be made under {}", device.display()))?;
+        let folder = context.device_folder()?;
         let storage = LocalStorage::direct(folder.path());
         Ok(Self { storage: Arc::new(storage.clone()), device: Some((storage, folder)) })
     }

@@ -99,9 +99,7 @@ fn distinct_stream(set: &KeySet) -> Result<impl Iterator<Item = crate::Result<u6
 }
 
 fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
-    let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let folder = context.device_folder()?;
     let mut options = loads.subject.options.clone();
     options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
     // Keys are streamed during the load, so that memory is that of the load; the cost is equal for every structure.

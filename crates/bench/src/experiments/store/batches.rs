@@ -134,9 +134,7 @@ fn warm(context: &Context, records: u64, rounds: usize, output: &mut Output<'_>)
 }
 
 fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, output: &mut Output<'_>) -> Result<()> {
-    let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+    let folder = context.device_folder()?;
     let options = DbOptions::default().separation_threshold(SEPARATED_VALUE_BYTES as u64);
     let db = Db::open_in(Arc::new(LocalStorage::new(folder.path())), &options)?;
     load(&db, records, value_bytes, context.seed)?;

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use ogive::io::{LocalStorage, Purpose, ReadRequest, ReadableFile, Storage};
 
 use super::super::progress::Progress;
@@ -59,9 +59,7 @@ fn cases() -> Vec<ReadCase> {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+    let folder = context.device_folder()?;
     write_file(folder.path(), context.seed)?;
     let storage = LocalStorage::direct(folder.path());
     let file = storage.open("reads")?;

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use ogive::io::{FastPaths, LocalStorage, Storage, Timer};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Db, DbOptions, KeyType};
@@ -40,9 +40,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     }
     let records = context.asked_count.unwrap_or(RECORDS);
     let rounds = context.lookups.unwrap_or(ROUNDS);
-    let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+    let folder = context.device_folder()?;
     let progress = Progress::new(rounds + 1)?;
     progress.on("writing".to_owned());
     write(Arc::new(LocalStorage::new(folder.path())), records)?;

@@ -54,9 +54,7 @@ struct Soak {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let seconds = context.lookups.map_or(if context.full { LONG_SECONDS } else { SECONDS }, |seconds| seconds as u64);
-    let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder =
-        tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+    let folder = context.device_folder()?;
     let mut draws = Random::new(context.seed, "soak options");
     let (start, mut total) = (Instant::now(), Totals::default());
     for opening in 1..=OPENINGS {
