@@ -180,6 +180,11 @@ impl FixedKeyColumns {
         }
     }
 
+    /// Number of records.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The first record whose key is not less than `key`; `None` if the block is not what the note says.
     #[inline]
     pub(super) fn search(&self, raw: &[u8], key: &[u8], hint: SearchHint) -> Option<KeyHit> {

@@ -347,7 +347,7 @@ impl TableInner {
     /// with several groups is ignored for such windows.
     fn filter_allows(&self, key: &[u8], window: ChildWindow, reads: &mut ReadContext<'_>) -> Result<bool> {
         let Some(meta) = self.asked_filter else { return Ok(true) };
-        if !window.is_exact && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
+        if !window.is_exact && !self.has_one_filter_group() {
             return Ok(true);
         }
         let hash = filter::hash_key(key);
@@ -358,6 +358,12 @@ impl TableInner {
             }
         }
         Ok(false)
+    }
+
+    /// Whether the filter has one group of pages, which any block leads to.
+    #[inline]
+    pub(super) fn has_one_filter_group(&self) -> bool {
+        self.asked_filter.as_ref().is_some_and(|meta| u64::from(meta.layout.blocks_per_group()) >= self.meta.blocks)
     }
 
     /// Whether the filter admits a hash.

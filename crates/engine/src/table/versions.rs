@@ -47,8 +47,8 @@ pub struct LookupStart {
     pub block: u64,
     /// Where to search in the block; a wrong hint costs only time.
     pub hint: SearchHint,
-    /// Whether this is certainly the block of the key, if any is. Otherwise, the next block is searched too, and then
-    /// the table without this start.
+    /// Whether this is certainly the block of the key, if any is. Otherwise, the next block is searched too if the keys
+    /// of this one are less, and then the table without this start, unless the keys around prove the answer.
     pub is_exact: bool,
 }
 
@@ -234,10 +234,52 @@ enum VersionValue<'a> {
     Read(Vec<u8>),
 }
 
+/// What is known of a block that is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockClaim {
+    /// It is the block of the key, if any is.
+    Exact,
+    /// A guide chose it.
+    Guessed,
+    /// All keys of the block before it are less than the key.
+    Next,
+}
+
+impl BlockClaim {
+    /// Whether records with the key may be in earlier blocks, if the first record of this one is not less.
+    fn may_begin_before(self, block: u64) -> bool {
+        self == Self::Guessed && block > 0
+    }
+
+    /// The result of a search that did not find the key, in a block of `count` records of which the one at `index` is
+    /// the first after the key.
+    fn not_found<R>(self, block: u64, index: usize, count: usize) -> FastLookup<R> {
+        match self {
+            Self::Exact => FastLookup::Absent,
+            _ if index == count => FastLookup::Behind,
+            _ if index == 0 && self.may_begin_before(block) => FastLookup::Unknown,
+            _ => FastLookup::Absent,
+        }
+    }
+}
+
+/// The search of a version in a block.
+#[derive(Clone, Copy, Debug)]
+struct BlockSearch<'k> {
+    block: u64,
+    hint: SearchHint,
+    claim: BlockClaim,
+    key: &'k [u8],
+    /// Largest sequence number.
+    at: u64,
+}
+
 /// The result of the fast path.
 enum FastLookup<R> {
     VersionValue(R),
     Absent,
+    /// All keys of the block are less than the key.
+    Behind,
     /// The fallback must decide.
     Unknown,
 }
@@ -325,7 +367,7 @@ impl TableInner {
         match self.quickly(key, at, path, reads.as_deref_mut(), ended, quickly)? {
             FastLookup::VersionValue(found) => Ok(Some(found)),
             FastLookup::Absent => Ok(None),
-            FastLookup::Unknown => match show.take() {
+            FastLookup::Behind | FastLookup::Unknown => match show.take() {
                 Some(show) => {
                     let found = self.look_up_general(key, at, reads, show);
                     ended(LookupStep::SearchBlock);
@@ -369,23 +411,23 @@ impl TableInner {
         let start = self.start(key, path);
         ended(LookupStep::SearchIndex);
         let Some(start) = start else { return Ok(FastLookup::Unknown) };
-        let may_hold = !start.is_exact || self.filter_may_hold(key, start.block, reads.as_deref_mut())?;
+        let is_filtered = start.is_exact || self.has_one_filter_group();
+        let may_hold = !is_filtered || self.filter_may_hold(key, start.block, reads.as_deref_mut())?;
         ended(LookupStep::SearchFilter);
         if !may_hold {
             return Ok(FastLookup::Absent);
         }
-        let outcome = self.in_block(&start, key, at, reads.as_deref_mut(), ended, &mut show)?;
-        match (start.is_exact, outcome) {
-            (true, Some(outcome)) => Ok(outcome),
-            (false, Some(FastLookup::VersionValue(found))) => Ok(FastLookup::VersionValue(found)),
-            // The guide may have predicted the wrong block, or the key is in the next one.
-            (false, _) if start.block + 1 < self.meta.blocks => {
-                let next = LookupStart { block: start.block + 1, hint: SearchHint::Share(0.0), is_exact: false };
-                let next = self.in_block(&next, key, at, reads, ended, &mut show)?;
-                Ok(next.filter(|next| matches!(next, FastLookup::VersionValue(_))).unwrap_or(FastLookup::Unknown))
+        let claim = if start.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
+        let search = BlockSearch { block: start.block, hint: start.hint, claim, key, at };
+        let outcome = match self.in_block(&search, reads.as_deref_mut(), ended, &mut show)? {
+            Some(FastLookup::Behind) if start.block + 1 < self.meta.blocks => {
+                let (hint, claim) = (SearchHint::Share(0.0), BlockClaim::Next);
+                let next = BlockSearch { block: start.block + 1, hint, claim, ..search };
+                self.in_block(&next, reads, ended, &mut show)?
             }
-            _ => Ok(FastLookup::Unknown),
-        }
+            outcome => outcome,
+        };
+        Ok(outcome.unwrap_or(FastLookup::Unknown))
     }
 
     /// Whether the filter admits a key in a block.
@@ -404,18 +446,16 @@ impl TableInner {
     #[inline]
     fn in_block<R>(
         &self,
-        start: &LookupStart,
-        key: &[u8],
-        at: u64,
+        search: &BlockSearch<'_>,
         reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
-        let block = start.block;
+        let block = search.block;
         let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
         let visited = slots.visit(directory, block, |bytes, note| {
             ended(LookupStep::LoadBlock);
-            self.in_quick(start, bytes, note, key, at, show)
+            self.in_quick(search, bytes, note, show)
         });
         let outcome = match visited {
             Some(outcome) => outcome,
@@ -423,7 +463,7 @@ impl TableInner {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 let note = note_of(&self.view(block, &bytes)?);
                 ended(LookupStep::LoadBlock);
-                self.in_quick(start, &bytes, &note, key, at, show)
+                self.in_quick(search, &bytes, &note, show)
             }
         };
         ended(LookupStep::SearchBlock);
@@ -433,26 +473,25 @@ impl TableInner {
     #[inline]
     fn in_quick<R>(
         &self,
-        start: &LookupStart,
+        search: &BlockSearch<'_>,
         bytes: &Arc<[u8]>,
         note: &BlockNote,
-        key: &[u8],
-        at: u64,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
         if is_coded(note) {
             let coded = match coded_note(note) {
                 Some(note) => CodedBlock::of_note(bytes, &note)?,
-                None => *self.view(start.block, bytes).ok()?.coded()?,
+                None => *self.view(search.block, bytes).ok()?.coded()?,
             };
-            return self.in_coded(start, bytes, &coded, key, at, show);
+            return self.in_coded(search, bytes, &coded, show);
         }
+        let &BlockSearch { block, hint, claim, key, at } = search;
         let columns = FixedKeyColumns::of(note)?;
-        let hit = columns.search(bytes, key, start.hint)?;
+        let hit = columns.search(bytes, key, hint)?;
         if !hit.is_key {
-            return Some(FastLookup::Absent);
+            return Some(claim.not_found(block, hit.index, columns.count()));
         }
-        if !start.is_exact && hit.index == 0 && start.block > 0 {
+        if hit.index == 0 && claim.may_begin_before(block) {
             // Newer versions may be in the previous block.
             return Some(FastLookup::Unknown);
         }
@@ -471,18 +510,17 @@ impl TableInner {
     #[inline]
     fn in_coded<R>(
         &self,
-        start: &LookupStart,
+        search: &BlockSearch<'_>,
         bytes: &Arc<[u8]>,
         coded: &CodedBlock,
-        key: &[u8],
-        at: u64,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
+        let &BlockSearch { block, claim, key, at, .. } = search;
         let (mut index, is_key) = coded.search(bytes, key)?;
         if !is_key {
-            return Some(FastLookup::Absent);
+            return Some(claim.not_found(block, index, coded.count()));
         }
-        if !start.is_exact && index == 0 && start.block > 0 {
+        if index == 0 && claim.may_begin_before(block) {
             // Newer versions may be in the previous block.
             return Some(FastLookup::Unknown);
         }
