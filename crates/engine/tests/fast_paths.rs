@@ -19,7 +19,7 @@ use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, Joi
 use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Learning};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Durability, KeyType};
-use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
+use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads, ModelScope};
 use ogive_testkit::fast_paths::settings;
 use ogive_testkit::{Random, Record, ReferenceTable, key_sets};
 use std::collections::BTreeMap;
@@ -157,7 +157,8 @@ type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 fn small(random: &mut Random) -> DbOptions {
     let rule = LearningRule::ALL.get(random.below(LearningRule::ALL.len() as u64 + 1) as usize).copied();
     // Only by explicit calls: otherwise every write would train the level again.
-    let level_models = rule == Some(LearningRule::Offline) && random.one_in(2);
+    let is_by_level = rule == Some(LearningRule::Offline) && random.one_in(2);
+    let scope = if is_by_level { ModelScope::Levels } else { ModelScope::Tables };
     let reads = if random.one_in(2) { ModelReads::Block } else { ModelReads::Window };
     DbOptions::default()
         .threads(0)
@@ -169,7 +170,7 @@ fn small(random: &mut Random) -> DbOptions {
         .block_bytes(512)
         .separation_threshold(100)
         .durability(Durability::Buffered)
-        .learning(rule.map_or(Learning::CODED, |rule| Bourbon { level_models, reads, ..Bourbon::new(rule) }.into()))
+        .learning(rule.map_or(Learning::CODED, |rule| Bourbon { scope, reads, ..Bourbon::new(rule) }.into()))
         .filter_bits_per_key(if random.one_in(4) { None } else { Some(10) })
 }
 
@@ -533,7 +534,7 @@ fn without_prefetch_a_compaction_reads_block_by_block() {
 #[test]
 fn without_models_no_lookup_goes_by_one() {
     let offline = Bourbon::new(LearningRule::Offline);
-    for policy in [offline, Bourbon { level_models: true, ..offline }, Bourbon::new(LearningRule::Inline)] {
+    for policy in [offline, Bourbon { scope: ModelScope::Levels, ..offline }, Bourbon::new(LearningRule::Inline)] {
         let storage = Watched::new();
         let options = store_of(&storage, policy.into());
         let stats = |fast_paths| {

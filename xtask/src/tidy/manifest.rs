@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         path: "crates/bench/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-report"],
+        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-report"],
         outside: true,
     },
     Rule { path: "examples/own-bench/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },

@@ -1,12 +1,13 @@
 //! Bourbon: the plan, and the judges of its claims.
 
-use super::judging::{by_factor, by_speedup, reaches};
+use super::judging::{TIE, by_factor, by_speedup, reaches};
 use super::plan::{Item, Paper, counts, times};
 use super::rows::{Rows, Span, short};
 use super::scale::Scale;
 use super::step::{Step, keys, names};
 use super::verdict::Verdict;
 use crate::experiments::Context;
+use crate::workload::Requests;
 
 pub(super) const BOURBON: Paper = Paper {
     name: "bourbon",
@@ -70,6 +71,13 @@ static FIG13: Step = Step::new("bourbon/fig13", 6.6, |scale| Context {
     learning: names(&POLICIES),
     seeds: scale.pick(1, 3, 1),
     write_percents: scale.pick(vec![1, 50], Vec::new(), Vec::new()),
+    lookups: None,
+    ..sized_on(scale, 100_000, &["lognormal"])
+});
+static VARIANTS: Step = Step::new("bourbon/variants", 7.0, |scale| Context {
+    requests: scale.pick(vec![Requests::Zipf { skew: 0.99 }], Vec::new(), Vec::new()),
+    write_percents: scale.pick(vec![10], Vec::new(), Vec::new()),
+    seeds: scale.pick(1, 3, 1),
     lookups: None,
     ..sized_on(scale, 100_000, &["lognormal"])
 });
@@ -463,6 +471,62 @@ const ITEMS: &[Item] = &[
         ],
         not_run: None,
     },
+    Item {
+        place: "Section 4.1",
+        shows: "other models than regressions",
+        steps: &[&VARIANTS],
+        claims: &[times(
+            "RMI, PGM-index or splines may offer more benefit than PLR (Section 4.1; here: one of them is faster by 5 % \
+            in all runs).",
+            |rows| {
+                let gains: Vec<(&str, Span)> = SHAPES
+                    .iter()
+                    .filter_map(|&(shape, subject)| Some((shape, variant(rows, ("always", subject), "foreground_s")?)))
+                    .collect();
+                let best = gains.iter().map(|(_, gain)| gain.min).reduce(f64::max)?;
+                let ours: Vec<String> = gains.iter().map(|(shape, gain)| format!("{shape} {gain}")).collect();
+                Some(Verdict::of(best > FASTER, format!("foreground of regressions over others: {}", ours.join(", "))))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Section 4.4.2",
+        shows: "expected lookups by the popularity of keys",
+        steps: &[&VARIANTS],
+        claims: &[times(
+            "Considering the distribution of requests could be more beneficial (Section 4.4.2; here: expected lookups \
+            from those before, less work under Zipf).",
+            |rows| {
+                let zipf = rows.containing("requests", "zipf");
+                let over = variant(&zipf, ("cost-benefit", "cost-benefit, like before"), "total_s")?;
+                Some(Verdict::of(over.min > TIE, format!("expected like the level over like before, all work: {over}")))
+            },
+        )],
+        not_run: None,
+    },
+    Item {
+        place: "Section 4.5",
+        shows: "switching between models of tables and of levels",
+        steps: &[&VARIANTS],
+        claims: &[times(
+            "Adaptive switching between level and file models is worth supporting (Section 4.5; here: as good as the \
+            better of both at each share of writes).",
+            |rows| {
+                let (tables, levels) = (
+                    variant(rows, ("always, by change", "always"), "total_s")?,
+                    variant(rows, ("always, by change", "always, levels"), "total_s")?,
+                );
+                let is_as_good = rows.share(&["keys", "requests", "writes_percent"], |group| {
+                    let of = |learning: &str| group.with("learning", learning).number("total_s");
+                    Some(of("always, by change")? <= TIE * of("always")?.min(of("always, levels")?))
+                })?;
+                let told = format!("all work over that of tables {tables}, of levels {levels}");
+                Some(Verdict::of(is_as_good.is_all(), told))
+            },
+        )],
+        not_run: None,
+    },
 ];
 
 /// The verdict that an experiment gives on a guideline, with our figures.
@@ -471,6 +535,25 @@ fn guideline(rows: &Rows<'_>, number: f64, ours: &str) -> Option<Verdict> {
     let confirmed = verdicts.with("confirmed", "yes");
     verdicts.number("guideline")?;
     Some(Verdict::of(confirmed.numbers("guideline").len() == verdicts.numbers("guideline").len(), ours))
+}
+
+/// Below this, a model is not faster: other work of the processor is as large.
+const FASTER: f64 = 1.05;
+
+/// Shapes of models, by their subject.
+const SHAPES: [(&str, &str); 7] = [
+    ("line", "always, line"),
+    ("spline", "always, spline"),
+    ("radix spline", "always, radix spline"),
+    ("PGM-index", "always, pgm"),
+    ("RMI", "always, rmi"),
+    ("exact separators", "always, separators"),
+    ("by cost", "always, by cost"),
+];
+
+/// A figure of one way to learn over that of another, in each run.
+fn variant(rows: &Rows<'_>, (over, under): (&str, &str), field: &str) -> Option<Span> {
+    rows.ratios(&["keys", "requests", "writes_percent"], ("learning", over, under), field)
 }
 
 /// Runs of YCSB workloads with the paper's analyser.

@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 /// A factor of a paper is reached by nine tenths of it: it was rounded, and measured on other keys and machines.
 const REACHED: f64 = 0.9;
 /// Two figures are about equal within a tenth, as far as equal runs differ (`docs/papers/aulid.md`).
-const ABOUT_EQUAL: f64 = 1.1;
+pub(super) const ABOUT_EQUAL: f64 = 1.1;
 
 /// Counts that differ by a hundredth are a tie: they are means over a sample of operations.
 pub(super) const TIE: f64 = 1.01;

@@ -12,7 +12,7 @@ use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error};
-use ogive_papers::bourbon::{Bourbon, LearningRule};
+use ogive_papers::bourbon::{Bourbon, LearningRule, ModelScope};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeInclusive};
@@ -657,22 +657,22 @@ fn a_store_in_a_folder_answers_as_maps_do() {
 const POLICIES: u64 = LearningRule::ALL.len() as u64 + 1;
 
 /// The policy of a number: one of the paper, or the default.
-fn policy(number: u64, level_models: bool) -> Learning {
+fn policy(number: u64, scope: ModelScope) -> Learning {
     let rule = LearningRule::ALL.get((number % POLICIES) as usize);
-    rule.map_or(Learning::CODED, |&rule| Bourbon { level_models, ..Bourbon::new(rule) }.into())
+    rule.map_or(Learning::CODED, |&rule| Bourbon { scope, ..Bourbon::new(rule) }.into())
 }
 
 /// Few keys have many versions, and ranges that are removed again and again.
 #[test]
 fn a_store_of_few_keys_answers_as_maps_do() {
     for seed in seeds(10..10 + POLICIES) {
-        let level_models = seed % 2 == 0;
+        let scope = [ModelScope::Levels, ModelScope::Tables, ModelScope::ByChange][seed as usize % 3];
         let options = options(0)
             .memtable_bytes(40 << 10)
             .separation_threshold([0, 30, u64::MAX][seed as usize % 3])
-            .learning(policy(seed + 2, level_models));
+            .learning(policy(seed + 2, scope));
         let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, Place::any(seed));
-        world.draws.use_level_models(level_models);
+        world.draws.use_scope(scope);
         run_in(world, seed, 40_000..=40_000, |_| true);
     }
 }
@@ -683,7 +683,7 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
         let options = options(seed as usize % 3)
             .separation_threshold([0, 100, 1_000, u64::MAX][seed as usize % 4])
-            .learning(policy(seed, false));
+            .learning(policy(seed, ModelScope::Tables));
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
         // A write in a folder takes about a hundred times as long.
         let operations = if seed % 5 == 0 { 100_000 } else { 500_000 };

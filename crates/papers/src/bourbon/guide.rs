@@ -1,8 +1,8 @@
 //! Lookups in a table by a model, or as in LevelDB.
 
 use super::last_keys::LastKeys;
-use super::model::PositionModel;
 use super::policy::{Bourbon, LearningRule, ModelReads};
+use super::shape::TableModel;
 use ogive::Result;
 use ogive::lsm::extend::{
     GuidedStart, LookupStart, ModelSize, PositionWindow, Reservation, SearchHint, TableFile, TableGuide,
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct BourbonGuide {
     parts: Arc<GuideParts>,
-    model: Option<(PositionModel, Reservation)>,
+    model: Option<(TableModel, Reservation)>,
 }
 
 /// The parts of a table's guides that do not depend on the model. They are read when first needed.
@@ -93,7 +93,7 @@ fn hint(starts: &[u32], block: u64, (first, last): PositionWindow) -> SearchHint
 }
 
 impl BourbonGuide {
-    pub(super) fn new(parts: Arc<GuideParts>, model: Option<PositionModel>, table: &TableFile) -> Self {
+    pub(super) fn new(parts: Arc<GuideParts>, model: Option<TableModel>, table: &TableFile) -> Self {
         let model = model.map(|model| {
             let held = table.reserve(model.memory_bytes());
             (model, held)
@@ -104,7 +104,11 @@ impl BourbonGuide {
 
 impl TableGuide for BourbonGuide {
     fn start(&self, table: &TableFile, key: &[u8], window: Option<PositionWindow>) -> Result<GuidedStart> {
-        let window = window.or_else(|| self.model.as_ref().and_then(|(model, _)| model.window(key)));
+        let model = self.model.as_ref().map(|(model, _)| model);
+        let window = window.or_else(|| model.and_then(|model| model.window(key)));
+        if window.is_none() && model.is_some_and(TableModel::is_separators) {
+            return Ok(GuidedStart { start: table.find_block(key), by_model: true });
+        }
         let start = match window {
             Some(window) => self.parts.in_window(table, key, window)?,
             None => self.parts.baseline(table, key)?,
@@ -113,9 +117,8 @@ impl TableGuide for BourbonGuide {
     }
 
     fn model(&self) -> Option<ModelSize> {
-        self.model
-            .as_ref()
-            .map(|(model, _)| ModelSize { bytes: model.memory_bytes(), segments: model.segments() as u64 })
+        let (model, _) = self.model.as_ref().filter(|(model, _)| !model.is_separators())?;
+        Some(ModelSize { bytes: model.memory_bytes(), segments: model.segments() as u64 })
     }
 
     fn resident_bytes(&self) -> u64 {

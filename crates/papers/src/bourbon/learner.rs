@@ -1,14 +1,17 @@
 //! The learner of a store: learning tables and levels, and the memory budget of models.
 
 use super::guide::{BourbonGuide, GuideParts};
+use super::key_fences::KeyFences;
 use super::level::{LevelModel, LevelModelGuide};
 use super::model::{ModelBuilder, PositionModel};
-use super::policy::{Bourbon, LearningRule};
-use super::tables::{KnownLevel, KnownTable, KnownTables, LevelKey};
+use super::policy::{Bourbon, LearningRule, ModelScope};
+use super::shape::{LocatedModel, ModelShape, TableModel};
+use super::tables::{KnownTable, KnownTables, LevelKey, TableToLearn};
 use ogive::Result;
 use ogive::io::Timer;
 use ogive::lsm::LearningStats;
 use ogive::lsm::extend::{Learner, LearningTask, LevelTables, ModelWriter, TableFile};
+use ogive_model::Fence;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -16,6 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 const MODEL_MEMORY_DIVISOR: u64 = 8;
 /// Learning checks whether to go on after this many keys.
 const KEYS_PER_CHECK: u64 = 1 << 12;
+/// Larger tables get regressions, whatever the chosen shape: these are fitted part by part, the others need the fences
+/// between all records at once, 16 bytes each.
+const SHAPED_RECORDS_MAX: u64 = 1 << 20;
 
 /// The learner of a store.
 #[derive(Debug)]
@@ -64,7 +70,7 @@ struct BourbonTask {
 
 #[derive(Debug)]
 enum TaskSubject {
-    Table(usize, Arc<TableFile>),
+    Table(TableToLearn),
     // Weak: a level that has changed is not learned.
     Level(LevelKey, Weak<LevelTables>),
 }
@@ -72,7 +78,7 @@ enum TaskSubject {
 impl LearningTask for BourbonTask {
     fn run(&self, go_on: &dyn Fn() -> bool) -> Result<()> {
         match &self.subject {
-            TaskSubject::Table(level, table) => self.learner.learn_table(*level, table, go_on),
+            TaskSubject::Table(next) => self.learner.learn_table(next, go_on),
             TaskSubject::Level(key, level) => match level.upgrade() {
                 Some(level) => self.learner.learn_level(*key, &level, go_on),
                 None => Ok(()),
@@ -86,28 +92,53 @@ impl LearnerState {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn learn_table(&self, level: usize, table: &Arc<TableFile>, go_on: &dyn Fn() -> bool) -> Result<()> {
+    fn learn_table(&self, next: &TableToLearn, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let TableToLearn { level, table, shape } = next;
         let timer = Timer::start();
-        let (smallest, largest) = table.key_range();
-        let mut builder = ModelBuilder::new(smallest, largest, self.policy.error);
-        let is_whole = feed(table, &mut builder, go_on)?;
-        let Some(model) = builder.finish().filter(|_| is_whole) else { return Ok(()) };
+        let Some((model, shape)) = self.model_of(table, *shape, go_on)? else { return Ok(()) };
         let Some(parts) = self.known().tables.get(&table.number()).and_then(|known| known.parts.upgrade()) else {
             return Ok(());
         };
         // Loaded here rather than by the first lookup by position.
-        parts.starts(table)?;
+        if !model.is_separators() {
+            parts.starts(table)?;
+        }
         let model_bytes = model.memory_bytes();
         table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(model), table))));
         let time_us = timer.elapsed_us();
         self.note_learned(table.records(), time_us);
         let mut known = self.known();
-        known.analyzer.note_learned(table.records(), time_us);
+        known.analyzer.note_learned(*level, shape, table.records(), time_us);
         if let Some(known) = known.tables.get_mut(&table.number()) {
-            (known.level, known.model_bytes) = (known.level.or(Some(level)), model_bytes);
+            known.level = known.level.or(Some(*level));
+            (known.shape, known.model_bytes) = (Some(shape), model_bytes);
         }
         self.keep_to_budget(&mut known);
         Ok(())
+    }
+
+    /// A model of a table, and its shape; `None` if `go_on` returned `false`, or of no records.
+    fn model_of(
+        &self,
+        table: &Arc<TableFile>,
+        shape: ModelShape,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<(TableModel, ModelShape)>> {
+        let (smallest, largest) = table.key_range();
+        if shape == ModelShape::Separators {
+            return Ok(Some((TableModel::Separators, shape)));
+        }
+        if shape == ModelShape::Regression || table.records() > SHAPED_RECORDS_MAX {
+            let mut builder = ModelBuilder::new(smallest, largest, self.policy.error);
+            let is_whole = feed(table, &mut |key| builder.add(key), go_on)?;
+            let model = builder.finish().filter(|_| is_whole);
+            return Ok(model.map(|model| (TableModel::Regression(model), ModelShape::Regression)));
+        }
+        let _held = table.reserve(table.records() * size_of::<Fence>() as u64);
+        let mut keys = KeyFences::new(smallest, largest);
+        let is_whole = feed(table, &mut |key| keys.add(key), go_on)?;
+        let model = if is_whole { LocatedModel::new(keys, shape, self.policy.error) } else { None };
+        Ok(model.map(|model| (TableModel::Located(model), shape)))
     }
 
     /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
@@ -119,7 +150,7 @@ impl LearnerState {
         let mut builder = ModelBuilder::new(first.key_range().0, last.key_range().1, self.policy.error);
         let mut is_whole = true;
         for table in tables {
-            is_whole = is_whole && feed(table, &mut builder, &|| go_on() && is_current())?;
+            is_whole = is_whole && feed(table, &mut |key| builder.add(key), &|| go_on() && is_current())?;
         }
         let counts = tables.iter().map(|table| table.records());
         let model = if is_whole { LevelModel::new(builder, counts) } else { None };
@@ -129,6 +160,7 @@ impl LearnerState {
                 true => {
                     let held = first.reserve(model.memory_bytes());
                     level.set_guide(Arc::new(LevelModelGuide { model, _held: held }));
+                    self.known().level_learned(level);
                 }
                 false => add(&self.counters.dropped, 1),
             }
@@ -161,11 +193,11 @@ impl LearnerState {
     }
 }
 
-/// Adds the keys of a table to a model; returns `false` if `go_on` returned `false`.
-fn feed(table: &Arc<TableFile>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
+/// Gives the keys of a table to `add`; returns `false` if `go_on` returned `false`.
+fn feed(table: &Arc<TableFile>, add: &mut dyn FnMut(&[u8]), go_on: &dyn Fn() -> bool) -> Result<bool> {
     let (mut count, mut is_whole) = (0_u64, true);
     table.visit_keys(&mut |key| {
-        builder.add(key);
+        add(key);
         count += 1;
         is_whole = !count.is_multiple_of(KEYS_PER_CHECK) || go_on();
         is_whole
@@ -187,8 +219,10 @@ impl Learner for BourbonLearner {
             parts: Arc::downgrade(&parts),
             age: Timer::start(),
             waits: false,
+            shape: model.as_ref().map(|_| ModelShape::Regression),
             model_bytes,
         };
+        let model = model.map(TableModel::Regression);
         table.set_guide(Some(Arc::new(BourbonGuide::new(parts, model, table))));
         self.0.known().tables.insert(table.number(), known);
     }
@@ -201,7 +235,8 @@ impl Learner for BourbonLearner {
         if let Some(known) = known.tables.get_mut(&table.number()) {
             (known.level, known.table) = (Some(level), Arc::downgrade(table));
             // Tables of level 0 are learned; the level is not.
-            known.waits = known.model_bytes == 0 && policy.rule.is_eager() && (!policy.level_models || level == 0);
+            let is_own = policy.scope != ModelScope::Levels || level == 0;
+            known.waits = known.shape.is_none() && policy.rule.is_eager() && is_own;
         }
         self.0.keep_to_budget(&mut known);
     }
@@ -209,7 +244,8 @@ impl Learner for BourbonLearner {
     fn table_removed(&self, level: usize, table: &Arc<TableFile>) {
         let mut known = self.0.known();
         if let Some(gone) = known.tables.remove(&table.number()) {
-            known.analyzer.note_dead(level, table.bytes(), gone.age.elapsed_us(), &table.lookups());
+            let life_us = gone.age.elapsed_us();
+            known.analyzer.note_dead(level, table.bytes(), life_us, &table.lookups(), gone.shape);
         }
     }
 
@@ -220,8 +256,7 @@ impl Learner for BourbonLearner {
         for (number, level) in levels {
             let key = (keyspace, *number);
             if !known.is_current(key, level) {
-                let waits = policy.level_models && policy.rule.is_eager();
-                known.levels.insert(key, KnownLevel { level: Arc::downgrade(level), age: Timer::start(), waits });
+                known.level_changed(key, level, policy);
             }
         }
     }
@@ -231,13 +266,13 @@ impl Learner for BourbonLearner {
         if known.running > 0 {
             return None;
         }
-        let subject = match known.next_level() {
+        let policy = &self.0.policy;
+        let subject = match known.next_level(policy.scope) {
             Some((key, level)) => TaskSubject::Level(key, Arc::downgrade(&level)),
             None => {
-                let (next, skipped) = known.next_table(self.0.policy.rule == LearningRule::CostBenefit);
+                let (next, skipped) = known.next_table(policy);
                 add(&self.0.counters.skipped, skipped);
-                let (level, table) = next?;
-                TaskSubject::Table(level, table)
+                TaskSubject::Table(next?)
             }
         };
         known.running += 1;
@@ -251,18 +286,22 @@ impl Learner for BourbonLearner {
     fn wait_us(&self) -> Option<f64> {
         let known = self.0.known();
         // The end of a running task wakes the threads that wait.
-        if known.running > 0 { None } else { known.wait_us() }
+        if known.running > 0 { None } else { known.wait_us(self.0.policy.scope) }
     }
 
     fn learn_all(&self, go_on: &dyn Fn() -> bool) -> Result<()> {
         let known = self.0.known();
-        let by_level = self.0.policy.level_models;
+        let policy = &self.0.policy;
+        let by_level = policy.scope != ModelScope::Tables;
         let tables = known.tables.values().filter(|known| !by_level || known.level == Some(0));
         let tables: Vec<_> = tables.filter_map(|known| Some((known.level?, known.table.upgrade()?))).collect();
         let levels = known.levels.iter().filter(|_| by_level);
         let levels: Vec<_> = levels.filter_map(|(&key, known)| Some((key, known.level.upgrade()?))).collect();
         drop(known);
-        tables.iter().try_for_each(|(level, table)| self.0.learn_table(*level, table, go_on))?;
+        for (level, table) in tables {
+            let shape = self.0.known().next_shape(level, policy.shape);
+            self.0.learn_table(&TableToLearn { level, table, shape }, go_on)?;
+        }
         levels.iter().try_for_each(|(key, level)| self.0.learn_level(*key, level, go_on))
     }
 

@@ -1,9 +1,9 @@
 //! Bourbon: learned models of the tables of a store (Dai et al., OSDI 2020), and breakdowns of lookups.
 //!
 //! [`Bourbon`] is a learning policy of [`ogive::lsm::Db`], by the extension API of stores. `model` is a greedy
-//! piecewise linear regression over the record positions of a table or a level. `guide` searches a table by a model, or
-//! as LevelDB does. `analyzer` compares the savings of a model with its cost; `learner` schedules learning and keeps
-//! the models within their memory. `steps` times the steps of lookups.
+//! piecewise linear regression over the record positions of a table or a level, `shape` has models of other shapes.
+//! `guide` searches a table by a model, or as LevelDB does. `analyzer` compares the savings of a model with its cost;
+//! `learner` schedules learning and keeps the models within their memory. `steps` times the steps of lookups.
 //!
 //! ```
 //! use ogive::lsm::{Db, DbOptions};
@@ -22,15 +22,18 @@
 
 mod analyzer;
 mod guide;
+mod key_fences;
 mod last_keys;
 mod learner;
 mod level;
 mod model;
 mod policy;
+mod shape;
 mod steps;
 #[cfg(test)]
 mod store_tests;
 mod tables;
 
-pub use policy::{Bourbon, LearningRule, ModelReads, register};
+pub use policy::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, register};
+pub use shape::{ModelShape, ShapeChoice};
 pub use steps::{LookupSteps, StepTimer};

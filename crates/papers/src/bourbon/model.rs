@@ -1,16 +1,16 @@
 //! Table models: a map from a key to a window of positions.
 
+use super::key_fences::{KeyFences, key_number};
 use ogive::io::Timer;
 use ogive::lsm::extend::{put_varint, take_varint};
-use ogive_model::{Fence, FenceRun, line, plr};
+use ogive_model::{FenceRun, line, plr};
 
 /// Lines are fitted to this many records at a time, so that learning a table of any size takes little memory.
 const RECORDS_AT_ONCE: usize = 1 << 14;
 
 /// Predicted positions of the records of a table: lines over key prefixes, with measured windows.
 ///
-/// The prefix of a key is the number that its eight bytes after the common prefix of the table form. Keys with equal
-/// numbers share a window. A wrong model costs time, never an answer: readers check that the key lies in the window.
+/// A wrong model costs time, never an answer: readers check that the key lies in the window.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PositionModel {
     prefix: Vec<u8>,
@@ -18,18 +18,6 @@ pub(super) struct PositionModel {
     lines: Vec<u8>,
     count: usize,
     records: u64,
-}
-
-/// The eight bytes of a key after `prefix`, as a number.
-#[inline]
-fn key_number(prefix: &[u8], key: &[u8]) -> u64 {
-    let Some(rest) = key.strip_prefix(prefix) else {
-        return if key < prefix { 0 } else { u64::MAX };
-    };
-    match rest.first_chunk() {
-        Some(&bytes) => u64::from_be_bytes(bytes),
-        None => rest.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
-    }
 }
 
 impl PositionModel {
@@ -83,14 +71,13 @@ impl PositionModel {
 /// Learns a model from keys in order.
 #[derive(Debug)]
 pub(super) struct ModelBuilder {
-    prefix: Vec<u8>,
     /// Error of the regression, in records.
     error: u64,
-    fences: Vec<Fence>,
-    /// The number of the first record that no line leads to yet, and where its line may begin.
+    /// The records that no line leads to yet.
+    keys: KeyFences,
+    /// The number of the first of them, and where its line may begin.
     first: u64,
     start: u64,
-    last: Option<u64>,
     records: u64,
     lines: Vec<u8>,
     count: usize,
@@ -100,14 +87,11 @@ pub(super) struct ModelBuilder {
 impl ModelBuilder {
     /// A builder for keys from `smallest` to `largest`.
     pub(super) fn new(smallest: &[u8], largest: &[u8], error: u64) -> Self {
-        let shared = smallest.iter().zip(largest).take_while(|(one, other)| one == other).count();
         Self {
-            prefix: smallest[..shared].to_vec(),
             error,
-            fences: Vec::new(),
+            keys: KeyFences::new(smallest, largest),
             first: 0,
             start: 0,
-            last: None,
             records: 0,
             lines: Vec::new(),
             count: 0,
@@ -123,14 +107,9 @@ impl ModelBuilder {
     /// The next record's key.
     #[inline]
     pub(super) fn add(&mut self, key: &[u8]) {
-        let x = key_number(&self.prefix, key);
-        if let Some(low) = self.last {
-            // Keys out of order would be a fault of the caller; the model is a hint in any case.
-            self.fences.push(Fence { low, high: x.max(low) });
-        }
-        self.last = Some(self.last.map_or(x, |last| last.max(x)));
+        self.keys.add(key);
         self.records += 1;
-        if self.fences.len() >= 2 * RECORDS_AT_ONCE {
+        if self.keys.fences().len() >= 2 * RECORDS_AT_ONCE {
             let timer = Timer::start();
             self.fit_part();
             self.fitting_us += timer.elapsed_us();
@@ -139,30 +118,33 @@ impl ModelBuilder {
 
     /// Fits lines to the first half of the waiting records.
     fn fit_part(&mut self) {
-        let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: false };
-        let cut = (RECORDS_AT_ONCE - 1..self.fences.len() - 1).find_map(|k| Some((k, run.node_start_after(k)?)));
+        let fences = self.keys.fences();
+        let run = FenceRun { start: self.start, first_child: self.first, fences, at_end: false };
+        let cut = (RECORDS_AT_ONCE - 1..fences.len() - 1).find_map(|k| Some((k, run.node_start_after(k)?)));
         // A long run of equal numbers has no border and stays together.
         let Some((cut, start)) = cut else { return };
-        let part = FenceRun { fences: &self.fences[..=cut], ..run };
+        let part = FenceRun { fences: &fences[..=cut], ..run };
         let nodes = plr::greedy(&part, self.error);
         line::encode(&nodes, &mut self.lines);
         self.count += nodes.len();
         self.first += cut as u64 + 1;
         self.start = start;
-        self.fences.drain(..=cut);
+        self.keys.drop_first(cut + 1);
     }
 
     /// The model; `None` of no records.
     pub(super) fn finish(mut self) -> Option<PositionModel> {
-        if self.records == 0 {
+        if self.keys.is_empty() {
             return None;
         }
-        let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: true };
+        let fences = self.keys.fences();
+        let run = FenceRun { start: self.start, first_child: self.first, fences, at_end: true };
         let nodes = plr::greedy(&run, self.error);
         line::encode(&nodes, &mut self.lines);
         self.count += nodes.len();
         self.lines.shrink_to_fit();
-        Some(PositionModel { prefix: self.prefix, lines: self.lines, count: self.count, records: self.records })
+        let Self { keys, lines, count, records, .. } = self;
+        Some(PositionModel { prefix: keys.into_prefix(), lines, count, records })
     }
 }
 

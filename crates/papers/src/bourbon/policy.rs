@@ -1,6 +1,7 @@
 //! The learning policies of Bourbon, and their registration.
 
 use super::learner::BourbonLearner;
+use super::shape::{ModelShape, ShapeChoice};
 use ogive::lsm::Learning;
 use ogive::lsm::extend::{Learner, LearningPolicy};
 use std::sync::Arc;
@@ -52,13 +53,41 @@ pub enum ModelReads {
     Window,
 }
 
+/// What one model covers (Bourbon, Section 4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelScope {
+    /// A table.
+    #[default]
+    Tables,
+    /// A level. Tables of level 0 overlap, and have models of their own.
+    Levels,
+    /// A table, and in addition a level that changes rarely, compared with the time to learn it. The paper has a fixed
+    /// choice and leaves this one to future work (Section 4.5).
+    ByChange,
+}
+
+/// The lookups that a table is expected to serve, by which [`LearningRule::CostBenefit`] judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpectedLookups {
+    /// As many as earlier tables of its level, in proportion to its size (Section 4.4.2).
+    #[default]
+    LikeLevel,
+    /// As many per second as it has served so far, for as long as earlier tables of its level lived: a table of popular
+    /// keys serves more. The paper leaves this one to future work (Section 4.4.2).
+    LikeBefore,
+}
+
 /// A learning policy of a store: which tables get models, and how these are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bourbon {
     /// The tables that get models.
     pub rule: LearningRule,
-    /// Learns one model per level instead of one per table; level 0 is never learned as a whole.
-    pub level_models: bool,
+    /// What one model covers.
+    pub scope: ModelScope,
+    /// The shape of the models of tables. Models of levels, and those that are stored with tables, are regressions.
+    pub shape: ShapeChoice,
+    /// The lookups that tables are expected to serve.
+    pub expected: ExpectedLookups,
     /// The blocks that a lookup by a model reads.
     pub reads: ModelReads,
     /// Error bound of model segments, in records: smaller bounds need more segments, larger ones longer searches
@@ -67,10 +96,17 @@ pub struct Bourbon {
 }
 
 impl Bourbon {
-    /// Models of tables, with an error of 8 records, after the exact separators.
+    /// Models of tables, regressions with an error of 8 records, after the exact separators.
     #[must_use]
     pub const fn new(rule: LearningRule) -> Self {
-        Self { rule, level_models: false, reads: ModelReads::Block, error: 8 }
+        Self {
+            rule,
+            scope: ModelScope::Tables,
+            shape: ShapeChoice::Fixed(ModelShape::Regression),
+            expected: ExpectedLookups::LikeLevel,
+            reads: ModelReads::Block,
+            error: 8,
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 use super::guide::{BourbonGuide, GuideParts};
 use super::learner::BourbonLearner;
 use super::model::PositionModel;
-use super::{Bourbon, LearningRule, ModelReads};
+use super::shape::TableModel;
+use super::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, ModelShape, ShapeChoice};
 use ogive::Durability;
 use ogive::io::MemoryStorage;
 use ogive::lsm::extend::{Learner, LearningPolicy, TableFile, put_varint};
@@ -58,9 +59,9 @@ fn check(db: &Db, model: &BTreeMap<Vec<u8>, Vec<u8>>, what: &str) {
 #[test]
 fn every_policy_gives_the_same_answers() {
     for rule in LearningRule::ALL {
-        for level_models in [false, true] {
+        for scope in [ModelScope::Tables, ModelScope::Levels, ModelScope::ByChange] {
             for reads in [ModelReads::Block, ModelReads::Window] {
-                let policy = Bourbon { level_models, reads, ..Bourbon::new(rule) };
+                let policy = Bourbon { scope, reads, ..Bourbon::new(rule) };
                 let (db, model) = filled(&options(policy.into()));
                 let what = format!("{policy:?}");
                 check(&db, &model, &what);
@@ -73,6 +74,29 @@ fn every_policy_gives_the_same_answers() {
                 db.learn().unwrap();
                 check(&db, &model, &what);
                 assert!(db.learning_stats().models > 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn models_of_every_shape_give_the_same_answers() {
+    let shapes = ModelShape::ALL.map(ShapeChoice::Fixed);
+    for shape in shapes.into_iter().chain([ShapeChoice::ByCost]) {
+        for (rule, expected) in [
+            (LearningRule::Offline, ExpectedLookups::LikeLevel),
+            (LearningRule::CostBenefit, ExpectedLookups::LikeBefore),
+        ] {
+            for reads in [ModelReads::Block, ModelReads::Window] {
+                let policy = Bourbon { shape, expected, reads, ..Bourbon::new(rule) };
+                let what = format!("{policy:?}");
+                let (db, model) = filled(&options(policy.into()));
+                db.learn().unwrap();
+                check(&db, &model, &what);
+                let stats = db.learning_stats();
+                assert!(stats.learned > 0 && stats.model_lookups > 0, "{what}: {stats:?}");
+                let has_models = shape != ShapeChoice::Fixed(ModelShape::Separators);
+                assert_eq!(stats.models > 0, has_models, "{what}: {stats:?}");
             }
         }
     }
@@ -122,7 +146,7 @@ impl Learner for WrongModels {
         let policy = Bourbon { reads: self.reads, ..Bourbon::new(LearningRule::Offline) };
         let model = lying(&mut self.random.lock().unwrap(), table.records());
         let parts = Arc::new(GuideParts::new(&policy));
-        table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(model), table))));
+        table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(TableModel::Regression(model)), table))));
     }
 }
 

@@ -1,14 +1,23 @@
 //! The tables and levels of a store as the learner knows them.
 
-use super::analyzer::{Analyzer, LearningVerdict};
+use super::analyzer::{Analyzer, Candidate, LearningVerdict, LevelLookups};
 use super::guide::GuideParts;
+use super::policy::{Bourbon, LearningRule, ModelScope};
+use super::shape::{ModelShape, ShapeChoice};
 use ogive::io::Timer;
-use ogive::lsm::extend::{LevelTables, LookupTotals, TableFile};
+use ogive::lsm::extend::{LevelTables, TableFile};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 /// The number of a level, and its keyspace.
 pub(super) type LevelKey = (u32, usize);
+
+/// With [`ModelScope::ByChange`], a level whose versions lived for less than this many times as long as learning it
+/// takes is learned only once it has rested for that long: learning takes at most a tenth of its life.
+const LIVES_PER_LEARNING: f64 = 10.0;
+
+/// The weight of the last version of a level in the mean lifetime of its versions: four of them decide.
+const LAST_LIFE_WEIGHT: f64 = 0.25;
 
 /// The tables and levels of a store, and the statistics of tables that are gone.
 #[derive(Debug, Default)]
@@ -17,6 +26,8 @@ pub(super) struct KnownTables {
     /// By file number.
     pub(super) tables: BTreeMap<u64, KnownTable>,
     pub(super) levels: BTreeMap<LevelKey, KnownLevel>,
+    /// The mean lifetime of the versions of a level, in microseconds.
+    level_lives: BTreeMap<LevelKey, f64>,
     /// Number of running tasks.
     pub(super) running: usize,
 }
@@ -31,7 +42,8 @@ pub(super) struct KnownTable {
     /// The time since it was opened.
     pub(super) age: Timer,
     pub(super) waits: bool,
-    /// Memory of its model; 0 if it has none.
+    /// The shape of its model, if it has one, and its memory.
+    pub(super) shape: Option<ModelShape>,
     pub(super) model_bytes: u64,
 }
 
@@ -40,8 +52,17 @@ pub(super) struct KnownTable {
 pub(super) struct KnownLevel {
     pub(super) level: Weak<LevelTables>,
     /// The time since it last changed.
-    pub(super) age: Timer,
+    age: Timer,
+    records: u64,
     pub(super) waits: bool,
+}
+
+/// A table to be learned.
+#[derive(Debug)]
+pub(super) struct TableToLearn {
+    pub(super) level: usize,
+    pub(super) table: Arc<TableFile>,
+    pub(super) shape: ModelShape,
 }
 
 impl KnownTables {
@@ -50,56 +71,113 @@ impl KnownTables {
         self.levels.get(&key).is_some_and(|known| std::ptr::eq(known.level.as_ptr(), Arc::as_ptr(level)))
     }
 
-    /// The next level to learn, if one is due.
-    pub(super) fn next_level(&mut self) -> Option<(LevelKey, Arc<LevelTables>)> {
-        let wait_us = self.analyzer.wait_us();
-        let due = |known: &&mut KnownLevel| known.waits && known.age.elapsed_us() >= wait_us;
-        self.levels.iter_mut().find_map(|(&key, known)| {
-            let known = Some(known).filter(due)?;
-            known.waits = false;
-            Some((key, known.level.upgrade()?))
-        })
+    /// Notes the tables of which a level consists from now on.
+    pub(super) fn level_changed(&mut self, key: LevelKey, level: &Arc<LevelTables>, policy: &Bourbon) {
+        let records = level.tables().iter().map(|table| table.records()).sum();
+        let waits = policy.scope != ModelScope::Tables && policy.rule.is_eager();
+        let now = KnownLevel { level: Arc::downgrade(level), age: Timer::start(), records, waits };
+        let Some(before) = self.levels.insert(key, now) else { return };
+        let life_us = before.age.elapsed_us();
+        let mean_us = self.level_lives.entry(key).or_insert(life_us);
+        *mean_us += LAST_LIFE_WEIGHT * (life_us - *mean_us);
+        if waits && policy.scope == ModelScope::ByChange {
+            // The tables that the model of the level served.
+            for table in level.tables() {
+                if let Some(known) = self.tables.get_mut(&table.number()).filter(|known| known.shape.is_none()) {
+                    known.waits = true;
+                }
+            }
+        }
     }
 
-    /// The table to learn that gains most, with its level, if one is due; tables that are not worth a model stop
-    /// waiting. Also returns their number.
-    pub(super) fn next_table(&mut self, is_judged: bool) -> (Option<(usize, Arc<TableFile>)>, u64) {
+    /// The tables of a level that has a model now do not wait for their own.
+    pub(super) fn level_learned(&mut self, level: &LevelTables) {
+        for table in level.tables() {
+            if let Some(known) = self.tables.get_mut(&table.number()) {
+                known.waits = false;
+            }
+        }
+    }
+
+    /// The age at which a level is learned, in microseconds.
+    fn level_wait_us(&self, key: LevelKey, level: &KnownLevel, scope: ModelScope) -> f64 {
+        if scope != ModelScope::ByChange {
+            return self.analyzer.wait_us();
+        }
+        let learning_us = self.analyzer.cost_ns(level.records) / 1e3;
+        let rests = self.level_lives.get(&key).is_none_or(|&life_us| life_us >= LIVES_PER_LEARNING * learning_us);
+        if rests { learning_us } else { LIVES_PER_LEARNING * learning_us }
+    }
+
+    /// The next level to learn, if one is due.
+    pub(super) fn next_level(&mut self, scope: ModelScope) -> Option<(LevelKey, Arc<LevelTables>)> {
+        let waiting = self.levels.iter().filter(|(_, known)| known.waits);
+        let mut due = waiting.filter(|&(&key, known)| known.age.elapsed_us() >= self.level_wait_us(key, known, scope));
+        let (&key, _) = due.next()?;
+        let known = self.levels.get_mut(&key)?;
+        known.waits = false;
+        Some((key, known.level.upgrade()?))
+    }
+
+    /// The table to learn that gains most, if one is due; tables that are not worth a model stop waiting. Also returns
+    /// their number.
+    pub(super) fn next_table(&mut self, policy: &Bourbon) -> (Option<TableToLearn>, u64) {
         let wait_us = self.analyzer.wait_us();
-        let mut best: Option<(f64, usize, Arc<TableFile>)> = None;
+        let mut best: Option<(f64, TableToLearn)> = None;
         let mut rejected = Vec::new();
+        let mut lookups: BTreeMap<usize, LevelLookups> = BTreeMap::new();
         let due = self.tables.iter().filter(|(_, known)| known.waits && known.age.elapsed_us() >= wait_us);
         for (&number, known) in due {
             let (Some(level), Some(table)) = (known.level, known.table.upgrade()) else { continue };
-            let verdict = match is_judged {
-                true => self.judge(level, &table),
-                false => LearningVerdict::Learn { gain_ns: table.records() as f64 },
+            let current = lookups.entry(level).or_insert_with(|| self.lookups_of(level));
+            let shape = self.shape_of(level, current, policy.shape);
+            let verdict = match policy.rule {
+                LearningRule::CostBenefit => {
+                    let lookups = &table.lookups();
+                    let (bytes, records, age_us) = (table.bytes(), table.records(), known.age.elapsed_us());
+                    let candidate = Candidate { level, bytes, records, lookups, age_us, shape };
+                    self.analyzer.judge(&candidate, current, policy.expected)
+                }
+                _ => LearningVerdict::Learn { gain_ns: table.records() as f64 },
             };
             match verdict {
-                LearningVerdict::Learn { gain_ns } if best.as_ref().is_none_or(|(most, ..)| gain_ns > *most) => {
-                    best = Some((gain_ns, level, table));
+                LearningVerdict::Learn { gain_ns } if best.as_ref().is_none_or(|(most, _)| gain_ns > *most) => {
+                    best = Some((gain_ns, TableToLearn { level, table, shape }));
                 }
                 LearningVerdict::Learn { .. } => {}
                 LearningVerdict::Skip => rejected.push(number),
             }
         }
-        let chosen = best.iter().map(|(.., table)| table.number());
+        let chosen = best.iter().map(|(_, next)| next.table.number());
         for number in rejected.iter().copied().chain(chosen) {
             if let Some(known) = self.tables.get_mut(&number) {
                 known.waits = false;
             }
         }
-        (best.map(|(_, level, table)| (level, table)), rejected.len() as u64)
+        (best.map(|(_, next)| next), rejected.len() as u64)
     }
 
-    fn judge(&self, level: usize, table: &TableFile) -> LearningVerdict {
-        let mut by_model = [LookupTotals::default(); 2];
-        let modelled = self.tables.values().filter(|known| known.level == Some(level) && known.model_bytes > 0);
-        for other in modelled.filter_map(|known| known.table.upgrade()) {
-            let lookups = other.lookups().by_model;
-            by_model[0].add(lookups[0]);
-            by_model[1].add(lookups[1]);
+    /// The shape of the next model of a table of a level.
+    pub(super) fn next_shape(&self, level: usize, choice: ShapeChoice) -> ModelShape {
+        self.shape_of(level, &self.lookups_of(level), choice)
+    }
+
+    fn shape_of(&self, level: usize, current: &LevelLookups, choice: ShapeChoice) -> ModelShape {
+        match choice {
+            ShapeChoice::Fixed(shape) => shape,
+            ShapeChoice::ByCost => self.analyzer.shape(level, current),
         }
-        self.analyzer.judge(level, table.bytes(), table.records(), &table.lookups(), by_model)
+    }
+
+    /// The lookups of the current tables of a level.
+    fn lookups_of(&self, level: usize) -> LevelLookups {
+        let mut lookups = LevelLookups::default();
+        for known in self.tables.values().filter(|known| known.level == Some(level)) {
+            if let Some(table) = known.table.upgrade() {
+                lookups.add(&table.lookups(), known.shape);
+            }
+        }
+        lookups
     }
 
     /// The tables whose models must be dropped so that the rest fits the budget: those with the fewest lookups for
@@ -125,18 +203,20 @@ impl KnownTables {
                 break;
             }
             total -= std::mem::take(&mut known.model_bytes);
+            known.shape = None;
             dropped.push(table);
         }
         dropped
     }
 
     /// Microseconds until the next table or level is due.
-    pub(super) fn wait_us(&self) -> Option<f64> {
+    pub(super) fn wait_us(&self, scope: ModelScope) -> Option<f64> {
         let wait_us = self.analyzer.wait_us();
         let tables = self.tables.values().filter(|known| known.waits && known.table.strong_count() > 0);
-        let levels = self.levels.values().filter(|known| known.waits && known.level.strong_count() > 0);
-        let ages = tables.map(|known| known.age).chain(levels.map(|known| known.age));
-        ages.map(|age| (wait_us - age.elapsed_us()).max(0.0)).min_by(f64::total_cmp)
+        let tables = tables.map(|known| wait_us - known.age.elapsed_us());
+        let levels = self.levels.iter().filter(|(_, known)| known.waits && known.level.strong_count() > 0);
+        let levels = levels.map(|(&key, known)| self.level_wait_us(key, known, scope) - known.age.elapsed_us());
+        tables.chain(levels).map(|left_us| left_us.max(0.0)).min_by(f64::total_cmp)
     }
 
     /// Number of tables and levels that wait.

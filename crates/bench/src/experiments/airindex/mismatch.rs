@@ -61,11 +61,15 @@ fn factors(full: bool) -> Vec<(f64, f64)> {
     chosen.map(|(latency, bandwidth)| (10_f64.powi(latency), 10_f64.powi(bandwidth))).collect()
 }
 
+/// The bandwidth of long reads.
+pub(super) fn bandwidth_mb_per_s(profile: &Profile) -> f64 {
+    MANY_BYTES as f64 / (profile.time_us(MANY_BYTES) - profile.time_us(0))
+}
+
 /// A profile with another latency and bandwidth.
-fn changed(profile: &Profile, latency_factor: f64, bandwidth_factor: f64) -> Result<Profile> {
-    let latency_us = profile.time_us(0);
-    let bandwidth_mb_per_s = MANY_BYTES as f64 / (profile.time_us(MANY_BYTES) - latency_us);
+pub(super) fn changed(profile: &Profile, latency_factor: f64, bandwidth_factor: f64) -> Result<Profile> {
     let name = format!("{} with {latency_factor}, {bandwidth_factor}", profile.name());
-    let (latency_us, bandwidth_mb_per_s) = (latency_us * latency_factor, bandwidth_mb_per_s * bandwidth_factor);
+    let latency_us = profile.time_us(0) * latency_factor;
+    let bandwidth_mb_per_s = bandwidth_mb_per_s(profile) * bandwidth_factor;
     Ok(Profile::affine(&name, latency_us, bandwidth_mb_per_s, profile.parallel())?)
 }

@@ -5,6 +5,7 @@
 //!   tables of the first three;
 //! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
 //!   (the builder set, Figure 3);
+//! - on objects that are slowed down: `emulated` (9, 10 and 14);
 //! - on updatable indexes: `updates` (16).
 //!
 //! Modelled times add T(n) of the storage profile for each actual or expected read, without processor time.
@@ -15,6 +16,7 @@ mod builders;
 mod cases;
 mod designs;
 mod device;
+mod emulated;
 mod keys;
 mod knobs;
 mod lookups;
@@ -34,6 +36,7 @@ pub(super) use breakdown::BREAKDOWN;
 pub(super) use build::BUILD;
 pub(super) use builders::BUILDERS;
 pub(super) use designs::DESIGNS;
+pub(super) use emulated::EMULATED;
 pub(super) use knobs::KNOBS;
 pub(super) use mismatch::MISMATCH;
 pub(super) use retune::RETUNE;

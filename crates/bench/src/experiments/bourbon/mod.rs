@@ -34,7 +34,7 @@ pub(super) use levels::FIG5;
 pub(super) use lifetimes::FIG3;
 pub(super) use load_orders::FIG10;
 pub(super) use model_places::{FIND_TABLE, IN_BLOCK};
-pub(super) use policies::{FIG13, TABLE1};
+pub(super) use policies::{FIG13, TABLE1, VARIANTS};
 pub(super) use ranges::FIG12;
 pub(super) use request_distributions::FIG11;
 pub(super) use ycsb::FIG14;

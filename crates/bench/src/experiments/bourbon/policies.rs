@@ -1,4 +1,4 @@
-//! Table 1 and Figure 13: learning policies and subjects while data change, judged by the sum of all work.
+//! Table 1, Figure 13 and variants of the policies while data change, judged by the sum of all work.
 
 use anyhow::Result;
 
@@ -7,7 +7,7 @@ use super::super::{Context, Experiment, Output};
 use super::learned::Learned;
 use super::setting::{options, records, requests};
 use super::store::{Order, Store, StoreSetup, Work};
-use super::subjects::{ALWAYS, ALWAYS_LEVEL, BASELINE, POLICIES, Subject, chosen};
+use super::subjects::{ALWAYS, ALWAYS_LEVEL, BASELINE, POLICIES, Subject, VARIANTS as VARIANT_SUBJECTS, chosen};
 use super::turns::record;
 use crate::output::{Record, Spread};
 use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
@@ -31,6 +31,25 @@ pub(in crate::experiments) const TABLE1: Experiment = Experiment {
     },
 };
 
+pub(in crate::experiments) const VARIANTS: Experiment = Experiment {
+    name: "bourbon/variants",
+    about: "shapes of models by cost, models of tables or levels by their rate of change, lookups expected like those \
+        before (Bourbon, Sections 4.1, 4.5 and 4.4.2)",
+    run: |context, output| {
+        let percents = if context.write_percents.is_empty() { vec![1, 10, 50] } else { context.write_percents.clone() };
+        let requests = match context.requests.as_slice() {
+            [] => vec![Requests::Uniform, Requests::Zipf { skew: ZIPF_SKEW }],
+            requests => requests.to_vec(),
+        };
+        requests.into_iter().try_for_each(|requests| {
+            let context = Context { requests: vec![requests], ..context.clone() };
+            run(VARIANTS.name, &VARIANT_SUBJECTS, &percents, 0, &context, output)
+        })
+    },
+};
+
+/// The skew of YCSB.
+const ZIPF_SKEW: f64 = 0.99;
 /// Writes per 100 operations (Section 5.4; from 50 on levels never rest).
 const WRITES: [u64; 5] = [1, 5, 10, 20, 50];
 /// Operations per record: the paper runs 50 million on 33.5 million.
@@ -66,7 +85,7 @@ fn run(
                     progress.step();
                 }
             }
-            report(name, &records, percent, &subjects, &runs, output)?;
+            report(name, context, &records, percent, &subjects, &runs, output)?;
         }
     }
     Ok(())
@@ -104,6 +123,7 @@ fn once(
 
 fn report(
     name: &str,
+    context: &Context,
     records: &Records,
     percent: u64,
     subjects: &[Subject],
@@ -122,6 +142,9 @@ fn report(
             .spread("compaction_s", &of(runs, |run| run.work.compaction_s))
             .spread("total_s", &of(runs, |run| run.work.total_s()))
             .figure("total_ratio_to_best", total_s(runs) / least_s);
+        if let Some(requests) = context.requests.first() {
+            row = row.figure("requests", requests.to_string());
+        }
         if let Some(baseline) = baseline {
             let foreground_s = |runs: &Vec<PolicyRun>| Spread::of(&of(runs, |run| run.work.foreground_s)).median;
             row = row

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::lsm::Learning;
-use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
+use ogive_papers::bourbon::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, ModelShape, ShapeChoice};
 
 use super::super::Context;
 
@@ -29,6 +29,10 @@ impl Subject {
 
 /// Models made on request.
 const OFFLINE: Bourbon = Bourbon::new(LearningRule::Offline);
+/// Models made as tables come.
+const EAGER: Bourbon = Bourbon::new(LearningRule::Always);
+/// Models made where they pay.
+const JUDGED: Bourbon = Bourbon::new(LearningRule::CostBenefit);
 
 /// WiscKey: nothing is learned.
 pub(super) const BASELINE: Subject = subject(LearningRule::Never, "never", false);
@@ -40,7 +44,7 @@ pub(super) const FILE_IN_BLOCK: Subject = subject(LearningRule::Offline, "file m
 /// Bourbon-level: a model for each level.
 pub(super) const LEVEL: Subject = Subject {
     name: "level models",
-    policy: Some(Bourbon { reads: ModelReads::Window, level_models: true, ..OFFLINE }),
+    policy: Some(Bourbon { reads: ModelReads::Window, scope: ModelScope::Levels, ..OFFLINE }),
     learned: true,
 };
 /// The exact separators of the tables instead of models.
@@ -51,11 +55,8 @@ pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL
 /// File models that follow the writes.
 pub(super) const ALWAYS: Subject = subject(LearningRule::Always, "always", true);
 /// Level models that follow the writes.
-pub(super) const ALWAYS_LEVEL: Subject = Subject {
-    name: "always, levels",
-    policy: Some(Bourbon { level_models: true, ..Bourbon::new(LearningRule::Always) }),
-    learned: true,
-};
+pub(super) const ALWAYS_LEVEL: Subject =
+    Subject { name: "always, levels", policy: Some(Bourbon { scope: ModelScope::Levels, ..EAGER }), learned: true };
 /// Bourbon.
 pub(super) const COST_BENEFIT: Subject = subject(LearningRule::CostBenefit, "cost-benefit", true);
 /// Every way, the paper's first.
@@ -68,9 +69,46 @@ pub(super) const POLICIES: [Subject; 6] = [
     CODED,
 ];
 
-/// The subjects of `default` requested by name, else all.
+const fn shaped(name: &'static str, shape: ModelShape) -> Subject {
+    Subject { name, policy: Some(Bourbon { shape: ShapeChoice::Fixed(shape), ..EAGER }), learned: true }
+}
+
+/// What the paper leaves to future work, each beside what it has: shapes of models (Section 4.1), models of tables or
+/// levels by their rate of change (4.5), expected lookups by those before (4.4.2).
+pub(super) const VARIANTS: [Subject; 13] = [
+    BASELINE,
+    ALWAYS,
+    shaped("always, line", ModelShape::Line),
+    shaped("always, spline", ModelShape::Spline),
+    shaped("always, radix spline", ModelShape::RadixSpline),
+    shaped("always, pgm", ModelShape::Pgm),
+    shaped("always, rmi", ModelShape::Rmi),
+    shaped("always, separators", ModelShape::Separators),
+    Subject { name: "always, by cost", policy: Some(Bourbon { shape: ShapeChoice::ByCost, ..EAGER }), learned: true },
+    ALWAYS_LEVEL,
+    Subject {
+        name: "always, by change",
+        policy: Some(Bourbon { scope: ModelScope::ByChange, ..EAGER }),
+        learned: true,
+    },
+    COST_BENEFIT,
+    Subject {
+        name: "cost-benefit, like before",
+        policy: Some(Bourbon { expected: ExpectedLookups::LikeBefore, ..JUDGED }),
+        learned: true,
+    },
+];
+
+/// The subjects of `default` requested by their name or by that of their policy, else all.
 pub(super) fn chosen(context: &Context, default: &[Subject]) -> Result<Vec<Subject>> {
-    let asked = context.learning.iter().map(|name| Ok(Learning::named(name)?.name())).collect::<Result<Vec<_>>>()?;
-    let is_asked = |subject: &Subject| asked.is_empty() || asked.contains(&subject.learning().name());
+    for name in &context.learning {
+        if default.iter().all(|subject| subject.name != name) {
+            Learning::named(name)?;
+        }
+    }
+    let is_asked = |subject: &Subject| {
+        let mut asked = context.learning.iter();
+        context.learning.is_empty() || asked.any(|name| subject.name == name || subject.learning().name() == name)
+    };
     Ok(default.iter().copied().filter(is_asked).collect())
 }

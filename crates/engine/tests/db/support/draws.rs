@@ -4,7 +4,7 @@ use ogive::Durability;
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
 use ogive::lsm::{DbOptions, Learning};
-use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
+use ogive_papers::bourbon::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, ModelShape, ShapeChoice};
 use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
@@ -33,10 +33,13 @@ fn around(random: &mut Random, bytes: u64) -> u64 {
 }
 
 /// Draws a learning policy.
-fn learning(random: &mut Random, rules: &[Option<LearningRule>], level_models: bool) -> Learning {
-    let rule = any(random, rules);
+fn learning(random: &mut Random, is_timeless: bool, scope: ModelScope) -> Learning {
+    let rule = if is_timeless { any(random, &TIMELESS) } else { any(random, &RULES) };
+    let fixed = ShapeChoice::Fixed(any(random, &ModelShape::ALL));
+    let shape = if is_timeless || random.one_in(2) { fixed } else { ShapeChoice::ByCost };
+    let expected = any(random, &[ExpectedLookups::LikeLevel, ExpectedLookups::LikeBefore]);
     let (reads, error) = (any(random, &[ModelReads::Block, ModelReads::Window]), 1 << random.below(7));
-    rule.map_or(Learning::CODED, |rule| Bourbon { rule, level_models, reads, error }.into())
+    rule.map_or(Learning::CODED, |rule| Bourbon { rule, scope, shape, expected, reads, error }.into())
 }
 
 /// Draws options. When a test fails, it prints the last ones.
@@ -45,7 +48,7 @@ pub(crate) struct Draws {
     random: Random,
     like: DbOptions,
     is_timeless: bool,
-    level_models: bool,
+    scope: ModelScope,
     openings: u64,
     last: Option<DbOptions>,
 }
@@ -55,7 +58,7 @@ impl Draws {
     pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
         // Work is drawn by the same seed, and must be independent of the options.
         let random = Random::new(seed.wrapping_mul(1_000_003));
-        Self { random, like: like.clone(), is_timeless: false, level_models: false, openings: 0, last: None }
+        Self { random, like: like.clone(), is_timeless: false, scope: ModelScope::Tables, openings: 0, last: None }
     }
 
     /// Only options whose calls to the storage do not depend on time, with all fast paths, which limit the number of
@@ -65,10 +68,10 @@ impl Draws {
         self
     }
 
-    /// Models of levels instead of tables.
-    pub(crate) fn use_level_models(&mut self, level_models: bool) {
+    /// What models cover from now on.
+    pub(crate) fn use_scope(&mut self, scope: ModelScope) {
         // Writers would relearn a level at each change, for minutes, unless the test asks for it.
-        self.level_models = level_models;
+        self.scope = scope;
     }
 
     /// Other draws of the same kind, for a second or later store.
@@ -94,7 +97,7 @@ impl Draws {
             .compression(any(random, &[Compression::None, Compression::Lz4]))
             .filter_bits_per_key(any(random, &[None, Some(1), Some(10), Some(20)]))
             .dead_share(any(random, &[0.05, 0.2, 0.6]))
-            .learning(learning(random, if self.is_timeless { &TIMELESS } else { &RULES }, self.level_models))
+            .learning(learning(random, self.is_timeless, self.scope))
             .threads(if like.threads == 0 { 0 } else { random.below(4) as usize })
             .open_files(any(random, &[None, Some(8), Some(64)]))
             .fast_paths(if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) });
