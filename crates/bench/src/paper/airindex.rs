@@ -294,7 +294,7 @@ const ITEMS: &[Item] = &[
                 7.2).",
                 |rows| {
                     let rows = rows.within("lookups", 100.0..=100_000.0).at("warmed_bytes", 0.0);
-                    let fastest = rows.share(&["profile", "lookups"], |group| {
+                    let fastest = rows.share(&["keys", "profile", "lookups"], |group| {
                         let tuned = group.with("design", "tuned").number("mean_modelled_us")?;
                         Some(tuned <= group.span("mean_modelled_us")?.min / SEARCH_SLACK)
                     })?;

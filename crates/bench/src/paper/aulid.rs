@@ -29,6 +29,8 @@ const REAL_KEYS: &[&str] =
     &["git_times.u64", "boundary_morton.u64", "osm_nodeid.u64", "covid_geo.u64", "git_oid.u64", "genome_b37.u64"];
 /// As hard as the paper's COVID and OSM.
 const HARDNESS: [&str; 2] = ["hardness:815,18", "hardness:5900,28"];
+/// As hard as its COVID800, PLANET800, GENOME800 and OSM800 (see `aulid/scaling`).
+const LARGE_SETS: [&str; 4] = ["hardness:497,2", "hardness:3082,13", "hardness:4828,5", "hardness:3643,28"];
 /// Keys at small scale: enough for a B-tree of three levels.
 const SMALL: u64 = 100_000;
 /// Keys at small scale where as many are inserted.
@@ -83,7 +85,7 @@ static TAIL: Step = Step::new("aulid/tail", 3.1, |scale| Context {
 .real_keys(REAL_KEYS);
 
 static SCALING: Step = Step::new("aulid/scaling", 11.8, |scale| Context {
-    key_sets: names(&["hardness:815,18", "lognormal"]),
+    key_sets: names(scale.pick(&LARGE_SETS[..2], &LARGE_SETS[..], &LARGE_SETS[..])),
     lookups: Some(scale.pick(3_000, 200_000, 800_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
 });

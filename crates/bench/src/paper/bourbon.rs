@@ -476,8 +476,8 @@ const ITEMS: &[Item] = &[
         shows: "other models than regressions",
         steps: &[&VARIANTS],
         claims: &[times(
-            "RMI, PGM-index or splines may offer more benefit than PLR (Section 4.1; here: one of them is faster by 5 % \
-            in all runs).",
+            "RMI, PGM-index or splines may offer more benefit than PLR (Section 4.1; here: one of them is faster by 5 \
+            % in all runs).",
             |rows| {
                 let gains: Vec<(&str, Span)> = SHAPES
                     .iter()

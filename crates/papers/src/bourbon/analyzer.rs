@@ -147,8 +147,8 @@ impl Analyzer {
         }
     }
 
-    /// Notes that a table with a model of this shape is gone after `life_us`. Tables that were gone before they could be
-    /// learned do not count.
+    /// Notes that a table with a model of this shape is gone after `life_us`. Tables that were gone before they could
+    /// be learned do not count.
     pub(super) fn note_dead(
         &mut self,
         level: usize,
