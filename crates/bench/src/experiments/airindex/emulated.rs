@@ -90,7 +90,7 @@ fn first_lookups(
         .collect()
 }
 
-/// The positions of first lookups, one for each seed but at least one of a mean.
+/// The positions of first lookups.
 fn first_positions(context: &Context, keys: &Keys) -> Result<Vec<u64>> {
     let count = context.lookups.map_or(FIRST_LOOKUPS, |lookups| lookups.min(FIRST_LOOKUPS));
     positions(keys, &Workload::Present, count, context.seed)
