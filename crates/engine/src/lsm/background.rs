@@ -94,7 +94,7 @@ impl Core {
                 }
                 None => {
                     // Learning becomes due with time, and nothing else would wake this thread for it.
-                    let learner = self.learner.as_ref().filter(|_| compacts);
+                    let learner = self.learner.as_ref().filter(|_| compacts && shared.failure.is_none());
                     let learning_us = learner.and_then(|learner| learner.wait_us());
                     let objects = self.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
                     let collection_us = objects.map(|objects| (objects.retired.wait_s() as f64 * 1e6).max(1e3));

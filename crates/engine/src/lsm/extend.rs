@@ -7,9 +7,9 @@
 //!   of the store; a [registered](Learning::register) one is also found by name.
 //! * A [`Learner`] follows the tables of the store as they come and go. It gives tables a [`TableGuide`], at any time,
 //!   and levels a [`LevelGuide`]. Learning runs as background work of the store, one [`LearningTask`] at a time.
-//! * A guide predicts the place of a key; the engine reads the blocks and decides. A lookup from a
-//!   start that is not [exact](LookupStart::is_exact) and finds no entry is repeated without it, so that a wrong
-//!   prediction costs time, and never an answer.
+//! * A guide predicts the place of a key; the engine reads the blocks and decides. A lookup from a start that is not
+//!   [exact](LookupStart::is_exact) and finds no entry is repeated without it, unless the blocks prove that there is
+//!   none: a wrong prediction costs time, and never an answer.
 //! * A [`ModelWriter`] learns while a table is written. Its model is stored in the table, and is ignored by every store
 //!   without this policy.
 //!
@@ -85,14 +85,15 @@ pub trait Learner: Debug + Send + Sync {
     /// table when it was written, if any; it may be of another policy.
     fn open_table(&self, table: &TableFile, stored: Option<&[u8]>);
 
-    /// Called when a table has come to a level, from a flush, a compaction, another level, or with the opening.
+    /// Called when a table has come to a level, from a flush, a compaction, another level, or with the opening; also
+    /// for each table that stays when a reader refreshes.
     fn table_added(&self, _level: usize, _table: &Arc<TableFile>) {}
 
     /// Called when a table has left the store. Tables of a dropped keyspace leave without notice: hold weak references.
     fn table_removed(&self, _level: usize, _table: &Arc<TableFile>) {}
 
-    /// Called when levels of a keyspace consist of other tables than before; `levels` are all its non-empty levels from
-    /// 1 on, by number.
+    /// Called when levels of a keyspace consist of other tables than before, or it was dropped; `levels` are all its
+    /// non-empty levels from 1 on, by number.
     fn levels_changed(&self, _keyspace: u32, _levels: &[(usize, Arc<LevelTables>)]) {}
 
     /// The next task that is due, if any. Each is followed by [`Self::task_ended`].

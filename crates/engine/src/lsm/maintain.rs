@@ -105,6 +105,9 @@ impl Core {
                 table.mark_obsolete();
             }
         }
+        if let Some(learner) = &self.learner {
+            learner.levels_changed(tree.id, &[]);
+        }
         tree.view.set(shared.empty_view.clone());
         Ok(true)
     }

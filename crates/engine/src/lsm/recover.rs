@@ -183,9 +183,9 @@ fn open_once(
     }
     objects.iter().for_each(|objects| objects.name_objects(&state));
     let reads_parts = read_only && objects.is_some();
-    let new_cache = || new_cache(options, reads_parts, &folder(&*storage));
-    let cache = before.map_or_else(new_cache, |before| Arc::clone(&before.cache));
-    let learner = options.start_learning();
+    let path = || folder(&*storage);
+    let cache = before.map_or_else(|| new_cache(options, reads_parts, &path()), |before| Arc::clone(&before.cache));
+    let learner = before.map_or_else(|| options.start_learning(), |before| before.learner.clone());
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
     replayed = replayed.filter(|replayed| replayed.is_part_of(&state));

@@ -36,7 +36,7 @@ pub(super) struct LevelLookups {
 }
 
 impl LevelLookups {
-    /// Adds the lookups of a table with a model of this shape.
+    /// Adds lookups in a table with a model of this shape.
     pub(super) fn add(&mut self, lookups: &TableLookups, shape: Option<ModelShape>) {
         for positive in [false, true] {
             self.all[usize::from(positive)] += lookups.count(positive);
@@ -46,15 +46,19 @@ impl LevelLookups {
         }
     }
 
-    /// The sum.
-    fn with(mut self, other: &Self) -> Self {
+    /// Adds other lookups.
+    pub(super) fn merge(&mut self, other: &Self) {
         for (all, more) in self.all.iter_mut().zip(other.all) {
             *all += more;
         }
         for (all, more) in self.by_shape.iter_mut().zip(other.by_shape) {
             add(all, more);
         }
-        self
+    }
+
+    /// Whether there were lookups, but none by a model of this shape.
+    fn leave_unmeasured(&self, shape: ModelShape) -> bool {
+        self.all != [0; 2] && self.by_shape[shape as usize].iter().all(|lookups| lookups.count == 0)
     }
 
     /// The mean time of a lookup by a model of this shape, in nanoseconds, for this proportion of negative and positive
@@ -87,6 +91,21 @@ struct LevelStatistics {
     gone_lookups: LevelLookups,
     /// Tables learned, by shape.
     tried: [u64; SHAPES],
+}
+
+impl LevelStatistics {
+    /// Whether the next table must be learned because too little is known of models of this shape.
+    fn needs_trial(&self, shape: ModelShape, lookups: &LevelLookups) -> bool {
+        let tried = self.tried[shape as usize];
+        tried < TRIED_TABLES || tried < BOOTSTRAP_TABLES && lookups.leave_unmeasured(shape)
+    }
+
+    /// The lookups of tables that are gone, and of the `current` ones.
+    fn lookups(&self, current: &LevelLookups) -> LevelLookups {
+        let mut lookups = self.gone_lookups.clone();
+        lookups.merge(current);
+        lookups
+    }
 }
 
 /// A table to be judged.
@@ -147,22 +166,14 @@ impl Analyzer {
         }
     }
 
-    /// Notes that a table with a model of this shape is gone after `life_us`. Tables that were gone before they could
-    /// be learned do not count.
-    pub(super) fn note_dead(
-        &mut self,
-        level: usize,
-        bytes: u64,
-        life_us: f64,
-        lookups: &TableLookups,
-        shape: Option<ModelShape>,
-    ) {
+    /// Notes that a table is gone after `life_us`. Tables that were gone before they could be learned do not count.
+    pub(super) fn note_dead(&mut self, level: usize, bytes: u64, life_us: f64, lookups: &LevelLookups) {
         let wait_us = self.wait_us();
         let Some(level) = self.levels.get_mut(level).filter(|_| life_us >= wait_us) else { return };
         level.gone += 1;
         level.gone_bytes += bytes;
         level.gone_life_us += life_us;
-        level.gone_lookups.add(lookups, shape);
+        level.gone_lookups.merge(lookups);
     }
 
     /// The time to learn this many records, in nanoseconds: `C_model`.
@@ -174,17 +185,18 @@ impl Analyzer {
         per_record * records as f64
     }
 
-    /// The shape of the next model of a level: each in turn at first, and then that of the shortest lookups. `current`
-    /// are the lookups of its current tables.
-    pub(super) fn shape(&self, level: usize, current: &LevelLookups) -> ModelShape {
+    /// The shape of the next model of a table of a level, of those that suit its number of records: each in turn at
+    /// first, and then that of the shortest lookups. `current` are the lookups of the current tables of the level.
+    pub(super) fn shape(&self, level: usize, records: u64, current: &LevelLookups) -> ModelShape {
         let Some(level) = self.levels.get(level) else { return ModelShape::Regression };
+        let shapes = || ModelShape::ALL.into_iter().filter(|shape| shape.suits(records));
         let tried = |shape: &ModelShape| level.tried[*shape as usize];
-        let untried = ModelShape::ALL.into_iter().filter(|shape| tried(shape) < TRIED_TABLES).min_by_key(tried);
+        let untried = shapes().filter(|shape| tried(shape) < TRIED_TABLES).min_by_key(tried);
         if let Some(untried) = untried {
             return untried;
         }
-        let lookups = level.gone_lookups.clone().with(current);
-        let measured = ModelShape::ALL.into_iter().filter_map(|shape| Some((shape, lookups.mean_ns(shape)?)));
+        let lookups = level.lookups(current);
+        let measured = shapes().filter_map(|shape| Some((shape, lookups.mean_ns(shape)?)));
         let best = measured.min_by(|(_, one_ns), (_, other_ns)| one_ns.total_cmp(other_ns));
         best.map_or(ModelShape::Regression, |(shape, _)| shape)
     }
@@ -203,6 +215,10 @@ impl Analyzer {
         let Some(level) = self.levels.get(table.level).filter(|level| level.gone >= BOOTSTRAP_TABLES) else {
             return LearningVerdict::Learn { gain_ns: cost_ns };
         };
+        let measured = level.lookups(current);
+        if level.needs_trial(table.shape, &measured) {
+            return LearningVerdict::Learn { gain_ns: cost_ns };
+        }
         let mut gain_ns = -cost_ns;
         for positive in [false, true] {
             let at = usize::from(positive);
@@ -216,8 +232,7 @@ impl Analyzer {
                     table.lookups.count(positive) as f64 * life_us / table.age_us.max(1.0)
                 }
             };
-            let mut by_model = level.gone_lookups.by_shape[table.shape as usize][at];
-            by_model.add(current.by_shape[table.shape as usize][at]);
+            let by_model = measured.by_shape[table.shape as usize][at];
             if let (Some(baseline), Some(model)) = (table.lookups.baseline[at].mean_ns(), by_model.mean_ns()) {
                 gain_ns += (baseline - model) * lookups;
             }
@@ -243,12 +258,20 @@ mod tests {
         lookups
     }
 
+    fn in_level(count: u64, model_ns: u64, shape: ModelShape) -> LevelLookups {
+        let mut lookups = LevelLookups::default();
+        lookups.add(&by_model(count, model_ns), Some(shape));
+        lookups
+    }
+
     /// After tables of 1,000 bytes that lived for 1,000 seconds, and served this many lookups by models of 500 ns each.
     fn after(tables: u64, lookups: u64) -> Analyzer {
         let mut analyzer = Analyzer::default();
-        analyzer.note_learned(3, REGRESSION, 1_000, 40.0);
+        for _ in 0..TRIED_TABLES {
+            analyzer.note_learned(3, REGRESSION, 1_000, 40.0);
+        }
         for _ in 0..tables {
-            analyzer.note_dead(3, 1000, 1e9, &by_model(lookups, 500), Some(REGRESSION));
+            analyzer.note_dead(3, 1000, 1e9, &in_level(lookups, 500, REGRESSION));
         }
         analyzer
     }
@@ -297,7 +320,7 @@ mod tests {
         let mut tried = Vec::new();
         let mut current = LevelLookups::default();
         for _ in 0..TRIED_TABLES * SHAPES as u64 {
-            let shape = analyzer.shape(2, &current);
+            let shape = analyzer.shape(2, 1_000, &current);
             analyzer.note_learned(2, shape, 100, 10.0);
             current.add(&by_model(10, if shape == ModelShape::Pgm { 300 } else { 400 }), Some(shape));
             tried.push(shape);
@@ -305,21 +328,61 @@ mod tests {
         for shape in ModelShape::ALL {
             assert_eq!(tried.iter().filter(|other| **other == shape).count() as u64, TRIED_TABLES, "{shape:?}");
         }
-        assert_eq!(analyzer.shape(2, &current), ModelShape::Pgm);
+        assert_eq!(analyzer.shape(2, 1_000, &current), ModelShape::Pgm);
         // Later lookups count, too, also of tables that are gone.
-        analyzer.note_dead(2, 10, 1e9, &by_model(1_000, 100), Some(ModelShape::Line));
-        assert_eq!(analyzer.shape(2, &current), ModelShape::Line);
-        assert_eq!(analyzer.shape(LEVELS, &current), REGRESSION);
+        analyzer.note_dead(2, 10, 1e9, &in_level(1_000, 100, ModelShape::Line));
+        assert_eq!(analyzer.shape(2, 1_000, &current), ModelShape::Line);
+        assert_eq!(analyzer.shape(LEVELS, 1_000, &current), REGRESSION);
+        // A large table has the better of the shapes that suit it.
+        analyzer.note_dead(2, 10, 1e9, &in_level(1_000, 200, ModelShape::Separators));
+        assert_eq!(analyzer.shape(2, 1 << 30, &current), ModelShape::Separators);
+    }
+
+    #[test]
+    fn large_tables_try_the_shapes_that_suit_them() {
+        let mut analyzer = Analyzer::default();
+        let mut tried = Vec::new();
+        for _ in 0..2 * TRIED_TABLES {
+            let shape = analyzer.shape(4, 1 << 30, &LevelLookups::default());
+            analyzer.note_learned(4, shape, 1 << 30, 10.0);
+            tried.push(shape);
+        }
+        assert_eq!(tried, [REGRESSION, ModelShape::Separators].repeat(TRIED_TABLES as usize));
+    }
+
+    #[test]
+    fn a_shape_that_nothing_is_known_of_is_tried_although_tables_have_died() {
+        let judged = |analyzer: &Analyzer, shape, current: &LevelLookups| {
+            let lookups = TableLookups::default();
+            let table = Candidate { level: 3, bytes: 1000, records: 1000, lookups: &lookups, age_us: 1e9, shape };
+            matches!(analyzer.judge(&table, current, ExpectedLookups::LikeLevel), LearningVerdict::Learn { .. })
+        };
+        // Tables that died before any was learned, such as those that a compaction at the opening replaced.
+        let mut analyzer = Analyzer::default();
+        for _ in 0..2 * BOOTSTRAP_TABLES {
+            analyzer.note_dead(3, 1000, 1e9, &LevelLookups::default());
+        }
+        for shape in ModelShape::ALL {
+            assert!(judged(&analyzer, shape, &LevelLookups::default()), "{shape:?}");
+        }
+        // Tables with models are there, and none of them has been asked yet.
+        let unasked = in_level(0, 0, REGRESSION);
+        let asked_without = LevelLookups { all: [0, 1_000], ..LevelLookups::default() };
+        for tried in 1..=BOOTSTRAP_TABLES {
+            analyzer.note_learned(3, REGRESSION, 1_000, 40.0);
+            assert_eq!(judged(&analyzer, REGRESSION, &asked_without), tried < BOOTSTRAP_TABLES, "{tried}");
+            assert_eq!(judged(&analyzer, REGRESSION, &unasked), tried < TRIED_TABLES, "{tried}");
+        }
     }
 
     #[test]
     fn tables_that_lived_too_shortly_tell_nothing() {
         let mut analyzer = Analyzer::default();
-        analyzer.note_dead(1, 10, FIRST_WAIT_US / 2.0, &TableLookups::default(), None);
+        analyzer.note_dead(1, 10, FIRST_WAIT_US / 2.0, &LevelLookups::default());
         assert_eq!(analyzer.levels[1], LevelStatistics::default());
-        analyzer.note_dead(1, 10, FIRST_WAIT_US, &TableLookups::default(), None);
+        analyzer.note_dead(1, 10, FIRST_WAIT_US, &LevelLookups::default());
         assert_eq!(analyzer.levels[1].gone, 1);
-        analyzer.note_dead(LEVELS, 10, FIRST_WAIT_US, &TableLookups::default(), None);
+        analyzer.note_dead(LEVELS, 10, FIRST_WAIT_US, &LevelLookups::default());
     }
 
     #[test]

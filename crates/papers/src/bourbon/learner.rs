@@ -12,6 +12,7 @@ use ogive::io::Timer;
 use ogive::lsm::LearningStats;
 use ogive::lsm::extend::{Learner, LearningTask, LevelTables, ModelWriter, TableFile};
 use ogive_model::Fence;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -19,9 +20,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 const MODEL_MEMORY_DIVISOR: u64 = 8;
 /// Learning checks whether to go on after this many keys.
 const KEYS_PER_CHECK: u64 = 1 << 12;
-/// Larger tables get regressions, whatever the chosen shape: these are fitted part by part, the others need the fences
-/// between all records at once, 16 bytes each.
-const SHAPED_RECORDS_MAX: u64 = 1 << 20;
 
 /// The learner of a store.
 #[derive(Debug)]
@@ -95,7 +93,7 @@ impl LearnerState {
     fn learn_table(&self, next: &TableToLearn, go_on: &dyn Fn() -> bool) -> Result<()> {
         let TableToLearn { level, table, shape } = next;
         let timer = Timer::start();
-        let Some((model, shape)) = self.model_of(table, *shape, go_on)? else { return Ok(()) };
+        let Some(model) = self.model_of(table, *shape, go_on)? else { return Ok(()) };
         let Some(parts) = self.known().tables.get(&table.number()).and_then(|known| known.parts.upgrade()) else {
             return Ok(());
         };
@@ -104,41 +102,40 @@ impl LearnerState {
             parts.starts(table)?;
         }
         let model_bytes = model.memory_bytes();
+        let mut known = self.known();
         table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(model), table))));
         let time_us = timer.elapsed_us();
-        self.note_learned(table.records(), time_us);
-        let mut known = self.known();
-        known.analyzer.note_learned(*level, shape, table.records(), time_us);
+        self.count_learned(table.records(), time_us);
+        known.analyzer.note_learned(*level, *shape, table.records(), time_us);
         if let Some(known) = known.tables.get_mut(&table.number()) {
             known.level = known.level.or(Some(*level));
-            (known.shape, known.model_bytes) = (Some(shape), model_bytes);
+            known.set_model(table, Some((*shape, model_bytes)));
         }
         self.keep_to_budget(&mut known);
         Ok(())
     }
 
-    /// A model of a table, and its shape; `None` if `go_on` returned `false`, or of no records.
+    /// A model of a table; `None` if `go_on` returned `false`, or of keys that no regression tells apart.
     fn model_of(
         &self,
         table: &Arc<TableFile>,
         shape: ModelShape,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Option<(TableModel, ModelShape)>> {
+    ) -> Result<Option<TableModel>> {
         let (smallest, largest) = table.key_range();
         if shape == ModelShape::Separators {
-            return Ok(Some((TableModel::Separators, shape)));
+            return Ok(Some(TableModel::Separators));
         }
-        if shape == ModelShape::Regression || table.records() > SHAPED_RECORDS_MAX {
+        if shape == ModelShape::Regression {
             let mut builder = ModelBuilder::new(smallest, largest, self.policy.error);
             let is_whole = feed(table, &mut |key| builder.add(key), go_on)?;
-            let model = builder.finish().filter(|_| is_whole);
-            return Ok(model.map(|model| (TableModel::Regression(model), ModelShape::Regression)));
+            return Ok(builder.finish().filter(|_| is_whole).map(TableModel::Regression));
         }
         let _held = table.reserve(table.records() * size_of::<Fence>() as u64);
         let mut keys = KeyFences::new(smallest, largest);
         let is_whole = feed(table, &mut |key| keys.add(key), go_on)?;
         let model = if is_whole { LocatedModel::new(keys, shape, self.policy.error) } else { None };
-        Ok(model.map(|model| (TableModel::Located(model), shape)))
+        Ok(model.map(TableModel::Located))
     }
 
     /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
@@ -148,34 +145,45 @@ impl LearnerState {
         let tables = level.tables();
         let (Some(first), Some(last)) = (tables.first(), tables.last()) else { return Ok(()) };
         let mut builder = ModelBuilder::new(first.key_range().0, last.key_range().1, self.policy.error);
+        let lines_bytes = Cell::new(0);
+        let fits = || lines_bytes.get() <= self.budget_bytes;
         let mut is_whole = true;
         for table in tables {
-            is_whole = is_whole && feed(table, &mut |key| builder.add(key), &|| go_on() && is_current())?;
+            let add = &mut |key: &[u8]| {
+                builder.add(key);
+                lines_bytes.set(builder.lines_bytes());
+            };
+            is_whole = is_whole && feed(table, add, &|| go_on() && is_current() && fits())?;
         }
         let counts = tables.iter().map(|table| table.records());
         let model = if is_whole { LevelModel::new(builder, counts) } else { None };
-        let is_given_up = model.is_none() || !is_current();
-        if let Some(model) = model {
-            match model.memory_bytes() <= self.budget_bytes {
-                true => {
-                    let held = first.reserve(model.memory_bytes());
+        let mut known = self.known();
+        let is_given_up = model.is_none() && fits() || !known.is_current(key, level);
+        if !is_given_up {
+            let room_bytes = self.budget_bytes.saturating_sub(known.other_levels_bytes(key));
+            match model.filter(|model| model.memory_bytes() <= room_bytes) {
+                Some(model) => {
+                    let model_bytes = model.memory_bytes();
+                    let held = first.reserve(model_bytes);
                     level.set_guide(Arc::new(LevelModelGuide { model, _held: held }));
-                    self.known().level_learned(level);
+                    known.level_learned(key, level, model_bytes);
+                    self.keep_to_budget(&mut known);
                 }
-                false => add(&self.counters.dropped, 1),
+                None => add(&self.counters.dropped, 1),
             }
         }
+        drop(known);
         let time_us = timer.elapsed_us();
         if is_given_up {
             add(&self.counters.given_up, 1);
             add(&self.counters.learning_ns, (1e3 * time_us) as u64);
         } else {
-            self.note_learned(tables.iter().map(|table| table.records()).sum(), time_us);
+            self.count_learned(tables.iter().map(|table| table.records()).sum(), time_us);
         }
         Ok(())
     }
 
-    fn note_learned(&self, records: u64, time_us: f64) {
+    fn count_learned(&self, records: u64, time_us: f64) {
         add(&self.counters.learned, 1);
         add(&self.counters.learned_records, records);
         add(&self.counters.learning_ns, (1e3 * time_us) as u64);
@@ -211,17 +219,9 @@ impl Learner for BourbonLearner {
         let stored = stored.filter(|_| policy.rule == LearningRule::Inline);
         // Without a valid model of this table, the baseline is used.
         let model = stored.and_then(PositionModel::decode).filter(|model| model.records() == table.records());
-        let model_bytes = model.as_ref().map_or(0, PositionModel::memory_bytes);
         let parts = Arc::new(GuideParts::new(policy));
-        let known = KnownTable {
-            level: None,
-            table: Weak::new(),
-            parts: Arc::downgrade(&parts),
-            age: Timer::start(),
-            waits: false,
-            shape: model.as_ref().map(|_| ModelShape::Regression),
-            model_bytes,
-        };
+        let of_model = model.as_ref().map(|model| (ModelShape::Regression, model.memory_bytes()));
+        let known = KnownTable::opened(&parts, of_model);
         let model = model.map(TableModel::Regression);
         table.set_guide(Some(Arc::new(BourbonGuide::new(parts, model, table))));
         self.0.known().tables.insert(table.number(), known);
@@ -232,11 +232,12 @@ impl Learner for BourbonLearner {
         let mut known = self.0.known();
         // Tables that never became part of the store, and those of dropped keyspaces.
         known.tables.retain(|_, known| known.parts.strong_count() > 0);
-        if let Some(known) = known.tables.get_mut(&table.number()) {
+        // A table that stays in its level, when a reader refreshes, was judged before.
+        if let Some(known) = known.tables.get_mut(&table.number()).filter(|known| known.level != Some(level)) {
             (known.level, known.table) = (Some(level), Arc::downgrade(table));
             // Tables of level 0 are learned; the level is not.
             let is_own = policy.scope != ModelScope::Levels || level == 0;
-            known.waits = known.shape.is_none() && policy.rule.is_eager() && is_own;
+            known.waits = !known.has_model() && policy.rule.is_eager() && is_own;
         }
         self.0.keep_to_budget(&mut known);
     }
@@ -245,14 +246,14 @@ impl Learner for BourbonLearner {
         let mut known = self.0.known();
         if let Some(gone) = known.tables.remove(&table.number()) {
             let life_us = gone.age.elapsed_us();
-            known.analyzer.note_dead(level, table.bytes(), life_us, &table.lookups(), gone.shape);
+            known.analyzer.note_dead(level, table.bytes(), life_us, &gone.lookups(table));
         }
     }
 
     fn levels_changed(&self, keyspace: u32, levels: &[(usize, Arc<LevelTables>)]) {
         let policy = &self.0.policy;
         let mut known = self.0.known();
-        known.levels.retain(|key, _| key.0 != keyspace || levels.iter().any(|(number, _)| *number == key.1));
+        known.retain_levels(keyspace, |level| levels.iter().any(|(number, _)| *number == level));
         for (number, level) in levels {
             let key = (keyspace, *number);
             if !known.is_current(key, level) {
@@ -298,11 +299,11 @@ impl Learner for BourbonLearner {
         let levels = known.levels.iter().filter(|_| by_level);
         let levels: Vec<_> = levels.filter_map(|(&key, known)| Some((key, known.level.upgrade()?))).collect();
         drop(known);
-        for (level, table) in tables {
-            let shape = self.0.known().next_shape(level, policy.shape);
+        for (level, table) in tables.into_iter().take_while(|_| go_on()) {
+            let shape = self.0.known().next_shape(level, table.records(), policy.shape);
             self.0.learn_table(&TableToLearn { level, table, shape }, go_on)?;
         }
-        levels.iter().try_for_each(|(key, level)| self.0.learn_level(*key, level, go_on))
+        levels.iter().take_while(|_| go_on()).try_for_each(|(key, level)| self.0.learn_level(*key, level, go_on))
     }
 
     fn fits_while_writing(&self) -> bool {

@@ -7,6 +7,9 @@ use ogive_model::{FenceRun, line, plr};
 
 /// Lines are fitted to this many records at a time, so that learning a table of any size takes little memory.
 const RECORDS_AT_ONCE: usize = 1 << 14;
+/// If this many records in a row have one number, there is no model: no line divides them, and the fences between them
+/// take 16 bytes each.
+const RECORDS_WAITING_MAX: usize = 1 << 18;
 
 /// Predicted positions of the records of a table: lines over key prefixes, with measured windows.
 ///
@@ -78,10 +81,13 @@ pub(super) struct ModelBuilder {
     /// The number of the first of them, and where its line may begin.
     first: u64,
     start: u64,
+    /// Fences known to have no border between them.
+    searched: usize,
     records: u64,
     lines: Vec<u8>,
     count: usize,
     fitting_us: f64,
+    is_given_up: bool,
 }
 
 impl ModelBuilder {
@@ -92,10 +98,12 @@ impl ModelBuilder {
             keys: KeyFences::new(smallest, largest),
             first: 0,
             start: 0,
+            searched: 0,
             records: 0,
             lines: Vec::new(),
             count: 0,
             fitting_us: 0.0,
+            is_given_up: false,
         }
     }
 
@@ -104,9 +112,17 @@ impl ModelBuilder {
         self.fitting_us
     }
 
+    /// Bytes of the lines so far.
+    pub(super) fn lines_bytes(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
     /// The next record's key.
     #[inline]
     pub(super) fn add(&mut self, key: &[u8]) {
+        if self.is_given_up {
+            return;
+        }
         self.keys.add(key);
         self.records += 1;
         if self.keys.fences().len() >= 2 * RECORDS_AT_ONCE {
@@ -120,9 +136,15 @@ impl ModelBuilder {
     fn fit_part(&mut self) {
         let fences = self.keys.fences();
         let run = FenceRun { start: self.start, first_child: self.first, fences, at_end: false };
-        let cut = (RECORDS_AT_ONCE - 1..fences.len() - 1).find_map(|k| Some((k, run.node_start_after(k)?)));
+        let last = fences.len() - 1;
+        let cut = (self.searched.max(RECORDS_AT_ONCE - 1)..last).find_map(|k| Some((k, run.node_start_after(k)?)));
         // A long run of equal numbers has no border and stays together.
-        let Some((cut, start)) = cut else { return };
+        let Some((cut, start)) = cut else {
+            self.searched = last;
+            self.is_given_up = fences.len() >= RECORDS_WAITING_MAX;
+            return;
+        };
+        self.searched = 0;
         let part = FenceRun { fences: &fences[..=cut], ..run };
         let nodes = plr::greedy(&part, self.error);
         line::encode(&nodes, &mut self.lines);
@@ -132,9 +154,9 @@ impl ModelBuilder {
         self.keys.drop_first(cut + 1);
     }
 
-    /// The model; `None` of no records.
+    /// The model; `None` of no records, or of too many in a row with one number.
     pub(super) fn finish(mut self) -> Option<PositionModel> {
-        if self.keys.is_empty() {
+        if self.keys.is_empty() || self.is_given_up {
             return None;
         }
         let fences = self.keys.fences();
@@ -191,6 +213,20 @@ mod tests {
         check(&keys);
         let keys: Vec<Vec<u8>> = (0..100_000_u64).map(|i| format!("{:04}", i / 40_000).into_bytes()).collect();
         check(&keys);
+    }
+
+    #[test]
+    fn a_long_run_of_one_number_is_given_up() {
+        // The common prefix is empty, and eight bytes do not tell the others apart.
+        let keys = |users: usize| {
+            let users = (0..users).map(|user| format!("user{user:012}").into_bytes());
+            std::iter::once(b"a".to_vec()).chain(users).collect::<Vec<_>>()
+        };
+        check(&keys(RECORDS_WAITING_MAX - 2));
+        let keys = keys(2 * RECORDS_WAITING_MAX);
+        let mut builder = ModelBuilder::new(&keys[0], keys.last().unwrap(), 8);
+        keys.iter().for_each(|key| builder.add(key));
+        assert!(builder.keys.fences().len() <= RECORDS_WAITING_MAX && builder.finish().is_none());
     }
 
     #[test]

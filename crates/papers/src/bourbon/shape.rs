@@ -15,6 +15,9 @@ const PGM_UPPER_ERROR: u64 = 4;
 const RMI_RECORDS_PER_ERROR: u64 = 8;
 /// Records for each entry of a radix table, for each record of the error bound. An entry takes 4 bytes, a line 28.
 const RADIX_RECORDS_PER_ERROR: u64 = 2;
+/// Larger tables get regressions or separators: regressions are fitted part by part, the others need the fences between
+/// all records at once, 16 bytes each.
+const SHAPED_RECORDS_MAX: u64 = 1 << 20;
 
 /// The shape of a model of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +56,17 @@ impl ModelShape {
             Self::Separators => "separators",
         }
     }
+
+    /// Whether tables of this many records may have a model of this shape.
+    pub(super) const fn suits(self, records: u64) -> bool {
+        matches!(self, Self::Regression | Self::Separators) || records <= SHAPED_RECORDS_MAX
+    }
 }
 
 /// The way in which the shape of a table's model is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeChoice {
-    /// All models have this shape.
+    /// All models have this shape; those of tables too large for it are regressions.
     Fixed(ModelShape),
     /// The first tables of a level try all shapes; later ones take that of the shortest lookups, as measured.
     ByCost,
@@ -86,12 +94,12 @@ impl LocatedModel {
             ModelShape::Line => Box::new(spline(fences, records, 0)),
             ModelShape::Spline => Box::new(spline(fences, error, 0)),
             ModelShape::RadixSpline => {
-                let entries = records / (RADIX_RECORDS_PER_ERROR * error.max(1));
+                let entries = records / RADIX_RECORDS_PER_ERROR.saturating_mul(error.max(1));
                 Box::new(spline(fences, error, entries.max(1).ilog2()))
             }
             ModelShape::Pgm => Box::new(Pgm::build(fences, error, PGM_UPPER_ERROR)),
             ModelShape::Rmi => {
-                let leaves = records / (RMI_RECORDS_PER_ERROR * error.max(1));
+                let leaves = records / RMI_RECORDS_PER_ERROR.saturating_mul(error.max(1));
                 let leaves = usize::try_from(leaves).unwrap_or(usize::MAX);
                 Box::new(Rmi::build(fences, RmiSetting { root: RootKind::Linear, leaves }))
             }

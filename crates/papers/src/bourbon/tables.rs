@@ -5,7 +5,7 @@ use super::guide::GuideParts;
 use super::policy::{Bourbon, LearningRule, ModelScope};
 use super::shape::{ModelShape, ShapeChoice};
 use ogive::io::Timer;
-use ogive::lsm::extend::{LevelTables, TableFile};
+use ogive::lsm::extend::{LevelTables, LookupTotals, TableFile, TableLookups};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
@@ -43,8 +43,75 @@ pub(super) struct KnownTable {
     pub(super) age: Timer,
     pub(super) waits: bool,
     /// The shape of its model, if it has one, and its memory.
-    pub(super) shape: Option<ModelShape>,
-    pub(super) model_bytes: u64,
+    shape: Option<ModelShape>,
+    model_bytes: u64,
+    /// Whether its level has a model, by which it is searched instead.
+    is_in_level_model: bool,
+    /// Its lookups until it was last given another model, and their totals then.
+    earlier: LevelLookups,
+    earlier_totals: TableLookups,
+}
+
+impl KnownTable {
+    /// A table that was opened, with the shape and the memory of the model stored with it, if there is one.
+    pub(super) fn opened(parts: &Arc<GuideParts>, model: Option<(ModelShape, u64)>) -> Self {
+        Self {
+            level: None,
+            table: Weak::new(),
+            parts: Arc::downgrade(parts),
+            age: Timer::start(),
+            waits: false,
+            shape: model.map(|(shape, _)| shape),
+            model_bytes: model.map_or(0, |(_, bytes)| bytes),
+            is_in_level_model: false,
+            earlier: LevelLookups::default(),
+            earlier_totals: TableLookups::default(),
+        }
+    }
+
+    /// Whether it has a model of its own.
+    pub(super) fn has_model(&self) -> bool {
+        self.shape.is_some()
+    }
+
+    /// Notes the shape and memory of its model from now on, or that it has none.
+    pub(super) fn set_model(&mut self, table: &TableFile, model: Option<(ModelShape, u64)>) {
+        self.end_lookups(table);
+        (self.shape, self.model_bytes) = (model.map(|(shape, _)| shape), model.map_or(0, |(_, bytes)| bytes));
+    }
+
+    fn set_in_level_model(&mut self, table: &TableFile, is_in_level_model: bool) {
+        self.end_lookups(table);
+        self.is_in_level_model = is_in_level_model;
+    }
+
+    /// All its lookups, each kind by the shape of the model that it had then.
+    pub(super) fn lookups(&self, table: &TableFile) -> LevelLookups {
+        let shape = self.shape.filter(|_| !self.is_in_level_model);
+        let mut lookups = self.earlier.clone();
+        lookups.add(&since(&table.lookups(), &self.earlier_totals), shape);
+        lookups
+    }
+
+    /// Keeps the lookups so far apart from those to come, which are by another model.
+    fn end_lookups(&mut self, table: &TableFile) {
+        self.earlier = self.lookups(table);
+        self.earlier_totals = table.lookups();
+    }
+}
+
+/// The lookups from `before` to `now`.
+fn since(now: &TableLookups, before: &TableLookups) -> TableLookups {
+    let minus = |now: LookupTotals, before: LookupTotals| LookupTotals {
+        count: now.count.saturating_sub(before.count),
+        nanoseconds: now.nanoseconds.saturating_sub(before.nanoseconds),
+    };
+    let mut lookups = *now;
+    for at in [0, 1] {
+        lookups.baseline[at] = minus(now.baseline[at], before.baseline[at]);
+        lookups.by_model[at] = minus(now.by_model[at], before.by_model[at]);
+    }
+    lookups
 }
 
 /// A level of a keyspace, as it is now.
@@ -55,6 +122,8 @@ pub(super) struct KnownLevel {
     age: Timer,
     records: u64,
     pub(super) waits: bool,
+    /// Memory of its model, if it has one.
+    model_bytes: u64,
 }
 
 /// A table to be learned.
@@ -75,28 +144,51 @@ impl KnownTables {
     pub(super) fn level_changed(&mut self, key: LevelKey, level: &Arc<LevelTables>, policy: &Bourbon) {
         let records = level.tables().iter().map(|table| table.records()).sum();
         let waits = policy.scope != ModelScope::Tables && policy.rule.is_eager();
-        let now = KnownLevel { level: Arc::downgrade(level), age: Timer::start(), records, waits };
+        let now = KnownLevel { level: Arc::downgrade(level), age: Timer::start(), records, waits, model_bytes: 0 };
         let Some(before) = self.levels.insert(key, now) else { return };
         let life_us = before.age.elapsed_us();
         let mean_us = self.level_lives.entry(key).or_insert(life_us);
         *mean_us += LAST_LIFE_WEIGHT * (life_us - *mean_us);
-        if waits && policy.scope == ModelScope::ByChange {
-            // The tables that the model of the level served.
-            for table in level.tables() {
-                if let Some(known) = self.tables.get_mut(&table.number()).filter(|known| known.shape.is_none()) {
-                    known.waits = true;
-                }
+        let is_by_change = waits && policy.scope == ModelScope::ByChange;
+        // The tables that the model of the level served.
+        for table in level.tables() {
+            if let Some(known) = self.tables.get_mut(&table.number()) {
+                known.set_in_level_model(table, false);
+                known.waits |= is_by_change && !known.has_model();
             }
         }
     }
 
-    /// The tables of a level that has a model now do not wait for their own.
-    pub(super) fn level_learned(&mut self, level: &LevelTables) {
+    /// Forgets the levels of a keyspace that are not among these.
+    pub(super) fn retain_levels(&mut self, keyspace: u32, is_there: impl Fn(usize) -> bool) {
+        self.levels.retain(|key, _| key.0 != keyspace || is_there(key.1));
+        if !self.levels.keys().any(|key| key.0 == keyspace) {
+            // It was dropped, or is empty.
+            self.level_lives.retain(|key, _| key.0 != keyspace);
+        }
+    }
+
+    /// The tables of a level that has a model of this size now do not wait for their own.
+    pub(super) fn level_learned(&mut self, key: LevelKey, level: &LevelTables, model_bytes: u64) {
         for table in level.tables() {
             if let Some(known) = self.tables.get_mut(&table.number()) {
+                known.set_in_level_model(table, true);
                 known.waits = false;
             }
         }
+        if let Some(known) = self.levels.get_mut(&key) {
+            known.model_bytes = model_bytes;
+        }
+    }
+
+    /// Memory of the models of all levels but this one.
+    pub(super) fn other_levels_bytes(&self, key: LevelKey) -> u64 {
+        self.live_levels().filter(|(other, _)| **other != key).map(|(_, known)| known.model_bytes).sum()
+    }
+
+    /// The levels that the store still has.
+    fn live_levels(&self) -> impl Iterator<Item = (&LevelKey, &KnownLevel)> {
+        self.levels.iter().filter(|(_, known)| known.level.strong_count() > 0)
     }
 
     /// The age at which a level is learned, in microseconds.
@@ -130,7 +222,7 @@ impl KnownTables {
         for (&number, known) in due {
             let (Some(level), Some(table)) = (known.level, known.table.upgrade()) else { continue };
             let current = lookups.entry(level).or_insert_with(|| self.lookups_of(level));
-            let shape = self.shape_of(level, current, policy.shape);
+            let shape = self.shape_of(level, table.records(), current, policy.shape);
             let verdict = match policy.rule {
                 LearningRule::CostBenefit => {
                     let lookups = &table.lookups();
@@ -158,14 +250,15 @@ impl KnownTables {
     }
 
     /// The shape of the next model of a table of a level.
-    pub(super) fn next_shape(&self, level: usize, choice: ShapeChoice) -> ModelShape {
-        self.shape_of(level, &self.lookups_of(level), choice)
+    pub(super) fn next_shape(&self, level: usize, records: u64, choice: ShapeChoice) -> ModelShape {
+        self.shape_of(level, records, &self.lookups_of(level), choice)
     }
 
-    fn shape_of(&self, level: usize, current: &LevelLookups, choice: ShapeChoice) -> ModelShape {
+    fn shape_of(&self, level: usize, records: u64, current: &LevelLookups, choice: ShapeChoice) -> ModelShape {
         match choice {
-            ShapeChoice::Fixed(shape) => shape,
-            ShapeChoice::ByCost => self.analyzer.shape(level, current),
+            ShapeChoice::Fixed(shape) if shape.suits(records) => shape,
+            ShapeChoice::Fixed(_) => ModelShape::Regression,
+            ShapeChoice::ByCost => self.analyzer.shape(level, records, current),
         }
     }
 
@@ -174,7 +267,7 @@ impl KnownTables {
         let mut lookups = LevelLookups::default();
         for known in self.tables.values().filter(|known| known.level == Some(level)) {
             if let Some(table) = known.table.upgrade() {
-                lookups.add(&table.lookups(), known.shape);
+                lookups.merge(&known.lookups(&table));
             }
         }
         lookups
@@ -183,7 +276,9 @@ impl KnownTables {
     /// The tables whose models must be dropped so that the rest fits the budget: those with the fewest lookups for
     /// their size. They count as dropped from now on.
     pub(super) fn over_budget(&mut self, budget_bytes: u64) -> Vec<Arc<TableFile>> {
-        let mut total: u64 = self.tables.values().map(|known| known.model_bytes).sum();
+        let live = self.tables.values().filter(|known| known.parts.strong_count() > 0);
+        let of_tables: u64 = live.map(|known| known.model_bytes).sum();
+        let mut total = of_tables + self.live_levels().map(|(_, known)| known.model_bytes).sum::<u64>();
         if total <= budget_bytes {
             return Vec::new();
         }
@@ -202,8 +297,8 @@ impl KnownTables {
             if total <= budget_bytes {
                 break;
             }
-            total -= std::mem::take(&mut known.model_bytes);
-            known.shape = None;
+            total -= known.model_bytes;
+            known.set_model(&table, None);
             dropped.push(table);
         }
         dropped
@@ -214,7 +309,7 @@ impl KnownTables {
         let wait_us = self.analyzer.wait_us();
         let tables = self.tables.values().filter(|known| known.waits && known.table.strong_count() > 0);
         let tables = tables.map(|known| wait_us - known.age.elapsed_us());
-        let levels = self.levels.iter().filter(|(_, known)| known.waits && known.level.strong_count() > 0);
+        let levels = self.live_levels().filter(|(_, known)| known.waits);
         let levels = levels.map(|(&key, known)| self.level_wait_us(key, known, scope) - known.age.elapsed_us());
         tables.chain(levels).map(|left_us| left_us.max(0.0)).min_by(f64::total_cmp)
     }
