@@ -24,7 +24,7 @@ const PAGE_NUMBER_BYTES: usize = 4;
 /// split of a leaf would overflow a page. The gap takes about 1/5,000 of the file.
 const FILL_PERCENT_MAX: usize = 90;
 
-/// Builder that collects separators and leaves, because the tuner needs all of them: at most 1/200 of the data.
+/// Builder that collects separators and leaves, because the tuner needs all of them: 20 bytes for each leaf.
 #[derive(Debug)]
 pub(super) struct AirBuilder<W> {
     pub(super) router: AirIndexRouter,

@@ -9,7 +9,9 @@
 //! * when few of the separators are left.
 //!
 //! The first rule is the answer to the question that the paper leaves open, when to tune again (Section 6): it is that
-//! of the ski rental problem, and costs at most twice as much as a build at the best moment, known in advance.
+//! of the ski rental problem, and costs at most twice as much as a build at the best moment, known in advance. The
+//! others bound the reads of a lookup whatever a build costs: an index that grows at one place only, such as by
+//! ascending keys, is built about once for each page that the directory gets.
 
 use super::build::build;
 use super::directory::{DirectoryGroup, DirectoryHeader, DirectoryPart, GroupSide};

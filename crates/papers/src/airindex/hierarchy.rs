@@ -28,8 +28,8 @@ const END_AT: usize = 16;
 /// The paper's builders. Coded steps are below: the pages of the directory.
 const BUILDERS: [BuilderKind; 3] = [BuilderKind::GStep, BuilderKind::GBand, BuilderKind::EBand];
 /// Longest read that the tuner considers, as in the paper (Section 5.2), but at least this many pages.
-const WINDOW_BYTES_MAX: u64 = 1 << 20;
-const WINDOW_PAGES_MIN: u64 = 16;
+pub(super) const WINDOW_BYTES_MAX: u64 = 1 << 20;
+pub(super) const WINDOW_PAGES_MIN: u64 = 16;
 
 /// The nodes of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

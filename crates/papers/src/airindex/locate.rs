@@ -1,14 +1,12 @@
-//! The search for a page of a level within a predicted window: reads the window, checks it, and widens it if the
-//! prediction was wrong.
+//! The search for a page of a level within a predicted window: reads the window, checks it, and searches beside it if
+//! the prediction was wrong.
 
+use super::hierarchy::{WINDOW_BYTES_MAX, WINDOW_PAGES_MIN};
 use super::metanode::AirExtent;
 use ogive::Result;
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 use std::cmp::Ordering;
-
-/// Most pages in memory at once: 1 MiB of 4 KiB, the longest read that the tuner designs.
-const PAGES_AT_ONCE: u32 = 256;
 
 /// Neighbouring pages of a level, by their place in it: both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,38 +43,46 @@ pub(super) struct AirLevel<'a> {
 impl AirLevel<'_> {
     /// The page for which `side` says `Equal`, near `window`, and its place. Reads each page of the level at most once.
     ///
-    /// A window that does not hold it is continued on that side, twice as wide each time: a wrong prediction costs
-    /// time, never an answer.
+    /// Beside a window that does not hold it, single pages are searched: a wrong prediction costs time, and never an
+    /// answer.
     pub(super) fn locate(&self, window: AirWindow, side: SideOf<'_>) -> Result<(u32, Page)> {
         let greatest = self.extent.pages.saturating_sub(1);
         let first = window.first.min(greatest);
-        let mut here = AirWindow { first, last: window.last.clamp(first, greatest) };
-        let mut width = here.last - here.first + 1;
-        let mut went = Ordering::Equal;
+        let window = AirWindow { first, last: window.last.clamp(first, greatest) };
+        match self.search(window, side)? {
+            WindowSearch::Found(place, page) => Ok((place, page)),
+            WindowSearch::Before => self.search_beside(window.first, Ordering::Less, side),
+            WindowSearch::After => self.search_beside(window.last, Ordering::Greater, side),
+        }
+    }
+
+    /// The wanted page before or after the one at `from`: reads pages at doubling distances until one lies beyond it,
+    /// then those in the middle.
+    fn search_beside(&self, from: u32, towards: Ordering, side: SideOf<'_>) -> Result<(u32, Page)> {
+        let (sign, beyond) = if towards == Ordering::Less { (-1, -1) } else { (1, i64::from(self.extent.pages)) };
+        // It lies between these, both excluded.
+        let (mut near, mut far) = (i64::from(from), beyond);
+        let mut step = 1;
         loop {
-            let next = match self.search(here, side)? {
-                WindowSearch::Found(place, page) => return Ok((place, page)),
-                WindowSearch::Before => Ordering::Less,
-                WindowSearch::After => Ordering::Greater,
-            };
-            let at_end = if next == Ordering::Less { here.first == 0 } else { here.last == greatest };
-            if at_end || went == next.reverse() {
-                return Err(self.gap(here.first));
+            let between = (far - near).abs() - 1;
+            if between == 0 {
+                return Err(self.gap(from));
             }
-            went = next;
-            width = width.saturating_mul(2);
-            here = if next == Ordering::Less {
-                AirWindow { first: here.first.saturating_sub(width), last: here.first - 1 }
-            } else {
-                AirWindow { first: here.last + 1, last: here.last.saturating_add(width).min(greatest) }
-            };
+            let distance = if far == beyond { step.min(between) } else { (between + 1) / 2 };
+            let place = (near + sign * distance) as u32;
+            let page = self.pages.read(self.number(place), self.purpose)?;
+            match side(place, &page).ok_or_else(|| self.invalid(place))? {
+                Ordering::Equal => return Ok((place, page)),
+                found if found == towards => (near, step) = (i64::from(place), step * 2),
+                _ => far = i64::from(place),
+            }
         }
     }
 
     fn search(&self, window: AirWindow, side: SideOf<'_>) -> Result<WindowSearch> {
         let mut first = window.first;
         loop {
-            let last = window.last.min(first.saturating_add(PAGES_AT_ONCE - 1));
+            let last = window.last.min(first.saturating_add(self.pages_at_once() - 1));
             for (place, page) in (first..).zip(self.read(first, last)?) {
                 match side(place, &page).ok_or_else(|| self.invalid(place))? {
                     Ordering::Equal => return Ok(WindowSearch::Found(place, page)),
@@ -92,6 +98,12 @@ impl AirLevel<'_> {
         }
     }
 
+    /// Most pages in memory at once: those of the longest read that the tuner designs.
+    fn pages_at_once(&self) -> u32 {
+        let pages = WINDOW_BYTES_MAX / self.pages.payload_bytes().max(1) as u64;
+        u32::try_from(pages.max(WINDOW_PAGES_MIN)).unwrap_or(u32::MAX)
+    }
+
     /// Reads the pages of these places, at once.
     fn read(&self, first: u32, last: u32) -> Result<Vec<Page>> {
         if first == last {
@@ -105,7 +117,7 @@ impl AirLevel<'_> {
     pub(super) fn each(&self, mut visit: impl FnMut(u32, Page) -> Result<()>) -> Result<()> {
         let mut first = 0;
         while first < self.extent.pages {
-            let last = (self.extent.pages - 1).min(first + (PAGES_AT_ONCE - 1));
+            let last = (self.extent.pages - 1).min(first + (self.pages_at_once() - 1));
             for (place, page) in (first..).zip(self.read(first, last)?) {
                 visit(place, page)?;
             }

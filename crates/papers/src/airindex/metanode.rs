@@ -9,7 +9,7 @@ use ogive::page::{PageNumber, Pages};
 /// Most bytes of root nodes in the metanode: 4 lines or 6 steps. They cost no read, since the metanode is read with the
 /// header of the file. With keys of 16 and three layers it takes 152 bytes of the 256 that a commit can hold for all.
 pub(super) const ROOT_BYTES_MAX: usize = 80;
-/// Most layers in pages. Two serve billions of entries, each being at least halved by the next.
+/// Most layers in pages: a top layer that none leads to is read whole.
 pub(super) const LAYERS_MAX: usize = 3;
 
 const COUNTS: usize = 7;

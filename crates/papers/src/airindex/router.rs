@@ -32,8 +32,8 @@ use ogive_model::inner::Children as CodedChildren;
 /// directory and layers are built anew, in time O(leaves), without touching a leaf. A lookup reads at most one overflow
 /// page, and one more page of the directory after a removal.
 ///
-/// *Exactness*: lookups compare the key with the borders of the page that a prediction led to, and widen the window if
-/// it is wrong. A wrong model costs reads, never an answer.
+/// *Exactness*: lookups compare the key with the borders of the page that a prediction led to, and search beside the
+/// window if it is wrong. A wrong model costs reads, never an answer.
 ///
 /// Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Section 7.6 (gaps in the data layer) and Section 6 (enlarge the
 /// gaps and tune again when they are filled). Beyond the paper: removals; splits instead of a full data layer; the rule
