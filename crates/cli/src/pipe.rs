@@ -4,8 +4,11 @@
 //! its own waits for a pipe, and the reader looks for interrupts meanwhile. The thread ends with the process at the
 //! latest.
 
+use crate::failure::Failure;
 use crate::interrupt;
+use crate::system::{is_pipe, is_same_file};
 use crate::urls::{UrlInput, is_url};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Display, Path, PathBuf};
@@ -22,9 +25,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The path that `-` stands for in the place of an input.
 pub(crate) const STANDARD_INPUT: &str = "/dev/stdin";
 
+/// The path of an argument, where `-` is standard input.
+pub(crate) fn input_named(argument: &OsStr) -> &Path {
+    if argument == "-" { Path::new(STANDARD_INPUT) } else { Path::new(argument) }
+}
+
 /// An input as messages name it.
 pub(crate) fn shown(path: &Path) -> Display<'_> {
     if path == Path::new(STANDARD_INPUT) { Path::new("standard input").display() } else { path.display() }
+}
+
+/// Refuses standard input, or a pipe, as two inputs: each would get a part of it. `both` says what they are.
+///
+/// # Errors
+/// [`Failure::Usage`] if they are the same.
+pub(crate) fn refuse_one_pipe([one, other]: [&Path; 2], both: &str, hint: &str) -> Result<(), Failure> {
+    if !(is_pipe(one) && is_same_file(one, other)) && [one, other] != [Path::new(STANDARD_INPUT); 2] {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{} can be read only once, but it is {both}", shown(one)), hint))
 }
 
 /// An input, open for reading from its start.

@@ -5,8 +5,8 @@ use crate::io::{LocalStorage, random_u64};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A new folder among the temporary files of the system, removed with its contents when dropped: for spill files of
-/// work whose output is in an object store, or in memory.
+/// A new folder among the temporary files of the system that only this user may read, removed with its contents when
+/// dropped: for spill files of work whose output is in an object store, or in memory.
 #[derive(Debug)]
 pub struct ScratchFolder {
     path: PathBuf,
@@ -20,7 +20,10 @@ impl ScratchFolder {
     pub fn create() -> Result<Self> {
         let name = format!("ogive-{}-{:016x}", std::process::id(), random_u64());
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).map_err(|source| Error::io("create", &path, source))?;
+        let mut folder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(&path).map_err(|source| Error::io("create", &path, source))?;
         Ok(Self { path })
     }
 
@@ -53,6 +56,11 @@ mod tests {
         let scratch = ScratchFolder::create().unwrap();
         let path = scratch.path().to_owned();
         std::fs::write(path.join("file"), "content").unwrap();
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o700);
+        }
         drop(scratch);
         assert!(!path.exists());
     }

@@ -13,6 +13,7 @@ use super::plan::Plan;
 use super::sorted::{self, SortProgress};
 use super::source::{KeyRange, Relation};
 use super::spill::Spill;
+use super::stoppable::StoppableSink;
 use super::task::Task;
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -94,8 +95,8 @@ impl<'a> Execution<'a> {
 
     /// Whether ranges of keys can be joined independently at no extra cost.
     fn can_be_cut(&self) -> bool {
-        (self.plan.method == JoinMethod::Merge && self.left.facts().is_sorted && self.right.facts().is_sorted)
-            || self.plan.method.is_lookup()
+        let is_by_range = self.plan.method == JoinMethod::Merge || self.plan.method.is_lookup();
+        is_by_range && self.left.scans_ranges() && self.right.scans_ranges()
     }
 
     /// Keys that cut the larger relation into parts of about equal size.
@@ -108,6 +109,7 @@ impl<'a> Execution<'a> {
 
     /// Joins the rows of both relations within a range of keys, in about `memory_bytes` of the budget.
     fn join(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
+        let sink = &mut StoppableSink { task: self.task, sink };
         match self.plan.method {
             JoinMethod::Merge | JoinMethod::Partition | JoinMethod::Auto => self.merge(range, memory_bytes, sink),
             JoinMethod::Hash => self.hash(range, memory_bytes, sink),

@@ -38,6 +38,7 @@ mod scan_tests;
 mod sorted;
 mod source;
 mod spill;
+mod stoppable;
 mod stored;
 mod task;
 #[cfg(test)]

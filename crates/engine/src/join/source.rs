@@ -83,6 +83,11 @@ pub(crate) trait Relation: Debug + Send + Sync {
     /// May be called any number of times. The stream takes all its memory from `memory`.
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>>;
 
+    /// Whether a scan of a range reads hardly more than its rows, so that ranges can be scanned one by one.
+    fn scans_ranges(&self) -> bool {
+        self.facts().is_sorted
+    }
+
     /// Visits the keys of about `rows` rows spread over the relation, without a full scan. Returns `false`, having
     /// visited nothing, if the relation cannot be sampled. Takes little memory: that of a few dozen blocks.
     fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {

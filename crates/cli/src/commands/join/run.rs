@@ -1,6 +1,6 @@
 //! The run of `ogive join`.
 
-use super::arguments::{Io, JoinArguments, OutputFormat, SideOptions};
+use super::arguments::{Io, JoinArguments, OutputFormat};
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{condition, show, watch};
@@ -9,12 +9,11 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::page_file;
-use crate::pipe::{STANDARD_INPUT, shown};
+use crate::pipe::refuse_one_pipe;
 use crate::replace::{OutputFile, OutputKind, claim};
-use crate::system::{is_pipe, is_same_file};
 use crate::urls::{URL_PROFILE, is_url};
 use ogive::Error;
-use ogive::io::{LocalStorage, Profile, Storage};
+use ogive::io::{LocalStorage, Profile, ScratchFolder, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use ogive::types::RecordType;
 use ogive_report::join::join_page;
@@ -32,6 +31,9 @@ const PIECES_WAITING: usize = 4;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
+    let sides = arguments.sides();
+    let paths = sides.each_ref().map(|side| side.input.path.as_path());
+    refuse_one_pipe(paths, "both sides of the join", "put it into a file, and name the file twice")?;
     run_join(arguments, output).map_err(in_the_commands_memory)
 }
 
@@ -39,7 +41,6 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let to = arguments.to(output.is_json())?;
     let sides = arguments.sides();
-    refuse_one_pipe(&sides)?;
     let memory_bytes = arguments.memory.0;
     if memory_bytes < MEMORY_BYTES_MIN {
         return Err(Failure::usage(
@@ -64,6 +65,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     if left.refused_direct || right.refused_direct {
         note("warning: the file system does not support direct reads; using the page cache");
     }
+    let scratch = scratch(arguments, to)?;
     let mut options = JoinOptions::default()
         .kind(arguments.kind)
         .method(arguments.method)
@@ -73,8 +75,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .profile(profile)
         .stop(Some(interrupt.flag()))
         .watcher(Some(watch::watcher()))
-        // A join into a local file spills next to it.
-        .spill((!writes_by_the_engine(to) || arguments.is_piped() || is_url(&arguments.output)).then(spill_folder));
+        .spill(scratch.as_ref().map(spill_folder));
     if !arguments.conditions.is_empty() {
         options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
     }
@@ -104,16 +105,6 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     }
     tell(&report, &types, arguments, output)?;
     Ok(Outcome::Done)
-}
-
-/// Refuses standard input, or a pipe, as both sides: each side would get a part of it.
-fn refuse_one_pipe(sides: &[SideOptions; 2]) -> Result<()> {
-    let [left, right] = sides.each_ref().map(|side| side.input.path.as_path());
-    if !(is_pipe(left) && is_same_file(left, right)) && [left, right] != [Path::new(STANDARD_INPUT); 2] {
-        return Ok(());
-    }
-    let message = format!("{} can be read only once, but it is both sides of the join", shown(left));
-    Err(Failure::usage(message, "put it into a file, and name the file twice"))
 }
 
 /// Whether the engine writes the output file, and spills beside it.
@@ -155,9 +146,15 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The spill folder of joins to standard output, and to object stores: the system's temporary folder.
-fn spill_folder() -> (Arc<dyn Storage>, String) {
-    (Arc::new(LocalStorage::new(std::env::temp_dir())), "ogive-join".to_owned())
+/// The folder for the spill files of joins to standard output and to object stores. A join into a local file spills
+/// next to it.
+fn scratch(arguments: &JoinArguments, to: OutputFormat) -> Result<Option<ScratchFolder>> {
+    let spills_apart = !writes_by_the_engine(to) || arguments.is_piped() || is_url(&arguments.output);
+    Ok(spills_apart.then(ScratchFolder::create).transpose()?)
+}
+
+fn spill_folder(scratch: &ScratchFolder) -> (Arc<dyn Storage>, String) {
+    (scratch.storage(), "ogive-join".to_owned())
 }
 
 /// The requested profile, else that of the page cache if `--io cached` is given.

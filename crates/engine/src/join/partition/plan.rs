@@ -97,7 +97,8 @@ impl<'a> PartitionInput<'a> {
         let facts = relation.facts();
         let sorted_copy = facts.is_sorted.then(|| Arc::clone(relation));
         let width = facts.key_bytes.zip(facts.value_bytes).map(|(key, value)| (key + value) as u64);
-        let bytes = width.map_or(facts.bytes + FRAME_BYTES as u64 * facts.rows, |width| width * facts.rows);
+        let framed_bytes = (FRAME_BYTES as u64).saturating_mul(facts.rows).saturating_add(facts.bytes);
+        let bytes = width.map_or(framed_bytes, |width| width.saturating_mul(facts.rows));
         Self { relation, rows: facts.rows, bytes, sorted_copy }
     }
 
@@ -153,7 +154,8 @@ fn sort_in_memory_if_fits(
         let side = &mut sides[side];
         if side.needs_scatter() && side.relation.facts().is_exact && side.bytes <= *memory_bytes / 2 {
             side.sorted_copy = Some(sorted::sorted_copy(side.relation, spill, *memory_bytes, scan_bytes, progress)?);
-            *memory_bytes -= side.bytes;
+            // A sort may keep more than the rows.
+            *memory_bytes = (*memory_bytes - side.bytes).min(spill.task().budget.left_bytes());
         }
     }
     Ok(())

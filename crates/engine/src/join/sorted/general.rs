@@ -107,6 +107,11 @@ impl Relation for GeneralRelation {
         &self.facts
     }
 
+    /// The sorted rows are read from their beginning, and sorted again for another scan.
+    fn scans_ranges(&self) -> bool {
+        false
+    }
+
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let ready = self.sorted.lock().take();
         let (ready, chunk_memory) = match ready {

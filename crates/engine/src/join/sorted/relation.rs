@@ -66,6 +66,11 @@ impl<const N: usize> Relation for DenseRelation<N> {
         &self.facts
     }
 
+    /// Runs are merged from their beginning.
+    fn scans_ranges(&self) -> bool {
+        matches!(self.body, CopyStorage::Memory(_))
+    }
+
     fn scan(&self, range: &KeyRange, _task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         match &self.body {
             CopyStorage::Memory(memory_relation) => {
@@ -80,7 +85,11 @@ impl<const N: usize> Relation for DenseRelation<N> {
     }
 }
 
-/// A range of sorted rows in memory, as one chunk.
+/// Rows of a chunk of a relation in memory: few enough that their numbers have 32 bits, and that the join is seen to go
+/// on.
+const CHUNK_ROWS_MAX: usize = 1 << 20;
+
+/// A range of sorted rows in memory.
 pub(crate) struct MemoryRows<const N: usize> {
     memory_relation: Arc<MemoryRelation<N>>,
     key: usize,
@@ -109,8 +118,9 @@ impl<const N: usize> RowStream for MemoryRows<N> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         let rows = self.memory_relation.rows.get(self.rest.clone()).unwrap_or_default();
         let skipped = from.map_or(0, |from| rows.partition_point(|row| &row[..self.key] < from));
-        self.chunk = self.rest.start + skipped..self.rest.end.max(self.rest.start + skipped);
-        self.rest = self.chunk.end..self.chunk.end;
+        let start = self.rest.start + skipped;
+        self.chunk = start..self.rest.end.clamp(start, start.saturating_add(CHUNK_ROWS_MAX));
+        self.rest = self.chunk.end..self.rest.end.max(self.chunk.end);
         Ok(!self.chunk.is_empty())
     }
 

@@ -207,18 +207,20 @@ fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
     let mut removed = 0;
     for claim in claims {
         let lock_name = lock_name(prefix, claim);
-        let lock = match storage.lock(&lock_name) {
-            Ok(lock) => lock,
-            // The join is running, or another process is removing its leftovers.
-            Err(Error::Locked { .. }) => continue,
-            Err(error) => return Err(error),
-        };
+        // The join is running, another process is removing its leftovers, or they are those of another user. They need
+        // not keep this join from running.
+        let Ok(lock) = storage.lock(&lock_name) else { continue };
         // List again: the join may have created files after the claims were listed.
-        for name in storage.list()?.iter().filter(|name| claim_of(prefix, name) == Some(claim) && **name != lock_name) {
-            storage.remove(name)?;
-            removed += 1;
+        let names = storage.list()?;
+        let mut are_gone = true;
+        for name in names.iter().filter(|name| claim_of(prefix, name) == Some(claim) && **name != lock_name) {
+            let is_removed = storage.remove(name).is_ok();
+            removed += usize::from(is_removed);
+            are_gone &= is_removed;
         }
-        storage.remove(&lock_name)?;
+        if are_gone {
+            _ = storage.remove(&lock_name);
+        }
         drop(lock);
     }
     Ok(removed)

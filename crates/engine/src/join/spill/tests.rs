@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::{Error, Result};
-use crate::io::{MemoryStorage, Purpose, Storage, StorageWrapper, WritableFile, WriterWrapper};
+use crate::io::{LocalStorage, MemoryStorage, Purpose, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::join::options::JoinOptions;
 use crate::join::task::Task;
 use crate::table::sort::ChunkLocation;
@@ -162,6 +162,22 @@ fn leftovers_of_dead_joins_are_removed_and_nothing_else() {
     let mut expected = strangers.to_vec();
     expected.sort();
     assert_eq!(storage.list().unwrap(), expected);
+}
+
+#[test]
+fn leftovers_that_cannot_be_locked_stay_and_keep_no_join_from_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = LocalStorage::new(folder.path());
+    // As one that another user owns.
+    let lock = folder.path().join(format!("out.{CLAIM}.spill-lock"));
+    std::fs::DirBuilder::new().create(lock).unwrap();
+    let leftover = format!("out.{CLAIM}-000.spill");
+    storage.create(&leftover).unwrap().append(b"rows").unwrap();
+    let task = Task::new(&JoinOptions::default()).unwrap();
+    let spill = Spill::open(&task, Arc::new(storage.clone()), "out").unwrap();
+    spill.name().unwrap();
+    drop(spill);
+    assert!(storage.exists(&leftover).unwrap());
 }
 
 #[test]

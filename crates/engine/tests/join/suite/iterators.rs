@@ -3,7 +3,7 @@
 //! joins that fail or sort for long.
 
 use crate::support::{DENSE, collect, file, numbered, options, table, unsorted};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinPhase, JoinSource, RecordShape, join_rows};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinPhase, JoinSource, RecordShape, join, join_rows};
 use ogive::{Error, KeyType};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -71,6 +71,32 @@ fn a_join_that_gives_no_row_yet_ends_when_its_iterator_is_dropped() {
         std::thread::yield_now();
     }
     drop(rows);
+}
+
+#[test]
+fn few_rows_with_very_many_pairs_can_be_stopped() {
+    const ROWS: u64 = 40_000;
+    let shape =
+        RecordShape { name: "one key".into(), key_type: KeyType::U64, value_bytes: Some(8), rows: ROWS, bytes: 16 };
+    let one_key = JoinSource::unsorted(shape, || {
+        Box::new((0..ROWS).map(|row| Ok((7_u64.to_be_bytes().to_vec(), row.to_be_bytes().to_vec()))))
+    });
+    for method in [JoinMethod::Merge, JoinMethod::Hash] {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (pairs, asked) = (Arc::new(AtomicU64::new(0)), Arc::clone(&stop));
+        let counted = Arc::clone(&pairs);
+        let output = JoinOutput::caller(move |_, _, _| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            asked.store(true, Ordering::Relaxed);
+            Ok(())
+        });
+        // In any order: else a hash join would sort all pairs before it returns the first.
+        let options = options(JoinKind::Inner, method, 64 << 20).any_order(true).stop(Some(stop));
+        let outcome = join(&one_key, &one_key, output, &options);
+        assert!(matches!(outcome, Err(Error::Interrupted)), "{method}: {outcome:?}");
+        // Of the 1.6 billion pairs.
+        assert!(pairs.load(Ordering::Relaxed) < 1 << 20, "{method}: {pairs:?}");
+    }
 }
 
 #[test]
