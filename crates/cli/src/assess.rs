@@ -1,9 +1,10 @@
 //! The assessment of a table: the gain that a new search for its index could bring, from the table as it is.
 
 use crate::failure::{Failure, Result};
-use crate::lookups::Lookups;
+use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::size::{counted, human_us};
+use crate::progress::{Progress, Unit};
+use crate::size::{counted, grouped, human_us};
 use crate::table_text::plain_table;
 use crate::urls;
 use crate::workload::WorkloadOptions;
@@ -27,7 +28,13 @@ const MEMORY_BYTES: u64 = 64 << 20;
 /// # Errors
 /// [`Failure::Refused`] if there is no table at `path`; [`Failure::Usage`] for a quantile without keys; errors of the
 /// engine.
-pub(crate) fn run(path: &Path, profile: &Profile, workload: &WorkloadOptions, output: &mut Output) -> Result<()> {
+pub(crate) fn run(
+    path: &Path,
+    profile: &Profile,
+    workload: &WorkloadOptions,
+    interrupt: &Interrupt,
+    output: &mut Output,
+) -> Result<()> {
     let lookups = workload.read_lookups()?;
     if lookups.is_none() && workload.objective != Objective::MeanLatency {
         return Err(Failure::usage(
@@ -44,12 +51,17 @@ pub(crate) fn run(path: &Path, profile: &Profile, workload: &WorkloadOptions, ou
         ..Problem::new(profile)
     };
     let report = table.explain();
+    let mut looked_up = None;
     let current_us = match &lookups {
         None => {
             let cost = report.modelled_cost(profile);
             cost.reads_us.iter().sum::<f64>() + problem.opening_us(report.opening_bytes(), profile)
         }
-        Some(lookups) => looked_up_us(&table, lookups, &problem)?,
+        Some(lookups) => {
+            let keys = lookups.some_keys(table.key_type(), LOOKUPS_MAX)?;
+            looked_up = Some((keys.len() as u64, lookups.lines_of_file()));
+            looked_up_us(&table, &keys, &problem, interrupt)?
+        }
     };
     let assessment = assess_for(report.data_bytes, current_us, &problem);
     if output.is_json() {
@@ -65,6 +77,7 @@ pub(crate) fn run(path: &Path, profile: &Profile, workload: &WorkloadOptions, ou
             "worth_tuning": assessment.worth_tuning(WORTH_FRACTION),
         });
         workload.add_to_json(&mut object);
+        object["looked_up"] = json!(looked_up.map(|(looked_up, _)| looked_up));
         return output.json(&object);
     }
     output.line(format_args!(
@@ -75,6 +88,9 @@ pub(crate) fn run(path: &Path, profile: &Profile, workload: &WorkloadOptions, ou
         workload.describe(),
         profile.name()
     ))?;
+    if let Some((looked_up, given)) = looked_up.filter(|(looked_up, given)| looked_up < given) {
+        output.line(format_args!("by {} of the {} given keys", grouped(looked_up), grouped(given)))?;
+    }
     output.line("")?;
     print(&assessment, output)
 }
@@ -114,15 +130,19 @@ fn open(path: &Path, profile: &Profile, workload: &WorkloadOptions) -> Result<Ta
 
 /// The objective's value for the reads that lookups make in the table. With a cache, they are made twice, and the
 /// second time counts, as [`ogive::tune::replay`] does it for a design.
-fn looked_up_us(table: &Table, lookups: &Lookups, problem: &Problem<'_>) -> Result<f64> {
-    let mut keys = lookups.keys(table.key_type())?;
-    keys.truncate(LOOKUPS_MAX);
+fn looked_up_us(table: &Table, keys: &[Vec<u8>], problem: &Problem<'_>, interrupt: &Interrupt) -> Result<f64> {
+    let rounds = if problem.caching.memory_bytes.is_some() { 2 } else { 1 };
+    let mut progress = Progress::start("looking up keys", Some(rounds * keys.len() as u64), Unit::Items);
+    let mut done = 0;
     let mut replay = Replay::default();
-    for round in 0..2 {
-        for key in &keys {
+    for round in 1..=rounds {
+        for key in keys {
+            interrupt.check()?;
             let mut trace = ReadTrace::new();
             table.traced(&mut trace).contains_key(key)?;
-            if round == 1 {
+            done += 1;
+            progress.reach(done);
+            if round == rounds {
                 replay.reads_bytes.push(trace.reads.iter().map(|read| read.bytes).collect());
             }
         }

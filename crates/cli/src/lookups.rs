@@ -3,15 +3,17 @@
 use crate::failure::{Failure, Result};
 use crate::input::InputError;
 use crate::key;
-use crate::pipe::{InputFile, STANDARD_INPUT};
+use crate::pipe::{InputFile, input_named};
 use crate::system::argument;
 use ogive::KeyType;
 use ogive::table::KEY_BYTES_MAX;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Keys that are kept. Of a longer file, evenly spaced lines are: a million weigh the blocks of any table well.
+/// Keys that are kept, and their bytes. Of a longer file, each line is kept with the same chance: a million weigh the
+/// blocks of any table well. Evenly spaced ones might fall in with a rhythm of the lookups.
 const KEYS_MAX: usize = 1 << 20;
+const KEYS_BYTES_MAX: usize = 64 << 20;
 /// Longest line in bytes: that of the longest key, with each of its bytes as an escape.
 const LINE_BYTES_MAX: u64 = 4 * KEY_BYTES_MAX as u64 + 2;
 
@@ -21,6 +23,20 @@ pub(crate) struct Lookups {
     path: PathBuf,
     /// The keys as they are written, each with the number of its line.
     lines: Vec<(u64, Vec<u8>)>,
+    /// Lines of the file.
+    lines_of_file: u64,
+}
+
+/// Numbers that choose lines: the same ones for the same file, so that a design does not change.
+#[derive(Debug, Default)]
+struct Choices(u64);
+
+impl Choices {
+    /// A number below `count`. D. E. Knuth, "The Art of Computer Programming", volume 2, 3.3.4 (MMIX).
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(self.0) * u128::from(count)) >> 64) as u64
+    }
 }
 
 impl Lookups {
@@ -29,11 +45,12 @@ impl Lookups {
     /// # Errors
     /// [`InputError`] when it cannot be read, is empty, or has a line that is longer than any key.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let path = if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path };
+        let path = input_named(path.as_os_str());
         let unread = |source: io::Error| InputError::Io { path: path.to_owned(), source };
         let mut reader = BufReader::new(InputFile::open(path).map_err(unread)?);
-        let mut found = Self { path: path.to_owned(), lines: Vec::new() };
-        let (mut line, mut apart) = (0_u64, 1);
+        let mut lines: Vec<(u64, Vec<u8>)> = Vec::new();
+        let (mut line, mut keys_max, mut bytes) = (0_u64, KEYS_MAX, 0);
+        let mut choices = Choices::default();
         loop {
             let mut written = Vec::new();
             if reader.by_ref().take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut written).map_err(unread)? == 0 {
@@ -46,21 +63,47 @@ impl Lookups {
             }
             written.pop_if(|last| *last == b'\n');
             written.pop_if(|last| *last == b'\r');
-            if !(line - 1).is_multiple_of(apart) {
-                continue;
+            // A reservoir, which is smaller for long keys: Knuth, volume 2, 3.4.2, algorithm R.
+            if lines.len() < keys_max {
+                bytes += written.len();
+                lines.push((line, written));
+            } else if let Some(place) = lines.get_mut(choices.below(line) as usize) {
+                bytes += written.len();
+                bytes -= std::mem::replace(place, (line, written)).1.len();
             }
-            if found.lines.len() == KEYS_MAX {
-                apart *= 2;
-                found.lines.retain(|(line, _)| (line - 1).is_multiple_of(apart));
-            }
-            if (line - 1).is_multiple_of(apart) {
-                found.lines.push((line, written));
+            while bytes > KEYS_BYTES_MAX {
+                keys_max = lines.len().div_ceil(2);
+                while lines.len() > keys_max {
+                    bytes -= lines.swap_remove(choices.below(lines.len() as u64) as usize).1.len();
+                }
             }
         }
-        if found.lines.is_empty() {
-            return Err(InputError::NoKeys { path: found.path }.into());
+        if lines.is_empty() {
+            return Err(InputError::NoKeys { path: path.to_owned() }.into());
         }
-        Ok(found)
+        lines.sort_unstable_by_key(|(line, _)| *line);
+        Ok(Self { path: path.to_owned(), lines, lines_of_file: line })
+    }
+
+    /// Number of lines of the file.
+    pub(crate) fn lines_of_file(&self) -> u64 {
+        self.lines_of_file
+    }
+
+    /// Up to `keys_max` of the keys in their order, each with the same chance.
+    ///
+    /// # Errors
+    /// As [`Self::keys`].
+    pub(crate) fn some_keys(&self, key_type: KeyType, keys_max: usize) -> Result<Vec<Vec<u8>>> {
+        let mut choices = Choices::default();
+        let (mut wanted, mut left) = (keys_max.min(self.lines.len()) as u64, self.lines.len() as u64);
+        // Knuth, volume 2, 3.4.2, algorithm S.
+        let is_chosen = |_: &&(u64, Vec<u8>)| {
+            let is_chosen = choices.below(left) < wanted;
+            (wanted, left) = (wanted - u64::from(is_chosen), left - 1);
+            is_chosen
+        };
+        self.lines.iter().filter(is_chosen).map(|line| self.parsed(key_type, line)).collect()
     }
 
     /// The keys as bytes of this type.
@@ -68,18 +111,19 @@ impl Lookups {
     /// # Errors
     /// [`InputError::WrongKey`] for a line that is no key of the type.
     pub(crate) fn keys(&self, key_type: KeyType) -> Result<Vec<Vec<u8>>> {
-        let parse = |(line, written): &(u64, Vec<u8>)| {
-            let parsed = argument(written).map(|written| key::from_argument(key_type, written));
-            parsed.and_then(Result::ok).ok_or_else(|| {
-                Failure::from(InputError::WrongKey {
-                    path: self.path.clone(),
-                    line: *line,
-                    written: key::shortened(written),
-                    wanted: key_type.to_string(),
-                    described: key::describe(key_type),
-                })
+        self.lines.iter().map(|line| self.parsed(key_type, line)).collect()
+    }
+
+    fn parsed(&self, key_type: KeyType, (line, written): &(u64, Vec<u8>)) -> Result<Vec<u8>> {
+        let parsed = argument(written).map(|written| key::from_argument(key_type, written));
+        parsed.and_then(Result::ok).ok_or_else(|| {
+            Failure::from(InputError::WrongKey {
+                path: self.path.clone(),
+                line: *line,
+                written: key::shortened(written),
+                wanted: key_type.to_string(),
+                described: key::describe(key_type),
             })
-        };
-        self.lines.iter().map(parse).collect()
+        })
     }
 }

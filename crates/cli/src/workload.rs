@@ -3,6 +3,7 @@
 use crate::failure::Result;
 use crate::lookups::Lookups;
 use crate::output::note;
+use crate::pipe::{input_named, refuse_one_pipe};
 use crate::size::{ByteSize, grouped, positive_count};
 use ogive::table::TableWriteOptions;
 use ogive::tune::{Caching, Objective};
@@ -57,9 +58,9 @@ fn lookups_per_opening(text: &str) -> Result<Openings, String> {
 }
 
 impl WorkloadOptions {
-    /// Whether a design is priced by the expected time of a cold lookup, as reports of tables do.
+    /// Whether a design is priced by the expected time of a cold lookup of any key, as reports of tables do.
     pub(crate) fn is_cold_mean(&self) -> bool {
-        let is_cold = matches!(self.open, None | Some(Openings::OnceIn(1))) && self.reader_memory.is_none();
+        let is_cold = matches!(self.open, None | Some(Openings::OnceIn(1))) && !self.has_lookups();
         is_cold && self.objective == Objective::MeanLatency
     }
 
@@ -97,6 +98,15 @@ impl WorkloadOptions {
         self.lookups.as_ref().map(read).transpose()
     }
 
+    /// Refuses standard input, or a pipe, as both the data and the keys that are looked up.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if they are.
+    pub(crate) fn refuse_one_pipe(&self, data: &Path) -> Result<()> {
+        let Some(lookups) = self.lookups.as_deref().map(input_named) else { return Ok(()) };
+        refuse_one_pipe([data, lookups], "the data and the keys of --lookups", "put one of them into a file")
+    }
+
     /// Tells that the keys change nothing where every lookup reads one block.
     pub(crate) fn tell_of_strings(&self, key_type: &str) {
         let is_numeric = key_type.parse().is_ok_and(|key_type: KeyType| key_type.is_numeric());
@@ -131,5 +141,7 @@ impl WorkloadOptions {
             Some(Openings::OnceIn(lookups)) => json!(lookups),
             Some(Openings::KeptOpen) => Value::Null,
         };
+        object["lookups"] = json!(self.lookups.as_ref().map(|path| path.to_string_lossy()));
+        object["reader_memory_bytes"] = json!(self.reader_memory_bytes());
     }
 }

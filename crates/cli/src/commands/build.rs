@@ -126,7 +126,7 @@ pub(crate) struct BuildArguments {
     workload: WorkloadOptions,
 
     /// Say what a new search could gain over the index that TABLE has now; builds and writes nothing
-    #[arg(long, conflicts_with_all = ["external", "design", "block_size", "exact"])]
+    #[arg(long, conflicts_with_all = ["external", "design", "block_size", "exact", "filter", "resident", "no_coding"])]
     assess: bool,
 
     #[command(flatten)]
@@ -155,13 +155,15 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     let interrupt = Interrupt::watch();
     if arguments.assess {
         let profile = profile_of(arguments)?;
-        return assess::run(&arguments.output, &profile, &arguments.workload, output).map(|()| Outcome::Done);
+        let assessed = assess::run(&arguments.output, &profile, &arguments.workload, &interrupt, output);
+        return assessed.map(|()| Outcome::Done);
     }
     #[cfg(feature = "parquet")]
     if arguments.external && is_parquet(arguments) && arguments.workload.has_lookups() {
         let message = "--lookups is not for indexes beside Parquet files";
         return Err(Failure::usage(message, "remove --lookups, or build a table without --external"));
     }
+    arguments.workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = arguments.workload.read_lookups()?;
     let stored = if arguments.external { None } else { stored::open(&arguments.input, &arguments.keyspace)? };
     if !arguments.external && stored.is_none() {

@@ -106,14 +106,16 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     let profile = Profile::by_name_or_file(&arguments.profile)?;
     let workload = &arguments.workload;
     if arguments.assess {
-        return assess::run(&arguments.input.path, &profile, workload, output).map(|()| Outcome::Done);
+        let assessed = assess::run(&arguments.input.path, &profile, workload, &interrupt, output);
+        return assessed.map(|()| Outcome::Done);
     }
     if arguments.page.is_wanted() && !workload.is_cold_mean() {
         return Err(Failure::usage(
-            "the page of --html shows expected times of cold lookups",
-            "remove --html, or --objective, --open and --reader-memory",
+            "the page of --html shows expected times of cold lookups of any key",
+            "remove --html, or --objective, --open and --lookups",
         ));
     }
+    workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = workload.read_lookups()?;
     let fixed_bytes = arguments.block_size.map_or(Ok(COMPARED_BLOCK_BYTES), block_bytes)?;
     let mut names = COMPARED_DESIGNS.map(str::to_owned).to_vec();

@@ -175,14 +175,13 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::key_as_u64(key)).collect();
             row.weigh_by(&looked_up);
             let compared = ComparedDesigns::default();
+            let reader_bytes = options.caching.memory_bytes.map(cache_bytes_of);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = Problem {
                 objective: options.objective,
-                resident_bytes: options.resident_bytes,
-                caching: Caching {
-                    memory_bytes: options.caching.memory_bytes.map(cache_bytes_of),
-                    ..options.caching.clone()
-                },
+                // A reader of this memory must be able to open the table.
+                resident_bytes: options.resident_bytes.into_iter().chain(reader_bytes).min(),
+                caching: Caching { memory_bytes: reader_bytes, ..options.caching.clone() },
                 open_bytes: &open_bytes,
                 keys_per_child: input.records as f64 / input.blocks as f64,
                 options: options.search.clone(),

@@ -116,9 +116,12 @@ impl SampleState {
     /// Takes a lookup into the sample, unless another thread has just taken one in its place.
     #[cold]
     fn take(&self, number: u64, key: &[u8]) {
+        // A longer key leaves its place to the next lookup, without a lock, since all lookups may be of such keys.
+        if key.len() > SAMPLED_KEY_BYTES_MAX {
+            return;
+        }
         let mut reservoir = self.reservoir.lock();
-        // A longer key leaves its place to the next lookup.
-        if number < self.next.load(Ordering::Relaxed) || key.len() > SAMPLED_KEY_BYTES_MAX {
+        if number < self.next.load(Ordering::Relaxed) {
             return;
         }
         let Reservoir { keys, threshold, random } = &mut *reservoir;

@@ -1,6 +1,7 @@
 //! Filling the cache of a table before it is used.
 
 use super::reader::{ReadContext, Table};
+use crate::block::cache::ENTRY_OVERHEAD_BYTES;
 use crate::error::Result;
 use crate::io::Profile;
 
@@ -12,8 +13,8 @@ const LATENCY_PARTS: f64 = 8.0;
 impl Table {
     /// Reads what most lookups need into the cache, in long requests, until that is `bytes` of the file: the layers of
     /// the index from the top, since a page of a higher layer is met by more lookups, then the data blocks in order.
-    /// What the cache cannot hold is not read. Returns the bytes of the pages and blocks; those that were in the cache
-    /// already count.
+    /// What the cache cannot hold is not read, by the lengths in the file; compressed blocks take more. Returns the
+    /// bytes of the pages and blocks; those that were in the cache already count.
     ///
     /// A reader that is opened for many lookups is faster so: they would read the same one block at a time
     /// ([`TableOptions::warm_bytes`](super::TableOptions::warm_bytes)).
@@ -38,10 +39,9 @@ impl Table {
     /// Errors of the storage, and damage.
     pub fn warm(&self, bytes: u64) -> Result<u64> {
         let inner = &self.inner;
-        let most = bytes.min(inner.cache.budget_bytes());
         // A request is held twice while its parts are checked.
         let request_bytes = request_bytes(&inner.profile).min(inner.working_bytes / 4);
-        let mut read = 0;
+        let (mut read, mut held) = (0, 0);
         for level in (0..inner.meta.layers.len().max(1)).rev() {
             let children = inner.children(level);
             let mut first = 0;
@@ -50,10 +50,12 @@ impl Table {
                 let mut piece = 0;
                 while end < children {
                     let next = inner.section(level, end)?.bytes;
-                    if read + piece + next > most || (end > first && piece + next > request_bytes) {
+                    // Beside its bytes, the cache charges its own of each block.
+                    let is_full = held + next + ENTRY_OVERHEAD_BYTES > inner.cache.budget_bytes();
+                    if is_full || read + piece + next > bytes || (end > first && piece + next > request_bytes) {
                         break;
                     }
-                    (end, piece) = (end + 1, piece + next);
+                    (end, piece, held) = (end + 1, piece + next, held + next + ENTRY_OVERHEAD_BYTES);
                 }
                 if end == first {
                     return Ok(read);

@@ -102,13 +102,17 @@ impl CoarseView {
         // Samples are cut before they are made coarse, so that a long input is never copied.
         let factor = factor as usize;
         let total: usize = runs.iter().map(|run| (run.fences.len() + 1) / factor).sum();
-        let cuts: Vec<LevelInput> = if total <= SAMPLE_CHILDREN {
+        let mut cuts: Vec<LevelInput> = if total <= SAMPLE_CHILDREN {
             runs.iter().map(|run| run.coarse(factor)).collect()
         } else {
             let pieces = SAMPLE_RUNS.div_ceil(runs.len());
             let each = |run: &LevelInput| SAMPLE_CHILDREN * (run.fences.len() + 1) / total / pieces;
             runs.iter().flat_map(|run| cut(run, pieces, each(run))).map(|cut| cut.into_coarse(factor)).collect()
         };
+        // Where no lookup ends in a sample, nothing tells their blocks apart.
+        if cuts.iter().flat_map(|cut| cut.weights.iter().flatten()).all(|weight| *weight == 0.0) {
+            cuts.iter_mut().for_each(|cut| cut.weights = None);
+        }
         let samples: Vec<LayerSample> = cuts.into_iter().map(LayerSample::new).collect();
         let seen: u64 = samples.iter().map(|sample| sample.input.children()).sum();
         Self { factor: factor as u64, samples, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }

@@ -85,9 +85,15 @@ pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f
 }
 
 /// As [`assess`], by a problem's objective and cache hits. A table is opened before its data are read, so both the
-/// least cost and that of an ideal step index include an opening and one block.
+/// least cost and that of an ideal step index include an opening and one block; with a cache, which may have that
+/// block, an opening only.
 pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> Assessment {
-    let least_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
+    let block_us = match problem.caching.memory_bytes {
+        None => problem.single_read_us(0, BLOCK_BYTES_MIN),
+        Some(_) => 0.0,
+    };
+    // Keys that the filter denies read no block: no index is worse than the least of any.
+    let least_us = (problem.least_opening_us() + block_us).min(current_us);
     // Where opening is free, the root may be as large as it likes, and the read below it as short.
     let is_free = problem.open_us(size_bytes) <= problem.least_opening_us();
     let step_complexity_us = if is_free { least_us } else { problem.stacked_us(0, size_bytes, 1).max(least_us) };

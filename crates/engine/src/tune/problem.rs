@@ -51,7 +51,9 @@ impl FromStr for Objective {
 
     /// `mean`, or `p` and a percentage above 0 and below 100, such as `p99` or `p99.9`.
     fn from_str(text: &str) -> Result<Self> {
-        let percent = |digits: &str| digits.parse::<f64>().ok().filter(|percent| *percent > 0.0 && *percent < 100.0);
+        // Still below 100, and above 0, as it is printed.
+        let is_between = |percent: &f64| (1.0..1e8).contains(&(percent * 1e6).round());
+        let percent = |digits: &str| digits.parse::<f64>().ok().filter(is_between);
         match (text, text.strip_prefix('p')) {
             ("mean", _) => Ok(Self::MeanLatency),
             // A sign or an exponent is no way to write a percentage.

@@ -669,7 +669,8 @@ fn a_store_of_few_keys_answers_as_maps_do() {
         let scope = [ModelScope::Levels, ModelScope::Tables, ModelScope::ByChange][seed as usize % 3];
         let options = options(0)
             .memtable_bytes(40 << 10)
-            .separation_threshold([0, 30, u64::MAX][seed as usize % 3])
+            // Not of the same remainder, so that scopes meet several thresholds.
+            .separation_threshold([0, 30, u64::MAX][(seed + seed / 3) as usize % 3])
             .learning(policy(seed + 2, scope));
         let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, Place::any(seed));
         world.draws.use_scope(scope);

@@ -6,7 +6,7 @@ use crate::commands::verbs;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
-use crate::pipe::{STANDARD_INPUT, shown};
+use crate::pipe::{input_named, shown};
 use crate::value;
 use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
@@ -70,6 +70,6 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
 }
 
 fn open_file(path: &Path) -> Result<File> {
-    let path = if path.as_os_str() == "-" { Path::new(STANDARD_INPUT) } else { path };
+    let path = input_named(path.as_os_str());
     File::open(path).map_err(|source| Failure::File { action: "open", path: shown(path).to_string(), source })
 }
