@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::fault::ProgramFault;
 use super::protocol::{LINE_BYTES_MAX, Reply, Request};
@@ -18,6 +18,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Time between looks at whether it has ended.
 const POLL: Duration = Duration::from_millis(2);
+/// The same while it has a reply to give.
+const LOOK: Duration = Duration::from_millis(500);
 /// Characters of a wrong line that an error quotes.
 const QUOTED_CHARS: usize = 80;
 
@@ -37,6 +39,7 @@ pub(super) struct Pipe {
     requests: Option<Sender<Vec<u8>>>,
     replies: Receiver<Line>,
     timeout_s: u64,
+    is_reaped: bool,
 }
 
 impl Pipe {
@@ -58,7 +61,7 @@ impl Pipe {
             thread::spawn(move || write_lines(input, &waiting));
             thread::spawn(move || read_lines(output, |line| answers.send(line).is_ok()));
         }
-        Ok(Self { child, requests: Some(requests), replies, timeout_s })
+        Ok(Self { child, requests: Some(requests), replies, timeout_s, is_reaped: false })
     }
 
     /// Sends a request and waits for its reply; returns it with the nanoseconds in between.
@@ -69,13 +72,7 @@ impl Pipe {
         let start = Instant::now();
         // The end of the program is noticed below.
         let _ = self.requests.as_ref().map(|requests| requests.send(line));
-        let line = match self.replies.recv_timeout(Duration::from_secs(self.timeout_s)) {
-            Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(ProgramFault::Silent { request: name, timeout_s: self.timeout_s });
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(LineFault::Closed),
-        };
+        let line = self.next_line(name)?;
         let passed_ns = start.elapsed().as_nanos() as u64;
         let line = line.map_err(|fault| match fault {
             LineFault::TooLong => ProgramFault::LongLine { request: name, bytes_max: LINE_BYTES_MAX },
@@ -88,16 +85,57 @@ impl Pipe {
         }
     }
 
-    /// The exit status, if the program ends soon.
-    fn ended(&mut self) -> Option<ExitStatus> {
+    /// Waits for the next line.
+    fn next_line(&self, request: &'static str) -> Result<Line, ProgramFault> {
+        let deadline = Instant::now() + Duration::from_secs(self.timeout_s);
+        loop {
+            // A program may end and leave another one that holds its output open, which is then not closed.
+            let has_ended = self.has_ended();
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.replies.recv_timeout(left.min(LOOK)) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(LineFault::Closed)),
+                Err(RecvTimeoutError::Timeout) if has_ended => return Ok(Err(LineFault::Closed)),
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(ProgramFault::Silent { request, timeout_s: self.timeout_s });
+                }
+            }
+        }
+    }
+
+    /// Whether the program has ended. It is not reaped, so that its group keeps its number.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), options), Ok(None))
+    }
+
+    /// Waits for the end of the program for a while; returns whether it came.
+    fn ends_soon(&self) -> bool {
         let start = Instant::now();
         while start.elapsed() < FAREWELL {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(status);
+            if self.has_ended() {
+                return true;
             }
             thread::sleep(POLL);
         }
-        None
+        false
+    }
+
+    /// The exit status, if the program ends soon.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        if self.is_reaped || !self.ends_soon() {
+            return None;
+        }
+        self.end_group();
+        self.is_reaped = true;
+        self.child.wait().ok()
+    }
+
+    /// Ends what the program has started, and the program itself.
+    fn end_group(&self) {
+        // Nothing can be done about a program that even this does not end.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 }
 
@@ -105,9 +143,10 @@ impl Drop for Pipe {
     fn drop(&mut self) {
         // The end of its input tells it to end.
         self.requests = None;
-        if self.ended().is_none() {
-            // Nothing can be done about a program that even this does not end.
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        // Once it is reaped, its number may be that of another group.
+        if !self.is_reaped {
+            self.ends_soon();
+            self.end_group();
             let _ = self.child.wait();
         }
     }
@@ -147,5 +186,28 @@ fn read_lines(output: ChildStdout, take: impl Fn(Line) -> bool) {
         if !take(line) || is_last {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_a_program_leaves_behind_delays_no_reply_and_is_ended() -> Result<(), Box<dyn std::error::Error>> {
+        /// Long after the program was found to have ended.
+        const WORKS_S: u64 = 6;
+        let folder = tempfile::tempdir()?;
+        let written = folder.path().join("written");
+        // The worker inherits the output, which its end alone would close.
+        let command = format!("(sleep {WORKS_S}; touch '{}') & exit 3", written.display());
+        let mut pipe = Pipe::start(&command, 600)?;
+        let start = Instant::now();
+        let fault = pipe.exchange(&Request::Size {});
+        assert!(matches!(&fault, Err(ProgramFault::Ended { status: Some(status), .. }) if status.code() == Some(3)));
+        drop(pipe);
+        thread::sleep(Duration::from_secs(WORKS_S + 1).saturating_sub(start.elapsed()));
+        assert!(!written.exists(), "the worker went on");
+        Ok(())
     }
 }

@@ -12,8 +12,10 @@ use super::real::{Digest, Part, PartForm, RealKeys};
 use super::sosd::{SosdReader, publish, unfinished};
 use crate::error::{Error, Result};
 
-/// Addresses that no proxy serves.
+/// Addresses that no proxy serves, beside those that the user excepts.
 const LOCAL: &str = "localhost,127.0.0.1";
+/// The longest line of positions; theirs have some dozens of bytes.
+const LINE_BYTES_MAX: u64 = 4 << 10;
 
 /// Makes the file of a real key set in `folder`, from downloads below `base`, or from its own source without one.
 /// Returns the path of the file. Calls `tell` with each address before it is fetched.
@@ -33,15 +35,22 @@ pub fn fetch(
     if !replace && path.exists() {
         return Err(Error::Exists { path });
     }
+    std::fs::create_dir_all(folder).map_err(|source| Error::io("create", folder, source))?;
     let downloads = tempfile::tempdir_in(folder).map_err(|source| Error::io("create a folder in", folder, source))?;
     let keys_file = unfinished(&path)?;
     let mut positions = Vec::new();
+    let base = match base {
+        Some(copy) if !copy.ends_with('/') => format!("{copy}/"),
+        copy => copy.unwrap_or(set.base).to_owned(),
+    };
     for (index, part) in set.parts.iter().enumerate() {
-        let url = format!("{}{}", base.unwrap_or(set.base), part.path);
+        let url = format!("{base}{}", part.path);
         tell(&url);
         let download = downloads.path().join(index.to_string());
-        run(Command::new("curl").args(CURL).arg("--output").arg(&download).arg(&url), &url)?;
-        unpack(part, &download, &url, keys_file.as_file(), &mut positions)?;
+        let mut curl = Command::new("curl");
+        curl.args(CURL).env("no_proxy", without_proxy()).arg("--output").arg(&download).arg(&url);
+        run(curl.stdin(Stdio::null()), &url)?;
+        unpack(set, part, &download, &url, keys_file.as_file(), &mut positions)?;
     }
     if !positions.is_empty() {
         positions.sort_unstable();
@@ -53,11 +62,29 @@ pub fn fetch(
     Ok(path)
 }
 
-/// Fails on answers other than success, follows redirections, and says only what went wrong.
-const CURL: [&str; 8] = ["--fail", "--location", "--silent", "--show-error", "--noproxy", LOCAL, "--retry", "2"];
+/// Fails on answers other than success, follows redirections, says only what went wrong, tries again also after a
+/// transfer that was cut, and gives up on servers that do not answer or send hardly anything for a minute.
+#[rustfmt::skip]
+const CURL: [&str; 13] = [
+    "--fail", "--location", "--silent", "--show-error", "--retry", "2", "--retry-all-errors",
+    "--connect-timeout", "30", "--speed-limit", "1000", "--speed-time", "60",
+];
 
-/// Unpacks a download: a SOSD file goes to `file`, positions are collected.
-fn unpack(part: &Part, download: &Path, url: &str, file: &File, positions: &mut Vec<u64>) -> Result<()> {
+/// The addresses that the user reaches without a proxy, and those of this machine.
+fn without_proxy() -> String {
+    let excepted = ["no_proxy", "NO_PROXY"].iter().find_map(|name| std::env::var(name).ok());
+    excepted.filter(|list| !list.is_empty()).map_or_else(|| LOCAL.to_owned(), |list| format!("{list},{LOCAL}"))
+}
+
+/// Unpacks a download: a SOSD file goes to `file`, positions are collected. What is larger than the set is refused.
+fn unpack(
+    set: &RealKeys,
+    part: &Part,
+    download: &Path,
+    url: &str,
+    file: &File,
+    positions: &mut Vec<u64>,
+) -> Result<()> {
     let tool = match part.form {
         PartForm::Positions { .. } => "gzip",
         PartForm::Sosd => "zstd",
@@ -71,8 +98,8 @@ fn unpack(part: &Part, download: &Path, url: &str, file: &File, positions: &mut 
         .spawn()
         .map_err(missing)?;
     let taken = child.stdout.take().map(|unpacked| match part.form {
-        PartForm::Positions { chromosome } => read_positions(unpacked, chromosome, positions),
-        PartForm::Sosd => std::io::copy(&mut { unpacked }, &mut { file }).map(|_| ()),
+        PartForm::Positions { chromosome } => read_positions(unpacked, chromosome, set.count, positions),
+        PartForm::Sosd => copy_at_most(unpacked, file, 8 * (set.count + 1)),
     });
     // A program whose output is not read to the end has ended, since nothing holds the pipe any more.
     let status = child.wait().map_err(missing)?;
@@ -84,17 +111,40 @@ fn unpack(part: &Part, download: &Path, url: &str, file: &File, positions: &mut 
     }
 }
 
-/// Collects the first word of each line but that of the titles.
-fn read_positions(unpacked: impl Read, chromosome: u64, positions: &mut Vec<u64>) -> std::io::Result<()> {
-    for line in BufReader::new(unpacked).lines().skip(1) {
-        let line = line?;
+/// Collects the first word of each line but that of the titles. Positions may be repeated, each a few times.
+fn read_positions(unpacked: impl Read, chromosome: u64, keys: u64, positions: &mut Vec<u64>) -> std::io::Result<()> {
+    /// Times that a position may be repeated, on average.
+    const REPEATED_MAX: u64 = 16;
+    let mut unpacked = BufReader::new(unpacked);
+    for number in 0_u64.. {
+        let mut line = String::new();
+        if (&mut unpacked).take(LINE_BYTES_MAX).read_line(&mut line)? == 0 {
+            break;
+        }
+        if number == 0 && line.ends_with('\n') {
+            continue;
+        }
         let position = line.split_ascii_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         let Some(position) = position.filter(|position| *position < 1 << 32) else {
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{line:?} is no position")));
+            let start: String = line.trim_end().chars().take(40).collect();
+            return Err(unlike(format!("{start:?} is no position")));
         };
+        if positions.len() as u64 >= REPEATED_MAX * keys {
+            return Err(unlike(format!("it has more than {} positions", positions.len())));
+        }
         positions.push((chromosome << 32) + position);
     }
     Ok(())
+}
+
+/// Copies a file that has at most this many bytes.
+fn copy_at_most(unpacked: impl Read, mut file: &File, bytes_max: u64) -> std::io::Result<()> {
+    let copied = std::io::copy(&mut unpacked.take(bytes_max + 1), &mut file)?;
+    if copied > bytes_max { Err(unlike(format!("it has more than {bytes_max} bytes"))) } else { Ok(()) }
+}
+
+fn unlike(reason: String) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, reason)
 }
 
 fn write_keys(file: &File, keys: &[u64]) -> std::io::Result<()> {
@@ -110,18 +160,22 @@ fn check(set: &RealKeys, file: &Path) -> Result<()> {
         Digest::Sha256(digest) => ("sha256sum", digest),
         Digest::Md5(digest) => ("md5sum", digest),
     };
-    let printed = run(Command::new(tool).arg(file), tool)?;
+    let content = File::open(file).map_err(|source| Error::io("read", file, source))?;
+    // From a pipe: a name with a backslash would change what is printed.
+    let printed = run(Command::new(tool).stdin(content), tool)?;
     let found = printed.split_ascii_whitespace().next().unwrap_or_default();
     if found != expected {
         return Err(Error::Digest { name: set.name.into(), expected: expected.into(), found: found.into() });
     }
-    SosdReader::open(file).map(|_| ())
+    let found = SosdReader::open(file)?.len();
+    let failed = |reason| Err(Error::Fetch { url: set.name.into(), reason });
+    if found == set.count { Ok(()) } else { failed(format!("it has {found} keys instead of {}", set.count)) }
 }
 
 /// Runs a program to its end; returns what it printed. `what` is what it works on, for errors.
 fn run(command: &mut Command, what: &str) -> Result<String> {
     let tool = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|source| Error::Tool { tool, source })?;
+    let output = command.output().map_err(|source| Error::Tool { tool, source })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -233,6 +287,15 @@ mod tests {
         let error = fetched(&SMALL, Some(&plain)).unwrap_err();
         assert!(matches!(&error, Error::Fetch { reason, .. } if reason.contains("gzip cannot unpack it")), "{error}");
 
+        let repeated = "pos\tchr\n".to_owned() + &"7\t2\n".repeat(100);
+        let endless = serve(small_files(&repeated))?;
+        let error = fetched(&SMALL, Some(&endless)).unwrap_err();
+        assert!(matches!(&error, Error::Fetch { reason, .. } if reason.contains("48 positions")), "{error}");
+
+        let one_line = serve(small_files(&format!("pos\tchr\n{}", "7".repeat(10_000))))?;
+        let error = fetched(&SMALL, Some(&one_line)).unwrap_err();
+        assert!(matches!(&error, Error::Fetch { reason, .. } if reason.contains("is no position")), "{error}");
+
         let missing = serve(Vec::new())?;
         let error = fetched(&SMALL, Some(&missing)).unwrap_err();
         assert!(matches!(&error, Error::Fetch { url, reason } if url.ends_with("/one") && reason.contains("404")));
@@ -253,6 +316,11 @@ mod tests {
         let parts: &[Part] = &[Part { path: "three", form: PartForm::Sosd }];
         let set = RealKeys { parts, digest: Digest::Md5("6658353a40de70d62b3b6e8f6b059b12"), ..SMALL };
         assert_eq!(fetched(&set, Some(&base))?, [1, 1, 8]);
+        // The address of a copy needs no slash at its end.
+        assert_eq!(fetched(&set, Some(base.trim_end_matches('/')))?, [1, 1, 8]);
+        let smaller = RealKeys { count: 2, ..set };
+        let error = fetched(&smaller, Some(&base)).unwrap_err();
+        assert!(matches!(&error, Error::Fetch { reason, .. } if reason.contains("more than 24 bytes")), "{error}");
         Ok(())
     }
 

@@ -22,6 +22,21 @@ use super::spec::Plan;
 use crate::error::{Error, Result};
 use crate::random::Random;
 
+/// A set as hard as COVID of Lan et al., and as the COVID800 of AULID, Section 5.3, which has four times its segments.
+///
+/// This and the others here are from the segments at errors 16 to 1,024 in Table 3 of "Updatable Learned Indexes Meet
+/// Disk-Resident DBMS" (SIGMOD 2023): those at 32 lie between, and those at 4,096 behind, on straight lines of the
+/// logarithms.
+pub const AS_COVID: &str = "hardness:497,2";
+/// As hard as PLANET, and as PLANET800.
+pub const AS_PLANET: &str = "hardness:3082,13";
+/// As hard as GENOME, and as GENOME800.
+pub const AS_GENOME: &str = "hardness:4828,5";
+/// As hard as the OSM of 200 million keys.
+pub const AS_OSM: &str = "hardness:3323,27";
+/// As hard as OSM800, which is OpenStreetMap's keys as well.
+pub const AS_OSM800: &str = "hardness:3643,25";
+
 const LOCAL_ERROR: u64 = 32;
 const GLOBAL_ERROR: u64 = 4_096;
 /// Most segments for each million keys: pieces must be well longer than twice the error.

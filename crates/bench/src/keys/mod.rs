@@ -30,6 +30,7 @@ mod zipf;
 pub use catalog::{Generator, generators};
 pub use extend::{KeyGenerator, register};
 pub use fetch::fetch;
+pub use hardness::{AS_COVID, AS_GENOME, AS_OSM, AS_OSM800, AS_PLANET};
 pub use real::{RealKeys, real_keys};
 pub use set::{KeySet, open, open_with};
 pub use sosd::{SosdReader, write_sosd};

@@ -21,5 +21,5 @@ pub use named::picture;
 pub use page::page;
 pub(crate) use page::{facts, machines, results_of};
 pub use row::RunRow;
-pub(crate) use row::shown;
+pub(crate) use row::{base_set, shown};
 pub use run::Run;

@@ -60,7 +60,7 @@ const FIGURES: &[Published] = &[
 /// The figure that a paper states for the case of a record.
 pub(super) fn figure(row: &RunRow, field: &str) -> Option<&'static Published> {
     let is_same = |(name, value): &(&str, &str)| match *name {
-        "keys" => base_set(&row.text(name)) == *value,
+        "keys" => base_set(&row.text(name)) == **value,
         _ => row.text(name) == *value,
     };
     FIGURES.iter().find(|published| {

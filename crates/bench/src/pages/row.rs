@@ -3,6 +3,8 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::keys::spec::parse_count;
+
 /// A record of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunRow {
@@ -34,11 +36,11 @@ impl RunRow {
         self.field(name).map(shown).unwrap_or_default()
     }
 
-    /// Several fields as one name, without seeds of key sets and empty ones.
+    /// Several fields as one name, without counts and seeds of key sets, and without empty fields.
     pub(crate) fn label(&self, names: &[&str]) -> String {
         let parts = names.iter().filter_map(|name| {
             let text = self.text(name);
-            let text = if *name == "keys" { base_set(&text).to_owned() } else { text };
+            let text = if *name == "keys" { base_set(&text) } else { text };
             if *name == "resident_bytes" {
                 return Some(if text == "all" { "all in memory".to_owned() } else { format!("{text} B in memory") });
             }
@@ -50,9 +52,13 @@ impl RunRow {
     }
 }
 
-/// The name of a key set without its count and options.
-pub(crate) fn base_set(keys: &str) -> &str {
-    keys.split(':').next().unwrap_or(keys)
+/// The name of a key set without its count and seed: `hardness:global=2:local=497` of
+/// `hardness:10M:seed=1:global=2:local=497`. Sets of other options are other sets.
+pub(crate) fn base_set(keys: &str) -> String {
+    let mut fields = keys.split(':');
+    let name = fields.next().unwrap_or(keys);
+    let options = fields.filter(|field| parse_count(field).is_none() && !field.starts_with("seed="));
+    options.fold(name.to_owned(), |name, option| format!("{name}:{option}"))
 }
 
 /// A value as people read it.

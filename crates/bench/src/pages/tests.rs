@@ -51,7 +51,7 @@ fn data_of_a_page_are_the_records() -> Result<()> {
 fn figures_of_papers_are_beside_the_same_case_only() -> Result<()> {
     let of = |count: u64, structure: &str| {
         Record::new("aulid/blocks")
-            .keys("uniform:x")
+            .keys("uniform:10M:seed=1")
             .figure("phase", "bulk")
             .figure("structure", structure)
             .figure("keys_count", count)

@@ -190,15 +190,18 @@ const ITEMS: &[Item] = &[
                 "A search that knows the cache and the lookups finds an index for them (Section 6; here: faster than \
                 the one for cold lookups of any key, under Zipf).",
                 |rows| {
-                    let span = over_untuned(&rows.with_any("workload", &ZIPF))?;
-                    Some(Verdict::of(span.max <= TIE && span.min < 1.0, format!("retuned over untuned: {span}")))
+                    let rows = rows.with_any("workload", &ZIPF);
+                    let (untuned, open) = (retuned_over(&rows, "untuned")?, retuned_over(&rows, "open")?);
+                    let told =
+                        format!("retuned over untuned: {untuned}; over an index for any key in an open table: {open}");
+                    Some(Verdict::of(untuned.max <= TIE && untuned.min < 1.0, told))
                 },
             ),
             counts(
                 "Indexes for cold lookups of any key are fast with a warm cache, too (Section 6; here: within a tenth \
                 of the retuned ones, under uniform and skewed lookups).",
                 |rows| {
-                    let retuned = over_untuned(rows)?;
+                    let retuned = retuned_over(rows, "untuned")?;
                     let untuned = Span { min: 1.0 / retuned.max, max: 1.0 / retuned.min };
                     Some(Verdict::of(at_most_equal(untuned), format!("untuned over retuned: {untuned}")))
                 },
@@ -415,7 +418,8 @@ const ITEMS: &[Item] = &[
         claims: &[
             times("Tuning and building take 2.7 times as long as building the fixed B-tree (Section 7.5).", |rows| {
                 let span = largest(rows)?.ratios(&["profile"], ("design", "tuned", "btree"), "build_s")?;
-                Some(Verdict::of(reaches(span.min, 2.7), format!("tuned over B-tree, the largest set: {span}")))
+                // A cost: less is no worse.
+                Some(Verdict::of(span.max <= 2.7 * ABOUT_EQUAL, format!("tuned over B-tree, the largest set: {span}")))
             }),
             times("Tuning and building take as long as RMI, PGM and PLEX take to build alone (Section 7.5).", |rows| {
                 let largest = largest(rows)?;
@@ -467,9 +471,10 @@ const ITEMS: &[Item] = &[
         steps: &[&UPDATES],
         claims: &[layers(
             "With gaps in the data, AirIndex has the highest throughput in each mix of lookups and inserts, beside \
-            LMDB and ALEX/APEX (Section 7.6).",
+            LMDB and ALEX/APEX (Section 7.6; here: beside a B+-tree).",
             |rows| {
                 let rows = rows.with("part", "workloads").with("memory", "none");
+                let rows = rows.with_any("workload", &["w1", "w3", "w4", "w5", "w6"]);
                 let by = ["keys", "profile", "workload"];
                 let span = rows.ratios(&by, ("structure", "airindex", "btree"), "modelled_ops_per_s")?;
                 Some(Verdict::of(span.min > 1.0, format!("over a B+-tree, with nothing cached: {span}")))
@@ -594,9 +599,9 @@ fn last(rows: &Rows<'_>) -> Option<f64> {
     Some(rows.span("lookups")?.max)
 }
 
-/// The mean times of retuned indexes over those of the untuned ones.
-fn over_untuned(rows: &Rows<'_>) -> Option<Span> {
-    rows.ratios(&["keys", "profile", "workload", "memory_share"], ("goal", "retuned", "untuned"), "mean_modelled_us")
+/// The mean times of retuned indexes over those of another goal.
+fn retuned_over(rows: &Rows<'_>, goal: &str) -> Option<Span> {
+    rows.ratios(&["keys", "profile", "workload", "memory_share"], ("goal", "retuned", goal), "mean_modelled_us")
 }
 
 /// The records of the largest set.

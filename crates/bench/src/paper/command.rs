@@ -10,7 +10,7 @@ pub fn command_of(experiment: &str, context: &Context) -> String {
     let Context {
         key_sets,
         count,
-        asked_count: _,
+        asked_count,
         seed,
         seeds,
         profiles,
@@ -38,7 +38,8 @@ pub fn command_of(experiment: &str, context: &Context) -> String {
     let default = Context::default();
     let mut command = format!("ogive-bench --json run {experiment}");
     list(&mut command, "--keys", key_sets);
-    flag(&mut command, &format!("-n {count}"), *count != default.count);
+    // An experiment may have a default of its own.
+    flag(&mut command, &format!("-n {count}"), asked_count.is_some() || *count != default.count);
     flag(&mut command, &format!("--seed {seed}"), *seed != default.seed);
     flag(&mut command, &format!("--seeds {seeds}"), *seeds != default.seeds);
     list(&mut command, "--profile", profiles);

@@ -89,7 +89,11 @@ const MEASURED: &[&str] = &[
     "peak_memory",
     "over_best",
     "auto_us",
-    "best_us",
+    "emulated_us",
+    "search_s",
+    "wall_",
+    "pipe_s",
+    "program_",
 ];
 /// Fields that depend on what was measured: what an analyser learned in time.
 const DECIDED_BY_TIME: &[&str] =
@@ -169,9 +173,15 @@ fn is_measured(row: &RunRow, field: &str) -> bool {
     let on_device = row.text("profile").starts_with("this device");
     let family = row.experiment().split('/').next().unwrap_or_default();
     // Times of joins and of stores are the device's, which are modelled, and the processor's.
-    let with_processor = field == "modelled_us" && matches!(family, "join" | "bourbon");
+    let with_processor = match family {
+        "join" => matches!(field, "modelled_us" | "best_us"),
+        "bourbon" => field == "modelled_us",
+        _ => false,
+    };
+    let is_emulated = row.experiment() == "airindex/emulated" && field == "slowdown";
     on_device
         || with_processor
+        || is_emulated
         || MEASURED.iter().any(|part| field.contains(part)) && !field.contains("modelled_ops_per_s")
         || DECIDED_BY_TIME.contains(&field)
 }

@@ -1,6 +1,6 @@
 //! The evaluation of updatable learned indexes on disk, by its slides: the plan, and the judges of its claims.
 
-use super::aulid::{STRUCTURES, pgm_by_reads};
+use super::aulid::{ALL_REAL_KEYS, INSERT, PROFILING, STORAGE, STRUCTURES, TAIL, THROUGHPUT, pgm_by_reads};
 use super::judging::{at_most_equal, by_least, told};
 use super::plan::{Item, Paper, counts};
 use super::rows::{Rows, Span, short};
@@ -23,20 +23,12 @@ pub(super) const DISK_INDEXES: Paper = Paper {
 const LEARNED: [&str; 4] = ["fiting", "pgm", "alex", "lipp"];
 const RATE: &str = "modelled_ops_per_s";
 const KEY_SETS: [&str; 3] = ["lognormal", "uniform", "step"];
-/// Real sets of docs/papers/disk-indexes.md.
+/// Real sets of the steps that load ten and more stores of each.
 const REAL_KEYS: &[&str] = &["osm_nodeid.u64", "git_oid.u64", "covid_a.u64", "genome_b37.u64"];
 /// Keys at small scale: enough for a B-tree of three levels.
 const SMALL: u64 = 100_000;
-/// Keys at small scale where as many are inserted.
-const SMALL_GROWING: u64 = 30_000;
 const TEN_MILLION: u64 = 10_000_000;
 const TWO_HUNDRED_MILLION: u64 = 200_000_000;
-
-static PROFILING: Step = Step::new("disk/profiling", 0.8, |scale| Context {
-    key_sets: names(&["uniform", "lognormal", "step", "gmm", "hardness:3200,72", "hardness:5900,28"]),
-    ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
-})
-.real_keys(REAL_KEYS);
 
 static LOOKUPS: Step = Step::new("disk/lookups", 7.3, |scale| Context {
     key_sets: names(&KEY_SETS),
@@ -44,53 +36,20 @@ static LOOKUPS: Step = Step::new("disk/lookups", 7.3, |scale| Context {
     lookups: Some(scale.pick(5_000, 100_000, 200_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
 })
-.real_keys(REAL_KEYS);
+.real_keys(ALL_REAL_KEYS);
 
 static HYBRIDS: Step = Step::new("disk/hybrids", 6.0, |scale| Context {
     key_sets: names(&KEY_SETS),
     lookups: Some(scale.pick(5_000, 100_000, 200_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
 })
-.real_keys(REAL_KEYS);
-
-static THROUGHPUT: Step = Step::new("aulid/throughput", 7.3, |scale| Context {
-    key_sets: names(scale.pick(&KEY_SETS[1..2], &KEY_SETS[..], &KEY_SETS[..])),
-    structures: names(&STRUCTURES),
-    workloads: vec![Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy],
-    lookups: Some(scale.pick(3_000, 200_000, 10_000_000)),
-    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
-})
-.real_keys(REAL_KEYS);
-
-static INSERT: Step = Step::new("aulid/insert", 4.1, |scale| Context {
-    key_sets: names(scale.pick(&KEY_SETS[1..2], &KEY_SETS[..], &KEY_SETS[..])),
-    structures: names(&STRUCTURES),
-    workloads: vec![Mix::WriteOnly],
-    lookups: Some(scale.pick(20_000, 1_000_000, 10_000_000)),
-    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
-})
-.real_keys(REAL_KEYS);
-
-static STORAGE: Step = Step::new("disk/storage", 5.8, |scale| Context {
-    key_sets: names(scale.pick(&KEY_SETS[..2], &KEY_SETS[..], &KEY_SETS[..])),
-    structures: names(&STRUCTURES),
-    ..keys(scale.pick(SMALL_GROWING / 2, 1_000_000, TEN_MILLION))
-})
-.real_keys(REAL_KEYS);
+.real_keys(ALL_REAL_KEYS);
 
 static BLOCK_SIZE: Step = Step::new("disk/block-size", 11.5, |scale| Context {
     key_sets: names(scale.pick(&KEY_SETS[..1], &KEY_SETS[..], &KEY_SETS[..])),
     structures: names(&STRUCTURES),
     lookups: Some(scale.pick(3_000, 30_000, 200_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
-})
-.real_keys(REAL_KEYS);
-
-static TAIL: Step = Step::new("aulid/tail", 2.3, |scale| Context {
-    key_sets: names(scale.pick(&KEY_SETS[1..2], &KEY_SETS[..], &KEY_SETS[..])),
-    structures: names(&STRUCTURES),
-    lookups: Some(scale.pick(5_000, 100_000, 10_000_000)),
-    ..keys(scale.pick(SMALL_GROWING, TEN_MILLION, TEN_MILLION))
 })
 .real_keys(REAL_KEYS);
 
@@ -122,8 +81,10 @@ const ITEMS: &[Item] = &[
                         .groups(&["keys"])
                         .into_iter()
                         .filter_map(|set| Some(set.number(&errors[3])? / set.number(&errors[0])?));
-                    let told = format!("on {falls} sets; at 1,024 over 16: {}", Span::of(left.collect::<Vec<_>>())?);
-                    Some(Verdict::of(falls.is_all(), told))
+                    let left = Span::of(left.collect::<Vec<_>>())?;
+                    // 20,925 of 1,351,170 (OSM) are the greatest share of the paper's.
+                    let is_as_steep = at_most_equal(Span { max: left.max * 1_351_170.0 / 20_925.0, ..left });
+                    Some(Verdict::of(falls.is_all() && is_as_steep, format!("at 1,024 over 16: {left}")))
                 },
             ),
             counts(
@@ -180,7 +141,7 @@ const ITEMS: &[Item] = &[
                 let btree = range("btree")?;
                 let learned = Span::of(LEARNED.iter().filter_map(|name| range(name)))?;
                 let told = format!("blocks between sets: B+-tree {}, learned {learned}", short(btree));
-                Some(Verdict::of(btree <= learned.min, told))
+                Some(Verdict::of(btree < learned.min, told))
             }),
         ],
         not_run: None,
@@ -275,7 +236,7 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(pgm.min > 1.1 && rest.min >= 1.0, told))
             }),
             counts("LIPP has a large maintenance overhead, larger than ALEX.", |rows| {
-                let rows = rows.of("aulid/insert");
+                let rows = rows.of("aulid/insert").with("workload", "w3");
                 let changed = |name: &str| {
                     let rows = rows.with("structure", name);
                     let structure = rows.span("structure_pages_changed_per_insert")?;

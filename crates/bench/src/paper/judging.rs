@@ -11,9 +11,9 @@ pub(super) const ABOUT_EQUAL: f64 = 1.1;
 /// Counts that differ by a hundredth are a tie: they are means over a sample of operations.
 pub(super) const TIE: f64 = 1.01;
 
-/// Whether a factor of a paper is reached.
+/// Whether a factor of a paper is reached. A gain is reached by gains only.
 pub(super) fn reaches(factor: f64, paper: f64) -> bool {
-    factor >= REACHED * paper
+    factor >= REACHED * paper && (factor > 1.0 || paper <= 1.0)
 }
 
 /// Whether all ratios are about one.
@@ -64,4 +64,16 @@ pub(super) fn told(rows: &Rows<'_>, column: &str, subjects: &[&str], field: &str
         Some(format!("{subject} {span}"))
     });
     told.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_is_reached_by_nine_tenths_and_by_no_loss() {
+        assert!(reaches(1.81, 2.0) && !reaches(1.79, 2.0));
+        assert!(reaches(1.01, 1.06) && !reaches(0.99, 1.06));
+        assert!(reaches(0.91, 1.0) && reaches(0.16, 0.17));
+    }
 }

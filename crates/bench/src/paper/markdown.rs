@@ -8,7 +8,8 @@ use crate::pages::shown;
 #[must_use]
 pub fn markdown(results: &PaperResults, command: &str) -> String {
     let paper = results.paper;
-    let mut page = format!("# {}: figures and tables\n\n{}.\n\n", text(paper.title), text(paper.citation));
+    let citation = wrapped(&format!("{}.", text(paper.citation)));
+    let mut page = format!("# {}: figures and tables\n\n{citation}\n\n", text(paper.title));
     page.push_str(&format!(
         "Scale `{}`: {}.\nOur figures at medium scale, and our deviations, are in `{}`.\n\n```sh\n{command}\n```\n\n",
         results.scale,
@@ -30,6 +31,20 @@ pub fn markdown(results: &PaperResults, command: &str) -> String {
     }
     page.push_str(&machine(results));
     page
+}
+
+/// A text in lines of a readable width.
+fn wrapped(text: &str) -> String {
+    /// As in the other documents.
+    const COLUMNS: usize = 120;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= COLUMNS) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// The command of a step, and where its records are.

@@ -59,10 +59,14 @@ impl PaperResults {
         let steps = self.steps_of(item);
         let failed = steps.iter().find_map(|result| Some((result.step.experiment, result.run.as_ref().err()?)));
         let rows = Rows::new(steps.iter().filter_map(|result| result.run.as_ref().ok()).flat_map(Run::records));
+        let failures = rows.failures();
         let judged = |claim: &'static Claim| {
             let verdict = match (claim.verdict(self.scale, &rows), &failed) {
                 (Verdict::NotComparable(_), Some((name, reason))) => {
                     Verdict::NotComparable(format!("{name} failed: {reason}"))
+                }
+                (Verdict::Confirmed(ours), _) if failures > 0 => {
+                    Verdict::Confirmed(format!("{ours}; without {failures} records of subjects that failed"))
                 }
                 (verdict, _) => verdict,
             };

@@ -44,6 +44,11 @@ impl<'r> Rows<'r> {
         self.filtered(|row| row.text(field).contains(part))
     }
 
+    /// The records with one of these texts within a field.
+    pub(super) fn containing_any(&self, field: &str, parts: &[&str]) -> Self {
+        self.filtered(|row| parts.iter().any(|part| row.text(field).contains(part)))
+    }
+
     /// The records with one of these texts in a field.
     pub(super) fn with_any(&self, field: &str, texts: &[&str]) -> Self {
         self.filtered(|row| texts.contains(&row.text(field).as_str()))
@@ -62,6 +67,16 @@ impl<'r> Rows<'r> {
     /// The records of generated or real sets whose name begins so.
     pub(super) fn on_keys(&self, set: &str) -> Self {
         self.filtered(|row| row.text("keys").split(':').next() == Some(set))
+    }
+
+    /// The records of real sets, which are files, or those of generated sets.
+    pub(super) fn on_real_keys(&self, are_real: bool) -> Self {
+        self.filtered(|row| row.text("keys").ends_with(".u64") == are_real)
+    }
+
+    /// The number of records of subjects that failed.
+    pub(super) fn failures(&self) -> usize {
+        self.rows.iter().filter(|row| row.field("error").is_some()).count()
     }
 
     /// The records in groups with equal fields, in the order of their first records.
@@ -204,6 +219,22 @@ mod tests {
             of("b:1", "btree", 4.0),
             of("b:1", "lipp", 1.0),
         ])
+    }
+
+    #[test]
+    fn sets_of_other_options_are_other_groups_and_those_of_other_counts_are_not() -> Result<()> {
+        let of = |keys: &str| Record::new("aulid/blocks").keys(keys);
+        let run = Run::of_records(&[
+            of("hardness:10M:seed=1:global=2:local=497"),
+            of("hardness:10M:seed=1:global=27:local=3323"),
+            of("hardness:20M:seed=1:global=2:local=497"),
+            of("keys/osm_nodeid.u64"),
+        ])?;
+        let rows = Rows::new(run.records());
+        assert_eq!(rows.groups(&["keys"]).iter().map(|group| group.rows.len()).collect::<Vec<_>>(), [2, 1, 1]);
+        assert_eq!(rows.on_keys("hardness").rows.len(), 3);
+        assert_eq!((rows.on_real_keys(true).rows.len(), rows.on_real_keys(false).rows.len()), (1, 3));
+        Ok(())
     }
 
     #[test]

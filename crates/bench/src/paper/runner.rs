@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 
 use super::command::command_of;
 use super::estimate::{Estimate, duration};
-use super::plan::Paper;
+use super::plan::{Paper, papers};
 use super::results::{PaperResults, StepResult};
 use super::scale::Scale;
 use super::step::Step;
@@ -56,7 +56,7 @@ pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&
         let left = estimate.left_s().map_or_else(String::new, |left_s| format!(", about {} left", duration(left_s)));
         let so_far = duration(start.elapsed().as_secs_f64());
         tell(&format!("{number}/{} {}, {so_far} so far{left}", steps.len(), step.experiment));
-        let result = result_of(step, &folder.join(step.file_name(number)), options, tell);
+        let result = result_of(paper, step, &folder.join(step.file_name(number)), options, tell);
         if let Err(reason) = &result.run {
             tell(&format!("{} failed: {reason}", step.experiment));
         }
@@ -83,10 +83,19 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<()> {
 }
 
 /// The records of a step: those of a former run with the same settings if the run resumes, else new ones.
-fn result_of(step: &'static Step, path: &Path, options: &PaperOptions, tell: &mut dyn FnMut(&str)) -> StepResult {
+fn result_of(
+    paper: &'static Paper,
+    step: &'static Step,
+    path: &Path,
+    options: &PaperOptions,
+    tell: &mut dyn FnMut(&str),
+) -> StepResult {
     let context = step.context(options);
     let command = command_of(step.experiment, &context);
-    let former = if options.resume { former(path, &command, tell) } else { None };
+    let former = match options.resume {
+        true => resumed(paper, step, path, options, &command, tell),
+        false => None,
+    };
     let start = Instant::now();
     let run = match former {
         Some(run) => Ok(run),
@@ -98,22 +107,54 @@ fn result_of(step: &'static Step, path: &Path, options: &PaperOptions, tell: &mu
     StepResult { step, file, command, elapsed_s, run }
 }
 
-/// The records of a former run, if they were made by the same command.
-fn former(path: &Path, command: &str, tell: &mut dyn FnMut(&str)) -> Option<Run> {
+/// The records of a former run of a step, in the results of this paper or in those of another that has it, too.
+fn resumed(
+    paper: &Paper,
+    step: &Step,
+    path: &Path,
+    options: &PaperOptions,
+    command: &str,
+    tell: &mut dyn FnMut(&str),
+) -> Option<Run> {
+    let refused = match former(path, command) {
+        Some(Ok(run)) => return Some(run),
+        Some(Err(reason)) => Some(reason),
+        None => None,
+    };
+    let others = papers().iter().filter(|other| other.name != paper.name);
+    let mut paths = others.flat_map(|other| {
+        let same = (1..).zip(other.steps()).filter(|(_, of_other)| std::ptr::eq(*of_other, step));
+        same.map(|(number, step)| options.folder.join(other.name).join(step.file_name(number)))
+    });
+    let theirs = paths.find_map(|theirs| Some((former(&theirs, command)?.ok()?, theirs)));
+    let Some((run, theirs)) = theirs.filter(|(_, theirs)| copied(theirs, path).is_ok()) else {
+        if let Some(reason) = refused {
+            tell(&format!("{reason}; running the step again"));
+        }
+        return None;
+    };
+    tell(&format!("{} is taken from {}", step.experiment, theirs.display()));
+    Some(run)
+}
+
+/// The records of a former run, if they were made by the same command, or why they are not used.
+fn former(path: &Path, command: &str) -> Option<Result<Run, String>> {
     if !path.exists() {
         return None;
     }
-    match Run::read(path) {
-        Ok(run) if run.command() == command => Some(run),
-        Ok(_) => {
-            tell(&format!("{} was made with other settings; running the step again", path.display()));
-            None
-        }
-        Err(error) => {
-            tell(&format!("{error}; running the step again"));
-            None
-        }
-    }
+    Some(match Run::read(path) {
+        Ok(run) if run.command() == command => Ok(run),
+        Ok(_) => Err(format!("{} was made with other settings", path.display())),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+/// Copies a file, which gets its name once it is whole.
+fn copied(from: &Path, to: &Path) -> std::io::Result<()> {
+    let part = to.with_extension(PART);
+    fs::copy(from, &part)?;
+    File::open(&part)?.sync_all()?;
+    fs::rename(part, to)
 }
 
 /// Runs a step into its file.

@@ -48,7 +48,7 @@ pub(super) struct PaperArguments {
     /// Folder of the results and pages; each paper has its own folder in it
     #[arg(long, value_name = "FOLDER", default_value = "paper-results")]
     pub(super) folder: PathBuf,
-    /// Keep the steps that ended with the same settings, and run the others
+    /// Keep the steps that ended with the same settings, in this paper or in another that has them, and run the others
     #[arg(long)]
     pub(super) resume: bool,
     /// Folder of real keys, such as covid_a.u64, to use beside generated sets

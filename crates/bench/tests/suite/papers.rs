@@ -34,10 +34,14 @@ fn run(name: &str, folder: &Path, resume: bool) -> Result<(PaperResults, Vec<Str
 
 /// Runs a paper and checks what is true of every paper.
 fn check(name: &str) -> TestResult {
-    let folder = TempDir::new()?;
-    let (results, told) = run(name, folder.path(), false)?;
+    check_in(name, TempDir::new()?.path(), false)
+}
+
+fn check_in(name: &str, folder: &Path, resume: bool) -> TestResult {
+    let (results, told) = run(name, folder, resume)?;
     let steps = results.steps.len();
-    assert!(told.len() == steps && told[steps - 1].contains("so far, about"), "{told:#?}");
+    let progress: Vec<&String> = told.iter().filter(|line| line.contains(" so far")).collect();
+    assert!(progress.len() == steps && progress[steps - 1].contains("so far, about"), "{told:#?}");
     for step in &results.steps {
         assert!(step.run.is_ok(), "{}: {:?}", step.step.experiment, step.run);
     }
@@ -68,13 +72,18 @@ fn airindex_is_run_and_judged() -> TestResult {
 }
 
 #[test]
-fn aulid_is_run_and_judged() -> TestResult {
-    check("aulid")
-}
-
-#[test]
-fn the_evaluation_of_indexes_on_disk_is_run_and_judged() -> TestResult {
-    check("disk-indexes")
+fn aulid_and_the_evaluation_of_indexes_on_disk_are_run_and_judged_and_share_steps() -> TestResult {
+    let folder = TempDir::new()?;
+    check_in("aulid", folder.path(), false)?;
+    check_in("disk-indexes", folder.path(), true)?;
+    let records = |paper: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let steps = named(paper)?.steps();
+        let number = 1 + steps.iter().position(|step| step.experiment == "aulid/throughput").ok_or("no such step")?;
+        Ok(fs::read_to_string(folder.path().join(paper).join(steps[number - 1].file_name(number)))?)
+    };
+    // Times differ between runs, so equal records were made once.
+    assert_eq!(records("aulid")?, records("disk-indexes")?);
+    Ok(())
 }
 
 #[test]

@@ -10,9 +10,9 @@ use anyhow::Result;
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
-use ogive::TableOptions;
 use ogive::io::{Profile, Storage, Timer};
 use ogive::tune::DesignRequest;
+use ogive::{Table, TableOptions};
 use ogive_object_store::{ObjectOptions, ObjectStorage};
 
 use super::super::{Context, Experiment, Output};
@@ -63,6 +63,10 @@ fn slowed(store: &Arc<dyn ObjectStore>, profile: &Profile) -> Result<Arc<dyn Sto
     folder(Arc::new(ThrottledStore::new(Arc::clone(store), config)), profile)
 }
 
+fn open(bench: &Bench, profile: &Profile) -> Result<Table> {
+    bench.open_with(&TableOptions::default().memory_bytes(BUDGET_BYTES).profile(profile.clone()))
+}
+
 /// The time of a lookup, emulated and modelled, including the opening of the table.
 #[derive(Clone, Copy, Debug)]
 struct FirstLookup {
@@ -82,8 +86,7 @@ fn first_lookups(
         .iter()
         .map(|&position| {
             let timer = Timer::start();
-            let table =
-                bench.open_with(&TableOptions::default().memory_bytes(BUDGET_BYTES).profile(profile.clone()))?;
+            let table = open(&bench, profile)?;
             check(&table, &keys.at(position as usize), payload_bytes)?;
             Ok(FirstLookup { emulated_us: timer.elapsed_us(), modelled_us: bench.lap_us().iter().sum() })
         })
@@ -108,7 +111,7 @@ fn lookups(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let bench = Bench::new(storage, std::slice::from_ref(profile));
     let asked = positions(keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)?;
     let timer = Timer::start();
-    let table = bench.open_with(&TableOptions::default().memory_bytes(BUDGET_BYTES).profile(profile.clone()))?;
+    let table = open(&bench, profile)?;
     let mut modelled_us = 0.0;
     for (done, &position) in (1_usize..).zip(&asked) {
         check(&table, &keys.at(position as usize), context.payload_bytes)?;
@@ -128,12 +131,19 @@ fn lookups(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn with_times(record: Record, lookups: &[FirstLookup]) -> Record {
-    let emulated: Vec<f64> = lookups.iter().map(|lookup| lookup.emulated_us).collect();
-    record.spread("emulated_us", &emulated).figure("modelled_us", modelled_us(lookups))
+    record.spread("emulated_us", &emulated_us(lookups)).figure("modelled_us", median(&modelled_us(lookups)))
 }
 
-fn modelled_us(lookups: &[FirstLookup]) -> f64 {
-    Spread::of(&lookups.iter().map(|lookup| lookup.modelled_us).collect::<Vec<_>>()).median
+fn emulated_us(lookups: &[FirstLookup]) -> Vec<f64> {
+    lookups.iter().map(|lookup| lookup.emulated_us).collect()
+}
+
+fn modelled_us(lookups: &[FirstLookup]) -> Vec<f64> {
+    lookups.iter().map(|lookup| lookup.modelled_us).collect()
+}
+
+fn median(values: &[f64]) -> f64 {
+    Spread::of(values).median
 }
 
 /// Figure 14: a table on a storage other than it was tuned for, beside one that was tuned for that.
@@ -155,9 +165,7 @@ fn mismatches(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     first_lookups(&slowed(&store, &actual)?, &actual, &keys, context.payload_bytes, &asked)
                 };
                 let (ours, best) = (of(&profile)?, of(&actual)?);
-                let median_us = |lookups: &[FirstLookup]| {
-                    Spread::of(&lookups.iter().map(|lookup| lookup.emulated_us).collect::<Vec<_>>()).median
-                };
+                let best_us = median(&emulated_us(&best));
                 let record = Record::new(EMULATED.name)
                     .keys(set.name())
                     .profile(profile.name())
@@ -167,9 +175,9 @@ fn mismatches(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .figure("bandwidth_factor", bandwidth_factor);
                 output.report(
                     with_times(record, &ours)
-                        .figure("best_emulated_us", median_us(&best))
-                        .figure("slowdown", median_us(&ours) / median_us(&best))
-                        .figure("modelled_slowdown", modelled_us(&ours) / modelled_us(&best)),
+                        .figure("best_emulated_us", best_us)
+                        .figure("slowdown", median(&emulated_us(&ours)) / best_us)
+                        .figure("modelled_slowdown", median(&modelled_us(&ours)) / median(&modelled_us(&best))),
                 )?;
                 progress.step();
             }

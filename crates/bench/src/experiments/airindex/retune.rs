@@ -130,18 +130,18 @@ impl RetuneCase<'_> {
             seed_random(Some(self.context.seed));
             let sample = LookupSample::new(SAMPLED_KEYS);
             seed_random(None);
-            let mut untuned_us = None;
+            let (mut untuned_us, mut sampled_keys) = (None, Vec::new());
             for (goal, name) in GOALS {
                 let made;
                 let designed = match goal {
                     Goal::Untuned => &untuned,
                     _ => {
-                        made = self.design(goal, memory_bytes, sample.keys())?;
+                        made = self.design(goal, memory_bytes, sampled_keys.clone())?;
                         &made
                     }
                 };
-                let sampled = matches!(goal, Goal::Untuned).then(|| sample.clone());
-                let found = self.look_up(designed, memory_bytes, sampled)?;
+                let taken = matches!(goal, Goal::Untuned).then_some(&mut sampled_keys);
+                let found = self.look_up(designed, memory_bytes, &sample, taken)?;
                 let untuned_us = *untuned_us.get_or_insert(found.mean_us);
                 output.report(
                     self.record(name, share, designed, &found).figure("to_untuned", found.mean_us / untuned_us),
@@ -168,15 +168,26 @@ impl RetuneCase<'_> {
         Ok(Designed { storage, report })
     }
 
-    /// Makes the lookups of the warm-up, then those that are metered.
-    fn look_up(&self, designed: &Designed, memory_bytes: u64, sample: Option<LookupSample>) -> Result<Metered> {
+    /// Makes the lookups of the warm-up, then those that are metered. If a sample is wanted, it is of the warm-up: an
+    /// index is not designed for the lookups that measure it.
+    fn look_up(
+        &self,
+        designed: &Designed,
+        memory_bytes: u64,
+        sample: &LookupSample,
+        taken: Option<&mut Vec<Vec<u8>>>,
+    ) -> Result<Metered> {
         let bench = Bench::new(designed.storage.clone(), std::slice::from_ref(self.profile));
         let options = TableOptions::default().memory_bytes(memory_bytes).profile(self.profile.clone());
-        let table = ogive::Table::open(Arc::clone(&bench.storage), NAME, &options.lookup_sample(sample))?;
+        let sampled = taken.is_some().then(|| sample.clone());
+        let table = ogive::Table::open(Arc::clone(&bench.storage), NAME, &options.lookup_sample(sampled))?;
         let (warm_up, measured) = self.asked.positions.split_at(self.asked.positions.len() / 2);
         ensure!(!measured.is_empty(), "a measurement takes at least one lookup; give --lookups 1 or more");
         for &position in warm_up {
             check(&table, &self.keys.at(position as usize), self.context.payload_bytes)?;
+        }
+        if let Some(taken) = taken {
+            *taken = sample.keys();
         }
         bench.meter.reset();
         bench.lap_us();

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::super::indexes::{IndexSubject, IndexWorkload, distinct, growing, or_report, run_in_memory};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
+use crate::keys::AS_OSM;
 use crate::output::Record;
 use crate::workload::Mix;
 
@@ -15,8 +16,8 @@ pub(in crate::experiments) const ADJUST: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// A set as hard as that of the paper's figure: the conflict degree of OpenStreetMap's node ids.
-const KEY_SETS: [&str; 1] = ["hardness:5900,28"];
+/// A set as hard as that of the paper's figure.
+const KEY_SETS: [&str; 1] = [AS_OSM];
 const MIXES: [Mix; 4] = [Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 500_000;
 /// The value of one parameter while the other varies: small, so that its own condition holds.

@@ -35,6 +35,7 @@ struct Loads<'s> {
     subject: &'s IndexSubject,
     load_s: Vec<f64>,
     memory_bytes: Vec<f64>,
+    entries: u64,
     file_bytes: u64,
     failed: bool,
 }
@@ -43,8 +44,14 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects_beside_programs(context, &IndexKind::all())?;
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
-        let start =
-            |subject| Loads { subject, load_s: Vec::new(), memory_bytes: Vec::new(), file_bytes: 0, failed: false };
+        let start = |subject| Loads {
+            subject,
+            load_s: Vec::new(),
+            memory_bytes: Vec::new(),
+            entries: 0,
+            file_bytes: 0,
+            failed: false,
+        };
         let mut all: Vec<Loads<'_>> = subjects.iter().map(start).collect();
         let rounds = ROUNDS.max(context.seeds);
         let progress = Progress::new(all.len() * rounds as usize)?;
@@ -84,7 +91,7 @@ fn load_program(set: &KeySet, program: &ProgramSubject, rounds: u64, record: Rec
     }
     let (entries, size) = last.context("no round")?;
     let record = record
-        .figure("keys_count", set.len())
+        .figure("keys_count", entries)
         .spread("load_s", &load_s)
         .figure("ns_per_key", 1e9 * Spread::of(&load_s).median / entries.max(1) as f64)
         .spread("wall_s", &wall_s)
@@ -102,13 +109,14 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
     let folder = context.device_folder()?;
     let mut options = loads.subject.options.clone();
     options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
-    // Keys are streamed during the load, so that memory is that of the load; the cost is equal for every structure.
+    // Keys are streamed during the load, so that memory is that of the load.
     let keys = distinct_stream(set)?;
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
     let storage = Arc::new(LocalStorage::new(folder.path()));
     let (store, load_s) = IndexStore::load(storage, &options, &[], keys.map(|key| Ok(key?)))?;
     loads.memory_bytes.extend(memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before) as f64));
     loads.load_s.push(load_s);
+    loads.entries = store.index.len()?;
     loads.file_bytes = store.file_bytes()?;
     Ok(())
 }
@@ -118,9 +126,9 @@ fn report(set: &KeySet, all: &[Loads<'_>], output: &mut Output<'_>) -> Result<()
     let btree = all.iter().find(|loads| loads.subject.options.kind == IndexKind::BTREE && !loads.failed);
     for loads in all.iter().filter(|loads| !loads.failed) {
         let mut row = record(set, &loads.subject.name)
-            .figure("keys_count", set.len())
+            .figure("keys_count", loads.entries)
             .spread("load_s", &loads.load_s)
-            .figure("ns_per_key", 1e9 * median_s(loads) / set.len().max(1) as f64)
+            .figure("ns_per_key", 1e9 * median_s(loads) / loads.entries.max(1) as f64)
             .figure("file_bytes", loads.file_bytes);
         if let Some(btree) = btree {
             row = row

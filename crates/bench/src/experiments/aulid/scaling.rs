@@ -11,6 +11,7 @@ use ogive::io::{LocalStorage, Profile};
 use super::super::indexes::{IndexSubject, IndexWorkload, WorkloadOutcome, distinct, or_report, run_plan, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
+use crate::keys::{AS_COVID, AS_GENOME, AS_OSM800, AS_PLANET};
 use crate::output::Record;
 use crate::workload::{Mix, Population};
 
@@ -21,11 +22,8 @@ pub(in crate::experiments) const SCALING: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// As hard as the paper's COVID800, PLANET800, GENOME800 and OSM800: four times the segments of its sets of 200 million
-/// keys for four times the keys. Table 3 of Lan et al., "Updatable Learned Indexes Meet Disk-Resident DBMS" (SIGMOD
-/// 2023) has the segments at errors of 16, 64, 256 and 1,024 keys; those at 32 lie between, those at 4,096 behind, on
-/// straight lines of the logarithms.
-const KEY_SETS: [&str; 4] = ["hardness:497,2", "hardness:3082,13", "hardness:4828,5", "hardness:3643,28"];
+/// As hard as the paper's COVID800, PLANET800, GENOME800 and OSM800.
+const KEY_SETS: [&str; 4] = [AS_COVID, AS_PLANET, AS_GENOME, AS_OSM800];
 const STRUCTURES: [IndexKind; 3] = [IndexKind::BTREE, ogive_papers::AULID, IndexKind::OGIVE];
 const MIXES: [Mix; 6] =
     [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];

@@ -4,6 +4,7 @@ use anyhow::Result;
 use ogive_model::{fmcd, pla};
 
 use super::super::{Context, Experiment, Output};
+use crate::keys::{AS_COVID, AS_GENOME, AS_OSM, AS_PLANET};
 use crate::output::Record;
 
 pub(in crate::experiments) const PROFILING: Experiment = Experiment {
@@ -12,7 +13,7 @@ pub(in crate::experiments) const PROFILING: Experiment = Experiment {
     run,
 };
 
-const KEY_SETS: [&str; 6] = ["uniform", "lognormal", "step", "gmm", "hardness:3200,72", "hardness:5900,28"];
+const KEY_SETS: [&str; 8] = ["uniform", "lognormal", "step", "gmm", AS_COVID, AS_PLANET, AS_GENOME, AS_OSM];
 /// Errors of the slides' Table 3; 32 and 4096 are the local and the global hardness of Wongkham et al.
 const ERRORS: [u64; 6] = [16, 32, 64, 256, 1_024, 4_096];
 /// Entries of 16 bytes per leaf of 4 KiB, filled to 80 % by a bulk load.
