@@ -181,7 +181,9 @@ const ITEMS: &[Item] = &[
                         return Some(Verdict::NotComparable(WITHOUT_LIMITS.to_owned()));
                     }
                     // With all in memory neither spills.
-                    let (scarce, enough) = (gains(limits.first()?)?, gains(limits.get(1)?)?);
+                    let Some((scarce, enough)) = gains(limits.first()?).zip(gains(limits.get(1)?)) else {
+                        return Some(Verdict::NotComparable(WITHOUT_TREES.to_owned()));
+                    };
                     let told =
                         format!("B-trees over partitions, modelled device: {enough}, with scarce memory {scarce}");
                     Some(Verdict::of(scarce.max < enough.min, told))
@@ -328,6 +330,7 @@ const WINDOWS: &str = "windows of 4,096 over 256 keys, one thread, modelled devi
 const WITHOUT_DEVICE: &str = "a modelled clock has no threads; give --device FOLDER to measure";
 const WITHOUT_REAL_KEYS: &str = "the figure is of real sets; give --keys-folder FOLDER";
 const WITHOUT_LIMITS: &str = "a join has at least 1 MiB, which is not scarce for few rows";
+const WITHOUT_TREES: &str = "a B-tree of the rows does not fit scarce memory, where the join is refused";
 const TREES_OVER_PARTITIONS: (&str, &str, &str) = ("method", "partition:btree", "partition");
 
 /// The time of a join by the paper's B-tree over that by its learned index.
