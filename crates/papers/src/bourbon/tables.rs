@@ -81,22 +81,30 @@ impl KnownTable {
     }
 
     fn set_in_level_model(&mut self, table: &TableFile, is_in_level_model: bool) {
-        self.end_lookups(table);
-        self.is_in_level_model = is_in_level_model;
+        if self.is_in_level_model != is_in_level_model {
+            self.end_lookups(table);
+            self.is_in_level_model = is_in_level_model;
+        }
     }
 
     /// All its lookups, each kind by the shape of the model that it had then.
     pub(super) fn lookups(&self, table: &TableFile) -> LevelLookups {
+        self.lookups_until(&table.lookups())
+    }
+
+    fn lookups_until(&self, totals: &TableLookups) -> LevelLookups {
         let shape = self.shape.filter(|_| !self.is_in_level_model);
         let mut lookups = self.earlier.clone();
-        lookups.add(&since(&table.lookups(), &self.earlier_totals), shape);
+        lookups.add(&since(totals, &self.earlier_totals), shape);
         lookups
     }
 
     /// Keeps the lookups so far apart from those to come, which are by another model.
     fn end_lookups(&mut self, table: &TableFile) {
-        self.earlier = self.lookups(table);
-        self.earlier_totals = table.lookups();
+        // Once: lookups go on meanwhile, and none may fall between two readings.
+        let totals = table.lookups();
+        self.earlier = self.lookups_until(&totals);
+        self.earlier_totals = totals;
     }
 }
 
