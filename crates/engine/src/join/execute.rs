@@ -16,6 +16,7 @@ use super::spill::Spill;
 use super::stoppable::StoppableSink;
 use super::task::Task;
 use crate::error::{Error, Result};
+use crate::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,6 +28,9 @@ const GROUP_DIVISOR: u64 = 4;
 const SCAN_MIN_DIVISOR: u64 = 8;
 /// Least memory of a thread, in bytes; with less, fewer threads run.
 const THREAD_BYTES_MIN: u64 = 1 << 20;
+/// Least memory of a thread, in blocks of the table with the largest: a planned scan has nine parts in three quarters of
+/// the memory, and each holds a block as read and as unpacked.
+const THREAD_BLOCKS_MIN: u64 = 24;
 /// The queue of waiting rows gets 1/8 of the memory, up to a useful maximum in bytes.
 const QUEUE_DIVISOR: u64 = 8;
 const QUEUE_BYTES_MAX: u64 = 16 << 20;
@@ -79,7 +83,7 @@ impl<'a> Execution<'a> {
     /// Joins on the planned number of threads, if memory suffices and a relation can be cut.
     pub(super) fn run(&self, sink: &mut dyn RowSink) -> Result<()> {
         let left_bytes = self.task.budget.left_bytes();
-        let most = usize::try_from(left_bytes / THREAD_BYTES_MIN).unwrap_or(usize::MAX);
+        let most = usize::try_from(left_bytes / self.thread_bytes_min()).unwrap_or(usize::MAX);
         let threads = if self.can_be_cut() { self.plan.threads.min(most).max(1) } else { 1 };
         let queue_bytes = (left_bytes / QUEUE_DIVISOR).min(QUEUE_BYTES_MAX);
         let parallel = Parallel { threads, any_order: self.options.any_order, queue_bytes };
@@ -91,6 +95,13 @@ impl<'a> Execution<'a> {
         let each_bytes = self.task.budget.left_bytes() / threads as u64;
         let work = |range: &KeyRange, sink: &mut dyn RowSink| self.join(range, each_bytes, sink);
         self.task.averaged(threads, || parallel.run(self.task, &ranges, &work, sink))
+    }
+
+    /// Least memory of a thread.
+    fn thread_bytes_min(&self) -> u64 {
+        let tables = [&self.left, &self.right].into_iter().filter_map(|relation| relation.table());
+        let largest_block = tables.map(Table::largest_block_bytes).max().unwrap_or(0);
+        largest_block.saturating_mul(THREAD_BLOCKS_MIN).max(THREAD_BYTES_MIN)
     }
 
     /// Whether ranges of keys can be joined independently at no extra cost.

@@ -15,8 +15,9 @@ use std::sync::Arc;
 const READ_BYTES_MAX: u64 = 1 << 20;
 /// Size of a sampled block, in bytes: a device reads it at the cost of one record.
 const SAMPLE_BLOCK_BYTES: u64 = 4 << 10;
-/// Sampled blocks per batch of requests.
-const SAMPLE_BATCH_BLOCKS_MAX: usize = 64;
+/// Sampled blocks per batch of requests, within 1/8 of the memory that is left.
+const SAMPLE_BATCH_BLOCKS_MAX: u64 = 64;
+const SAMPLE_MEMORY_DIVISOR: u64 = 8;
 /// Approximate size of the chunks into which a caller's records are copied, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
@@ -84,8 +85,9 @@ impl Relation for FileRelation {
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let reader = FileRelation { file: Arc::clone(&self.file), records: self.records, facts: self.facts.clone() };
         let record = self.record_bytes();
-        let buffer_bytes = memory.bytes().min(READ_BYTES_MAX) as usize / record * record;
         let mut memory = memory;
+        memory.hold_record(record as u64, &self.facts.name)?;
+        let buffer_bytes = memory.bytes().min(READ_BYTES_MAX) as usize / record * record;
         memory.shrink_to(buffer_bytes.max(record) as u64);
         Ok(Box::new(FileScan {
             relation: reader,
@@ -104,11 +106,15 @@ impl Relation for FileRelation {
         let block_rows = (SAMPLE_BLOCK_BYTES / record as u64).max(1);
         let blocks = self.facts.rows.div_ceil(block_rows);
         let wanted = (rows as u64).div_ceil(block_rows).min(blocks);
-        let mut buffers = vec![0; SAMPLE_BATCH_BLOCKS_MAX.min(wanted as usize) * block_rows as usize * record];
+        let block_bytes = block_rows * record as u64;
+        let room = task.budget.left_bytes() / SAMPLE_MEMORY_DIVISOR / block_bytes;
+        let at_once = room.clamp(1, SAMPLE_BATCH_BLOCKS_MAX).min(wanted.max(1));
+        let Some(_memory) = task.budget.try_take(at_once * block_bytes) else { return Ok(false) };
+        let mut buffers = vec![0; (at_once * block_bytes) as usize];
         let mut next = 0;
         while next < wanted {
             task.check()?;
-            let count = (wanted - next).min(SAMPLE_BATCH_BLOCKS_MAX as u64);
+            let count = (wanted - next).min(at_once);
             let mut requests = Vec::with_capacity(count as usize);
             let mut rest = &mut buffers[..];
             for number in next..next + count {

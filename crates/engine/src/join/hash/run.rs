@@ -204,9 +204,10 @@ impl HashJoin<'_> {
         // The memory that the first copy keeps is not available to the second, nor to the scans.
         let left = sort(self.left, part, progress)?;
         let right = sort(self.right, part, progress)?;
+        // The rows of one key, and their overflow, get a part of their own, whatever the copies keep.
+        let scan_bytes = (self.task.budget.left_bytes().saturating_sub(part) / 2).min(part);
         let scan = |relation: &Arc<dyn Relation>| {
-            let memory = self.task.budget.take(self.task.budget.left_bytes().min(part), "reading")?;
-            relation.scan(range, self.task, memory)
+            relation.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)
         };
         let (mut left_rows, mut right_rows) = (scan(&left)?, scan(&right)?);
         let group_bytes = part / 2;

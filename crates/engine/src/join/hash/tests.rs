@@ -69,6 +69,14 @@ fn a_key_with_more_rows_than_memory_is_sorted_and_merged() {
 }
 
 #[test]
+fn a_key_with_more_rows_than_memory_on_both_sides_is_joined() {
+    let left = test_relations::rows(150, 1000, |i| if i % 10 == 0 { mix(i) } else { 7 });
+    let right = test_relations::rows(180, 900, |i| if i % 10 == 0 { mix(i) } else { 7 });
+    check([(&file(&left), &left), (&file(&right), &right)], MIB, "heavy on both sides");
+    check([(&caller(&left), &left), (&caller(&right), &right)], MIB, "heavy on both sides, of any length");
+}
+
+#[test]
 fn rows_of_any_length_are_joined() {
     for distinct in [300, 100_000] {
         let (left, right) = (test_relations::texts(20_000, distinct), test_relations::texts(3000, distinct));

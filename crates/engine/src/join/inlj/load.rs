@@ -91,13 +91,13 @@ impl IndexLoader<'_> {
         };
         let is_held = self.task.fast_paths.separators && estimated <= budget.left_bytes() / INDEX_DIVISOR;
         let memory = is_held.then(|| budget.try_take(estimated)).flatten();
-        let Some(memory) = memory else {
-            let index: Arc<dyn BlockIndex> = Arc::new(RoutedTable { table: self.table.clone() });
-            return Ok((index, budget.take(0, "an index")?));
-        };
+        let Some(memory) = memory else { return self.routed() };
         if layer.is_exact {
-            let separators = self.stored_separators(layer.granule)?;
-            return self.adjust_memory(separators.into_index(), memory);
+            let most_bytes = (memory.bytes() + budget.left_bytes()) / INDEX_DIVISOR;
+            return match self.stored_separators(layer.granule, most_bytes)? {
+                Some(separators) => self.adjust_memory(separators.into_index(), memory),
+                None => self.routed(),
+            };
         }
         let mut nodes = Vec::new();
         let (requests, bytes) = self.table.visit_bottom(|run| match run {
@@ -111,18 +111,25 @@ impl IndexLoader<'_> {
         self.adjust_memory(Arc::new(StoredLines::new(nodes, self.table.blocks())), memory)
     }
 
+    /// The table as its own index, which takes no memory of the join.
+    fn routed(&self) -> Result<(Arc<dyn BlockIndex>, MemoryGrant)> {
+        let index: Arc<dyn BlockIndex> = Arc::new(RoutedTable { table: self.table.clone() });
+        Ok((index, self.task.budget.take(0, "an index")?))
+    }
+
     /// Estimated memory of one separator per block.
     fn separator_bytes(&self) -> u64 {
         let each = if self.table.key_type().is_numeric() { 8 } else { STRING_SEPARATOR_BYTES };
         self.table.blocks().saturating_mul(each)
     }
 
-    /// Loads the separators stored in the table.
-    fn stored_separators(&self, granule: u64) -> Result<BlockSeparators> {
+    /// Loads the separators stored in the table; `None` if they take more than `most_bytes`. Only the length of byte
+    /// strings is unknown before.
+    fn stored_separators(&self, granule: u64, most_bytes: u64) -> Result<Option<BlockSeparators>> {
         let blocks = self.table.blocks();
         let mut numbers = NumericSeparators::new(ChildBlocks::Even(granule), blocks);
         let mut strings = StringSeparators::new(ChildBlocks::Even(granule), blocks);
-        let mut firsts = Vec::new();
+        let (mut firsts, mut is_held) = (Vec::new(), true);
         let is_numeric = self.table.key_type().is_numeric();
         let (requests, bytes) = self.table.visit_bottom(|run| match run {
             NodeRun::Steps(pieces) => {
@@ -136,8 +143,9 @@ impl IndexLoader<'_> {
             NodeRun::CodedStrings { payload, groups, end_child } => {
                 let mut pushed = Some(());
                 visit_separators(payload, groups, |child, separator| {
-                    if child < end_child {
+                    if child < end_child && is_held {
                         pushed = pushed.and_then(|()| strings.push_stored(&separator));
+                        is_held = strings.complete_bytes() <= most_bytes;
                     }
                 })?;
                 pushed
@@ -145,23 +153,36 @@ impl IndexLoader<'_> {
             NodeRun::Lines(_) => None,
         })?;
         self.task.count_reads(requests, bytes);
+        if !is_held {
+            return Ok(None);
+        }
         if !is_numeric {
             strings.complete();
-            return Ok(BlockSeparators::Strings(strings));
+            return Ok(Some(BlockSeparators::Strings(strings)));
         }
         if !firsts.is_empty() {
             let is_even = firsts.iter().zip(0..).all(|(&first, i)| first == i) && firsts.len() as u64 == blocks;
             numbers.children = if is_even { ChildBlocks::Even(1) } else { ChildBlocks::From(firsts) };
         }
-        Ok(BlockSeparators::Numeric(numbers))
+        Ok(Some(BlockSeparators::Numeric(numbers)))
     }
 
     /// One separator per block: from the table's exact layer, without reading data, if that is fine enough.
     pub(super) fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
         let mut memory = self.task.budget.take(self.separator_bytes(), "an index")?;
         let layer = self.table.bottom_layer().filter(|layer| layer.is_exact && layer.granule == 1);
+        let most_bytes = memory.bytes() + self.task.budget.left_bytes();
+        let short = |memory: &MemoryGrant| {
+            let blocks = self.table.blocks();
+            let what =
+                format!("an index over {blocks} blocks needs more memory than this join has: separators are long");
+            memory.short((2, 1), what)
+        };
         let stored = match layer.filter(|_| self.task.fast_paths.separators) {
-            Some(layer) => Some(self.stored_separators(layer.granule)?),
+            Some(layer) => {
+                let separators = self.stored_separators(layer.granule, most_bytes)?;
+                Some(separators.ok_or_else(|| short(&memory))?)
+            }
             None => None,
         };
         let separators = match stored {

@@ -254,6 +254,11 @@ impl StringSeparators {
         }
     }
 
+    /// Memory in bytes once all separators so far are complete, with what the growth of their list takes.
+    pub(super) fn complete_bytes(&self) -> u64 {
+        self.memory_bytes() + 8 * self.len() as u64
+    }
+
     fn memory_bytes(&self) -> u64 {
         (self.bytes.capacity() + 4 * self.ends.capacity() + 8 * self.numbers.capacity()) as u64 + self.children.bytes()
     }
