@@ -60,8 +60,8 @@ pub(crate) struct BuildArguments {
     #[arg(short, long, value_name = "TABLE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     output: PathBuf,
 
-    /// Storage to tune the index for: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile` [default:
-    /// nvme, or s3 if TABLE is a URL]
+    /// Storage to tune the index for: optane, nvme, sata, ssd, hdd, nfs, s3, or a file written by `ogive profile`
+    /// [default: nvme, or s3 if TABLE is a URL]
     #[arg(long = "for", value_name = "PROFILE")]
     profile: Option<String>,
 

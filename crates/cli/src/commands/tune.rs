@@ -47,7 +47,7 @@ pub(crate) struct TuneArguments {
     #[command(flatten)]
     input: InputOptions,
 
-    /// Storage: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile`
+    /// Storage: optane, nvme, sata, ssd, hdd, nfs, s3, or a file written by `ogive profile`
     #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
     profile: String,
 

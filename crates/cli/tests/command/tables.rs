@@ -121,7 +121,7 @@ fn explain_tells_all_that_the_contract_names() {
     for name in ["cold", "open"] {
         assert!(report["reads_per_get"][name].is_number(), "{report}");
     }
-    for name in ["optane", "nvme", "ssd", "hdd", "nfs", "s3"] {
+    for name in ["optane", "nvme", "sata", "ssd", "hdd", "nfs", "s3"] {
         assert!(report["modelled_us"][name].as_f64().unwrap() > 0.0, "{report}");
     }
     let text = folder.run(&["explain", "t.ogive"]).exits_with(0).stdout;

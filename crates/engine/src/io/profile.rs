@@ -24,9 +24,10 @@ const PARALLEL_MAX: u32 = 1 << 16;
 /// device the number of reads at once is about the number of 4 KiB reads that saturate its bandwidth (6, 19 and 12,
 /// rounded to a nearby power of two); a disk has one arm; an NFS mount has 16 request slots; a client of an object
 /// store has about 64 connections, each with the stated bandwidth.
-const NAMED: [(&str, f64, f64, u32); 6] = [
+const NAMED: [(&str, f64, f64, u32); 7] = [
     ("optane", 10.0, 2200.0, 8),
     ("nvme", 60.0, 1200.0, 16),
+    ("sata", 100.0, 500.0, 8),
     ("ssd", 250.0, 175.0, 8),
     ("hdd", 8_000.0, 150.0, 1),
     ("nfs", 50_000.0, 12.0, 16),
@@ -211,7 +212,7 @@ impl Profile {
         }
     }
 
-    /// A predefined profile: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
+    /// A predefined profile: `optane`, `nvme`, `sata`, `ssd`, `hdd`, `nfs`, `s3`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for any other name; the message lists the known ones.
@@ -533,9 +534,11 @@ mod tests {
 
     #[test]
     fn named_profiles_have_their_stated_times() {
-        let expected_us = [(10.0, 1e6 / 2200.0), (60.0, 1e6 / 1200.0), (250.0, 1e6 / 175.0)];
+        let expected_us = [(10.0, 1e6 / 2200.0), (60.0, 1e6 / 1200.0), (100.0, 1e6 / 500.0), (250.0, 1e6 / 175.0)];
         let slow_us = [(8_000.0, 1e6 / 150.0), (50_000.0, 1e6 / 12.0), (40_000.0, 1e6 / 90.0)];
-        for (name, (latency_us, megabyte_us)) in Profile::names().zip(expected_us.into_iter().chain(slow_us)) {
+        let expected_us = expected_us.into_iter().chain(slow_us);
+        assert_eq!(Profile::names().count(), expected_us.clone().count());
+        for (name, (latency_us, megabyte_us)) in Profile::names().zip(expected_us) {
             let profile = Profile::named(name).unwrap();
             assert!(close(profile.time_us(0), latency_us), "{name}");
             assert!(close(profile.time_us(1_000_000), latency_us + megabyte_us), "{name}");

@@ -83,8 +83,8 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) io: Option<Io>,
 
-    /// Storage of the inputs: optane, nvme, ssd, hdd, nfs, s3, cached, or a file written by `ogive profile` [default:
-    /// nvme, or cached with --io cached]
+    /// Storage of the inputs: optane, nvme, sata, ssd, hdd, nfs, s3, cached, or a file written by `ogive profile`
+    /// [default: nvme, or cached with --io cached]
     #[arg(long = "for", value_name = "PROFILE")]
     pub(super) profile: Option<String>,
 
