@@ -28,8 +28,8 @@ const GROUP_DIVISOR: u64 = 4;
 const SCAN_MIN_DIVISOR: u64 = 8;
 /// Least memory of a thread, in bytes; with less, fewer threads run.
 const THREAD_BYTES_MIN: u64 = 1 << 20;
-/// Least memory of a thread, in blocks of the table with the largest: a planned scan has nine parts in three quarters of
-/// the memory, and each holds a block as read and as unpacked.
+/// Least memory of a thread, in blocks of the table with the largest ones: a planned scan divides three quarters of it
+/// into nine parts, and each holds a block as read and as unpacked.
 const THREAD_BLOCKS_MIN: u64 = 24;
 /// The queue of waiting rows gets 1/8 of the memory, up to a useful maximum in bytes.
 const QUEUE_DIVISOR: u64 = 8;

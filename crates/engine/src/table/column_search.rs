@@ -210,6 +210,12 @@ impl FixedKeyColumns {
     }
 }
 
+/// The first step of a search outwards among this number of records: random keys deviate from the line through them by
+/// up to half the root of their number (standard deviation). A shorter step only adds comparisons.
+fn first_step(records: usize) -> usize {
+    1 << (records.max(1).ilog2() / 2).saturating_sub(1)
+}
+
 /// A column of keys without their prefix, and the key that is searched for.
 struct FixedKeys<'a> {
     bytes: &'a [u8],
@@ -246,7 +252,7 @@ impl FixedKeys<'_> {
     fn outwards(&self, guess: usize, low: usize, high: usize) -> Option<usize> {
         let Some(top) = high.checked_sub(1).filter(|&top| top >= low) else { return Some(low) };
         let guess = guess.clamp(low, top);
-        let mut step = 1;
+        let mut step = first_step(high - low);
         if self.is_less(guess)? {
             let mut below = guess + 1;
             loop {
@@ -274,14 +280,13 @@ impl FixedKeys<'_> {
         }
     }
 
-    /// Searches between two records first, and outside if the result lies at the end of that window.
+    /// Bisects between two records first, and searches outside if the result lies at the end of that window.
     fn between(&self, first: usize, last: usize, count: usize) -> Option<usize> {
         let (low, high) = (first.min(count), last.saturating_add(1).min(count));
         if low >= high {
             return self.outwards(low, 0, count);
         }
-        let middle = low + (high - low) / 2;
-        let found = self.outwards(middle, low, high)?;
+        let found = self.bisect(low, high)?;
         // A result at the end of the window does not exclude records beyond it.
         if found == low && low > 0 {
             return self.outwards(low - 1, 0, low);
