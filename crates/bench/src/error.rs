@@ -136,6 +136,14 @@ pub enum Error {
         /// The closest name, or where the names are.
         hint: String,
     },
+    /// An experiment that is no step of the chosen papers.
+    #[error("no step {name:?}; {hint}")]
+    Step {
+        /// The request.
+        name: String,
+        /// The closest name, or where the names are.
+        hint: String,
+    },
     /// A folder has results of a former run of a paper.
     #[error("{} has results; continue them with --resume, or give another --folder", path.display())]
     PaperResults {

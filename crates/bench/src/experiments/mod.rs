@@ -15,5 +15,6 @@ mod resident;
 mod store;
 
 pub(crate) use caught::caught;
+pub(crate) use indexes::{is_program, takes_programs};
 pub use registry::{Context, DEFAULT_COUNT, DEFAULT_PROGRAM_TIMEOUT_S, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

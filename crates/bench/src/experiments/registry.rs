@@ -203,6 +203,7 @@ const EXPERIMENTS: &[Experiment] = &[
     airindex::BREAKDOWN,
     airindex::BUILDERS,
     airindex::UPDATES,
+    airindex::COMPLEXITY,
     airindex::EMULATED,
     aulid::BLOCKS,
     aulid::THROUGHPUT,

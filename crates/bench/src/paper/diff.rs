@@ -17,6 +17,7 @@ const ROUNDING: f64 = 1e-9;
 /// Fields that say what a record is about.
 const SUBJECT: &[&str] = &[
     "experiment",
+    "part",
     "keys",
     "profile",
     "design",
@@ -57,6 +58,15 @@ const SUBJECT: &[&str] = &[
     "threads",
     "window_keys",
     "memory_bytes",
+    "memory",
+    "memory_share",
+    "warmed_bytes",
+    "goal",
+    "fill_percent",
+    "rebuilt",
+    "data_bytes",
+    "search",
+    "tables",
 ];
 
 /// Parts of the names of measured fields. Names end in their units, and computed times have `modelled` or `metered`.
@@ -84,6 +94,7 @@ const MEASURED: &[&str] = &[
     "indexing_share",
     "operations_per_s",
     "loading_us",
+    "preparation_us",
     "reading_us",
     "writing_us",
     "peak_memory",

@@ -1,6 +1,9 @@
 //! The evaluation of updatable learned indexes on disk, by its slides: the plan, and the judges of its claims.
 
-use super::aulid::{ALL_REAL_KEYS, INSERT, PROFILING, STORAGE, STRUCTURES, TAIL, THROUGHPUT, pgm_by_reads};
+use super::aulid::{
+    ALL_REAL_KEYS, DISK, INSERT, ON_DISK, PROFILING, RATE, STORAGE, STRUCTURES, TAIL, THROUGHPUT, pgm_by_reads,
+    throughput,
+};
 use super::judging::{at_most_equal, by_least, told};
 use super::plan::{Item, Paper, counts};
 use super::rows::{Rows, Span, short};
@@ -21,10 +24,7 @@ pub(super) const DISK_INDEXES: Paper = Paper {
 };
 
 const LEARNED: [&str; 4] = ["fiting", "pgm", "alex", "lipp"];
-const RATE: &str = "modelled_ops_per_s";
 const KEY_SETS: [&str; 3] = ["lognormal", "uniform", "step"];
-/// Real sets of the steps that load ten and more stores of each.
-const REAL_KEYS: &[&str] = &["osm_nodeid.u64", "git_oid.u64", "covid_a.u64", "genome_b37.u64"];
 /// Keys at small scale: enough for a B-tree of three levels.
 const SMALL: u64 = 100_000;
 const TEN_MILLION: u64 = 10_000_000;
@@ -51,16 +51,16 @@ static BLOCK_SIZE: Step = Step::new("disk/block-size", 11.5, |scale| Context {
     lookups: Some(scale.pick(3_000, 30_000, 200_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
 })
-.real_keys(REAL_KEYS);
+.real_keys(ALL_REAL_KEYS);
 
 static BUFFER: Step = Step::new("disk/buffer", 2.7, |scale| Context {
     key_sets: names(scale.pick(&KEY_SETS[1..2], &KEY_SETS[..2], &KEY_SETS[..])),
-    structures: names(&["btree", "fiting", "alex", "lipp", "aulid", "ogive"]),
+    structures: names(&STRUCTURES),
     workloads: vec![Mix::LookupOnly],
     lookups: Some(scale.pick(3_000, 50_000, 200_000)),
     ..keys(scale.pick(SMALL, TEN_MILLION, TWO_HUNDRED_MILLION))
 })
-.real_keys(REAL_KEYS);
+.real_keys(ALL_REAL_KEYS);
 
 const ITEMS: &[Item] = &[
     Item {
@@ -105,7 +105,6 @@ const ITEMS: &[Item] = &[
                 },
             ),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, lookups",
@@ -113,13 +112,13 @@ const ITEMS: &[Item] = &[
         steps: &[&LOOKUPS, &THROUGHPUT],
         claims: &[
             counts("The number of fetched blocks determines the throughput.", |rows| {
-                let rows = rows.of("aulid/throughput").with("workload", "w1");
+                let rows = throughput(rows).with("workload", "w1");
                 let follows = rows.share(&["keys"], |group| {
                     let rates = group.sorted_by("blocks_read_per_operation").numbers(RATE);
                     // Structures with as many blocks may differ by the lengths of their reads.
                     Some(rates.windows(2).all(|pair| pair[1] <= 1.05 * pair[0]))
                 })?;
-                Some(Verdict::of(follows.is_all(), format!("the same order on {follows} sets (modelled)")))
+                Some(Verdict::of(follows.is_all(), format!("the same order on {follows} sets ({ON_DISK})")))
             }),
             counts("Most learned indexes are competitive with the B+-tree or outperform it.", |rows| {
                 let rows = rows.of("disk/lookups");
@@ -144,7 +143,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(btree < learned.min, told))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, scans",
@@ -161,7 +159,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(worst.min > others.max, format!("blocks of a scan: {blocks}")))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, blocks",
@@ -189,7 +186,6 @@ const ITEMS: &[Item] = &[
                 },
             ),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, hybrids",
@@ -219,7 +215,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(lipp_hybrid.max < lipp.min && alex_hybrid.max < alex.min, told))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, inserts",
@@ -227,12 +222,13 @@ const ITEMS: &[Item] = &[
         steps: &[&THROUGHPUT, &INSERT],
         claims: &[
             counts("PGM significantly outperforms all others, and after it the B+-tree all learned indexes.", |rows| {
-                let rows = rows.of("aulid/throughput").with("workload", "w3");
+                let rows = throughput(rows).with("workload", "w3");
                 let over = |one: &str, other: &str| rows.ratios(&["keys"], ("structure", one, other), RATE);
                 let pgm = over("pgm", "btree")?;
                 let rest =
                     Span::of(["fiting", "alex", "lipp"].iter().filter_map(|name| Some(over("btree", name)?.min)))?;
-                let told = format!("PGM over the B+-tree: {pgm}; B+-tree over each other, at least: {rest} (modelled)");
+                let told =
+                    format!("PGM over the B+-tree: {pgm}; B+-tree over each other, at least: {rest} ({ON_DISK})");
                 Some(Verdict::of(pgm.min > 1.1 && rest.min >= 1.0, told))
             }),
             counts("LIPP has a large maintenance overhead, larger than ALEX.", |rows| {
@@ -248,7 +244,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(lipp > alex, told))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q1, mixtures",
@@ -256,17 +251,17 @@ const ITEMS: &[Item] = &[
         steps: &[&THROUGHPUT],
         claims: &[
             counts("In most cases (6 of 9) the B+-tree outperforms the learned indexes.", |rows| {
-                let rows = rows.with_any("workload", &["w4", "w5", "w6"]);
+                let rows = throughput(rows).with_any("workload", &["w4", "w5", "w6"]);
                 let best = rows.share(&["keys", "workload"], |group| {
-                    let of = |name: &str| group.with("structure", name).number(RATE);
-                    let btree = of("btree")?;
-                    Some(LEARNED.iter().all(|name| of(name).is_none_or(|rate| rate <= btree)))
+                    let btree = group.with("structure", "btree").number(RATE)?;
+                    Some(group.all_of("structure", &LEARNED, RATE)?.iter().all(|rate| *rate <= btree))
                 })?;
-                Some(Verdict::of(best.is_most(), format!("in {best} cases (modelled, with a pool of 1 %)")))
+                Some(Verdict::of(best.is_most(), format!("in {best} cases, with a pool of 1 % ({ON_DISK})")))
             }),
-            counts("As the share of lookups grows, PGM falls back behind the others.", pgm_by_reads),
+            counts("As the share of lookups grows, PGM falls back behind the others.", |rows| {
+                pgm_by_reads(&throughput(rows))
+            }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q2",
@@ -288,7 +283,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(varies(fiting) && varies(lipp), told))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q3",
@@ -307,7 +301,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(over.max < 1.0, format!("16 KiB over 1 KiB: {over}")))
             }),
         ],
-        not_run: None,
     },
     Item {
         place: "Q4",
@@ -316,19 +309,19 @@ const ITEMS: &[Item] = &[
         claims: &[counts(
             "Learned indexes usually have a greater 99th percentile than the B+-tree, for lookups and inserts.",
             |rows| {
+                let rows = rows.with("profile", DISK);
                 let greater = rows.share(&["keys", "workload"], |group| {
-                    let of = |name: &str| group.with("structure", name).number("modelled_p99_us");
-                    let btree = of("btree")?;
-                    Some(LEARNED.iter().filter(|name| of(name).is_some_and(|us| us > btree)).count() > 2)
+                    let btree = group.with("structure", "btree").number("modelled_p99_us")?;
+                    let learned = group.all_of("structure", &LEARNED, "modelled_p99_us")?;
+                    Some(learned.iter().filter(|us| **us > btree).count() > 2)
                 })?;
-                let p99 = told(rows, "structure", &["btree", "fiting", "pgm", "alex", "lipp"], "modelled_p99_us");
+                let p99 = told(&rows, "structure", &["btree", "fiting", "pgm", "alex", "lipp"], "modelled_p99_us");
                 Some(Verdict::of(
                     greater.is_most(),
                     format!("for most of them in {greater} cases; us, modelled: {p99}"),
                 ))
             },
         )],
-        not_run: None,
     },
     Item {
         place: "Q5",
@@ -337,11 +330,11 @@ const ITEMS: &[Item] = &[
         claims: &[
             counts("With no buffer LIPP fetches the fewest blocks.", |rows| {
                 let rows = rows.at("buffer_bytes", 0.0);
-                let others = ["btree", "fiting", "alex"];
+                let others = ["btree", "fiting", "pgm", "alex"];
                 by_least(&rows, &["keys"], ("structure", "lipp", &others), "blocks_read_per_operation", "blocks")
             }),
             counts("A larger buffer helps the other indexes significantly.", |rows| {
-                let others = rows.with_any("structure", &["btree", "fiting", "alex"]);
+                let others = rows.with_any("structure", &["btree", "fiting", "pgm", "alex"]);
                 let over = others.changes(&["keys", "structure"], "buffer_bytes", "blocks_read_per_operation")?;
                 let lipp = rows.with("structure", "lipp");
                 let lipp = lipp.changes(&["keys"], "buffer_bytes", "blocks_read_per_operation")?;
@@ -349,7 +342,6 @@ const ITEMS: &[Item] = &[
                 Some(Verdict::of(over.max <= 0.5, told))
             }),
         ],
-        not_run: None,
     },
 ];
 

@@ -41,11 +41,7 @@ fn verdicts(section: Section, results: &PaperResults) -> Section {
 }
 
 /// The steps of an item. Those that an earlier item has are not drawn again.
-fn item(section: Section, results: &PaperResults, item: &Item, drawn: &mut Vec<String>) -> Section {
-    let mut section = match item.not_run {
-        Some(reason) => section.note(&format!("Not run: {reason}.")),
-        None => section,
-    };
+fn item(mut section: Section, results: &PaperResults, item: &Item, drawn: &mut Vec<String>) -> Section {
     for result in results.steps_of(item) {
         let is_new = !drawn.contains(&result.file);
         section = step(section, result, is_new);
@@ -59,7 +55,7 @@ fn step(section: Section, result: &StepResult, is_new: bool) -> Section {
     let section = match (&result.run, is_new) {
         (Ok(run), true) => results_of(section, run, experiment),
         (Ok(_), false) => section.note(&format!("{} is shown above.", result.step.experiment)),
-        (Err(reason), _) => section.note(&format!("{} failed: {reason}", result.step.experiment)),
+        (Err(missing), _) => section.note(&format!("{} {missing}", result.step.experiment)),
     };
     let section = section.preformatted("Command", &result.command);
     match &result.run {

@@ -24,9 +24,6 @@ pub fn markdown(results: &PaperResults, command: &str) -> String {
     page.push_str(&format!("\nExplanatory, without results: {}.\n", paper.explanatory.join(", ")));
     for item in paper.items {
         page.push_str(&format!("\n## {}: {}\n\n", text(item.place), text(item.shows)));
-        if let Some(reason) = item.not_run {
-            page.push_str(&format!("Not run: {}.\n", text(reason)));
-        }
         results.steps_of(item).iter().for_each(|result| page.push_str(&step(result)));
     }
     page.push_str(&machine(results));
@@ -51,7 +48,7 @@ fn wrapped(text: &str) -> String {
 fn step(result: &StepResult) -> String {
     let told = match &result.run {
         Ok(run) => format!("{} records in `{}`, {}.", run.records().count(), result.file, duration(result.elapsed_s)),
-        Err(reason) => format!("failed: {}", text(reason)),
+        Err(missing) => format!("{} {}.", result.step.experiment, text(&missing.to_string())),
     };
     format!("{told}\n\n```sh\n{}\n```\n\n", result.command)
 }

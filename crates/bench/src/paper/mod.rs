@@ -34,7 +34,7 @@ pub use diff::{Difference, Differences, TIMING_TOLERANCE, diff};
 pub use html::html;
 pub use markdown::markdown;
 pub use plan::{Claim, Item, Paper, claims_of, named, papers};
-pub use results::{JudgedClaim, PaperResults, StepResult};
+pub use results::{JudgedClaim, MissingRun, PaperResults, StepResult};
 pub use rows::{Rows, Span};
 pub use runner::{PaperOptions, run};
 pub use scale::Scale;

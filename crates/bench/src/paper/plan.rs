@@ -37,8 +37,6 @@ pub struct Item {
     pub steps: &'static [&'static Step],
     /// What the paper says of it.
     pub claims: &'static [Claim],
-    /// The reason, if it is not run.
-    pub not_run: Option<&'static str>,
 }
 
 /// A statement of a paper, and the function that judges it.
@@ -104,13 +102,6 @@ impl Paper {
             }
         }
         steps
-    }
-}
-
-impl Item {
-    /// An item that is not run, and why.
-    pub(super) const fn not_run(place: &'static str, shows: &'static str, reason: &'static str) -> Self {
-        Self { place, shows, steps: &[], claims: &[], not_run: Some(reason) }
     }
 }
 

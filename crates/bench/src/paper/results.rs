@@ -1,5 +1,7 @@
 //! The results of a run of a paper, and the verdicts on its claims.
 
+use std::fmt;
+
 use super::plan::{Claim, Item, Paper};
 use super::rows::Rows;
 use super::scale::Scale;
@@ -29,8 +31,27 @@ pub struct StepResult {
     pub command: String,
     /// Time of the run, in seconds.
     pub elapsed_s: f64,
-    /// Its records, or why it failed.
-    pub run: Result<Run, String>,
+    /// Its records, or why there are none.
+    pub run: Result<Run, MissingRun>,
+}
+
+/// Why a step has no records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingRun {
+    /// It failed, for this reason.
+    Failed(String),
+    /// Only other steps were to run, and no former run has it.
+    NotChosen,
+}
+
+impl fmt::Display for MissingRun {
+    /// After the name of the experiment.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(reason) => write!(f, "failed: {reason}"),
+            Self::NotChosen => f.write_str("was not run: only other steps were chosen"),
+        }
+    }
 }
 
 /// A claim with its verdict.
@@ -38,8 +59,8 @@ pub struct StepResult {
 pub struct JudgedClaim {
     /// The figure or table.
     pub item: &'static Item,
-    /// The claim; `None` for an item that is not run.
-    pub claim: Option<&'static Claim>,
+    /// The claim.
+    pub claim: &'static Claim,
     /// The verdict.
     pub verdict: Verdict,
 }
@@ -52,25 +73,21 @@ impl PaperResults {
 
     /// The verdicts on the claims of an item.
     fn judged_of(&self, item: &'static Item) -> Vec<JudgedClaim> {
-        if let Some(reason) = item.not_run {
-            let verdict = Verdict::NotComparable(format!("not run: {reason}"));
-            return vec![JudgedClaim { item, claim: None, verdict }];
-        }
         let steps = self.steps_of(item);
-        let failed = steps.iter().find_map(|result| Some((result.step.experiment, result.run.as_ref().err()?)));
+        let missing = steps.iter().find_map(|result| Some((result.step.experiment, result.run.as_ref().err()?)));
         let rows = Rows::new(steps.iter().filter_map(|result| result.run.as_ref().ok()).flat_map(Run::records));
         let failures = rows.failures();
         let judged = |claim: &'static Claim| {
-            let verdict = match (claim.verdict(self.scale, &rows), &failed) {
-                (Verdict::NotComparable(_), Some((name, reason))) => {
-                    Verdict::NotComparable(format!("{name} failed: {reason}"))
+            let verdict = match (claim.verdict(self.scale, &rows), &missing) {
+                (Verdict::NotComparable(_), Some((name, missing))) => {
+                    Verdict::NotComparable(format!("{name} {missing}"))
                 }
                 (Verdict::Confirmed(ours), _) if failures > 0 => {
                     Verdict::Confirmed(format!("{ours}; without {failures} records of subjects that failed"))
                 }
                 (verdict, _) => verdict,
             };
-            JudgedClaim { item, claim: Some(claim), verdict }
+            JudgedClaim { item, claim, verdict }
         };
         item.claims.iter().map(judged).collect()
     }
@@ -83,7 +100,7 @@ impl PaperResults {
 
     /// The number of steps that failed.
     pub fn failed(&self) -> usize {
-        self.steps.iter().filter(|result| result.run.is_err()).count()
+        self.steps.iter().filter(|result| matches!(result.run, Err(MissingRun::Failed(_)))).count()
     }
 
     /// The numbers of verdicts in a sentence.
@@ -96,8 +113,8 @@ impl PaperResults {
 }
 
 impl JudgedClaim {
-    /// What the paper says, or what an item shows that is not run.
+    /// What the paper says.
     pub fn says(&self) -> &'static str {
-        self.claim.map_or(self.item.shows, |claim| claim.says)
+        self.claim.says
     }
 }

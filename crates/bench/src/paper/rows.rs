@@ -109,6 +109,12 @@ impl<'r> Rows<'r> {
         self.rows.first()?.number(field)
     }
 
+    /// The number in a field of all records; `None` if they differ, so that no judge takes one of several at random.
+    fn one_number(&self, field: &str) -> Option<f64> {
+        let span = self.span(field)?;
+        (span.min == span.max).then_some(span.min)
+    }
+
     /// The text in a field of the first record; empty if there is none.
     pub(super) fn text(&self, field: &str) -> String {
         self.rows.first().map(|row| row.text(field)).unwrap_or_default()
@@ -123,16 +129,23 @@ impl<'r> Rows<'r> {
     ///
     /// `column` names the subjects, as in `("structure", "btree", "aulid")`: the B+-tree's figure over AULID's.
     pub(super) fn ratios(&self, by: &[&str], (column, over, under): (&str, &str, &str), field: &str) -> Option<Span> {
-        let ratio =
-            |group: &Self| Some(group.with(column, over).number(field)? / group.with(column, under).number(field)?);
+        let ratio = |group: &Self| {
+            Some(group.with(column, over).one_number(field)? / group.with(column, under).one_number(field)?)
+        };
         Span::of(self.groups(by).iter().filter_map(ratio))
     }
 
-    /// The last number over the first one, in each group, in ascending order of `along`.
+    /// The numbers of several subjects, in their order; `None` unless each has one.
+    pub(super) fn all_of(&self, column: &str, subjects: &[&str], field: &str) -> Option<Vec<f64>> {
+        subjects.iter().map(|subject| self.with(column, subject).one_number(field)).collect()
+    }
+
+    /// The last number over the first one, in ascending order of `along`, in each group that has several points.
     pub(super) fn changes(&self, by: &[&str], along: &str, field: &str) -> Option<Span> {
         let change = |group: &Self| {
+            let places = group.span(along)?;
             let numbers = group.sorted_by(along).numbers(field);
-            Some(numbers.last()? / numbers.first()?)
+            (places.min < places.max).then_some(numbers.last()? / numbers.first()?)
         };
         Span::of(self.groups(by).iter().filter_map(change))
     }
@@ -169,9 +182,10 @@ impl fmt::Display for Share {
 }
 
 impl Span {
-    /// The span of some numbers; `None` if there are none that are finite.
+    /// The span of some numbers; `None` if there are none. A ratio to nothing is infinite, and of nothing to nothing is
+    /// no number.
     pub(super) fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let numbers: Vec<f64> = numbers.into_iter().filter(|number| number.is_finite()).collect();
+        let numbers: Vec<f64> = numbers.into_iter().filter(|number| !number.is_nan()).collect();
         let min = numbers.iter().copied().reduce(f64::min)?;
         Some(Self { min, max: numbers.iter().copied().fold(min, f64::max) })
     }
@@ -189,6 +203,9 @@ impl fmt::Display for Span {
 pub(super) fn short(number: f64) -> String {
     /// Numbers below this are told as powers of ten.
     const FIXED_FROM: f64 = 1e-4;
+    if number.is_infinite() {
+        return "infinitely many".to_owned();
+    }
     if number.fract() == 0.0 || number.abs() >= 100.0 {
         let sign = if number < 0.0 { "-" } else { "" };
         return format!("{sign}{}", Figure::from(number.abs().round() as u64));
@@ -252,9 +269,27 @@ mod tests {
     }
 
     #[test]
+    fn a_change_needs_two_points_and_a_loss_to_nothing_counts() -> Result<()> {
+        let of = |keys: &str, skew: f64, us: f64| {
+            Record::new("airindex/skew").keys(keys).figure("design", "tuned").figure("skew", skew).figure("us", us)
+        };
+        let run = Run::of_records(&[of("a", 0.0, 4.0), of("a", 2.0, 1.0), of("b", 0.0, 4.0), of("b", 0.0, 2.0)])?;
+        let rows = Rows::new(run.records());
+        assert_eq!(rows.changes(&["keys"], "skew", "us"), Some(Span { min: 0.25, max: 0.25 }));
+        assert_eq!(rows.on_keys("b").changes(&["keys"], "skew", "us"), None);
+        // Of several records none is taken at random.
+        assert_eq!(rows.all_of("design", &["tuned"], "us"), None);
+        assert_eq!(rows.at("us", 4.0).all_of("design", &["tuned"], "us"), Some(vec![4.0]));
+        assert_eq!(rows.all_of("design", &["tuned", "btree"], "us"), None);
+        assert_eq!(Span::of([f64::INFINITY, f64::NAN, 2.0]), Some(Span { min: 2.0, max: f64::INFINITY }));
+        Ok(())
+    }
+
+    #[test]
     fn figures_have_three_digits_and_equal_ends_are_told_once() {
         let shown = [0.0, 6.0, 0.01234, 0.9996, 1.5, 34.56, 1_234.5, 1.234e-5].map(short);
         assert_eq!(shown, ["0", "6", "0.0123", "1.00", "1.50", "34.6", "1,235", "1.23e-5"]);
+        assert_eq!(short(f64::INFINITY), "infinitely many");
         assert_eq!(Span { min: 1.001, max: 1.002 }.to_string(), "1.00");
         assert_eq!(Span { min: 1.5, max: 12.0 }.to_string(), "1.50 to 12");
     }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 use super::command::command_of;
 use super::estimate::{Estimate, duration};
 use super::plan::{Paper, papers};
-use super::results::{PaperResults, StepResult};
+use super::results::{MissingRun, PaperResults, StepResult};
 use super::scale::Scale;
 use super::step::Step;
 use crate::experiments::{Context, MemoryGauge, caught};
@@ -30,6 +30,10 @@ pub struct PaperOptions {
     pub scale: Scale,
     /// Whether steps that ended with the same settings are not run again.
     pub resume: bool,
+    /// Experiments of the steps that are run, with the results of former runs of the others; empty for all.
+    pub only: Vec<String>,
+    /// Structures of indexes, or programs, that are measured beside those that a step names.
+    pub structures: Vec<String>,
     /// Folder of files of real keys, used in addition to generated sets.
     pub keys_folder: Option<PathBuf>,
     /// Folder on the device to measure; `None` for modelled times.
@@ -57,8 +61,8 @@ pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&
         let so_far = duration(start.elapsed().as_secs_f64());
         tell(&format!("{number}/{} {}, {so_far} so far{left}", steps.len(), step.experiment));
         let result = result_of(paper, step, &folder.join(step.file_name(number)), options, tell);
-        if let Err(reason) = &result.run {
-            tell(&format!("{} failed: {reason}", step.experiment));
+        if let Err(missing) = &result.run {
+            tell(&format!("{} {missing}", step.experiment));
         }
         estimate.done(step.weight_s, result.elapsed_s);
         results.push(result);
@@ -97,9 +101,12 @@ fn result_of(
         false => None,
     };
     let start = Instant::now();
+    let is_chosen = options.only.is_empty() || options.only.iter().any(|name| name == step.experiment);
     let run = match former {
         Some(run) => Ok(run),
-        None => measured(step, path, &context, &command, options.scale).map_err(|error| format!("{error:#}")),
+        None if !is_chosen => Err(MissingRun::NotChosen),
+        None => measured(step, path, &context, &command, options.scale)
+            .map_err(|error| MissingRun::Failed(format!("{error:#}"))),
     };
     let recorded_s = run.as_ref().ok().and_then(|run| run.machine()?.number("elapsed_s"));
     let elapsed_s = recorded_s.unwrap_or_else(|| start.elapsed().as_secs_f64());

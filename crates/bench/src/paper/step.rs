@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::runner::PaperOptions;
 use super::scale::Scale;
-use crate::experiments::{Context, Experiment, experiments};
+use crate::experiments::{Context, Experiment, experiments, is_program, takes_programs};
 
 /// An experiment with the settings of a paper.
 #[derive(Debug)]
@@ -44,6 +44,11 @@ impl Step {
         let mut context = (self.settings)(options.scale);
         if let Some(folder) = &options.keys_folder {
             context.key_sets.extend(self.real_keys_in(folder));
+        }
+        if !context.structures.is_empty() {
+            let takes_programs = takes_programs(self.experiment);
+            let added = options.structures.iter().filter(|name| takes_programs || !is_program(name));
+            context.structures.extend(added.cloned());
         }
         context.device.clone_from(&options.device);
         context.modelled_only = options.device.is_none();

@@ -17,6 +17,15 @@ impl Verdict {
         if confirmed { Self::Confirmed(ours.into()) } else { Self::NotConfirmed(ours.into()) }
     }
 
+    /// The same verdict, with more figures of ours.
+    pub(super) fn and_told(self, more: &str) -> Self {
+        match self {
+            Self::Confirmed(ours) => Self::Confirmed(format!("{ours}; {more}")),
+            Self::NotConfirmed(ours) => Self::NotConfirmed(format!("{ours}; {more}")),
+            other => other,
+        }
+    }
+
     /// The verdict in words.
     pub fn name(&self) -> &'static str {
         match self {

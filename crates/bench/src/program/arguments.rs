@@ -31,6 +31,8 @@ const PAPER_EXAMPLE: &str = "Example:
       and page.md: what the paper says, our figures, and a verdict on each claim
   ogive-bench paper all --scale medium --keys-folder KEYS --folder results --resume
       continues the long run of all papers after an interruption
+  ogive-bench paper aulid --resume --only aulid/blocks --structure 'program:./my-index'
+      measures an index of one's own in one step, beside those of the paper
   ogive-bench paper diff results other-results
       says which figures of two machines or versions differ by more than the noise";
 
@@ -51,6 +53,12 @@ pub(super) struct PaperArguments {
     /// Keep the steps that ended with the same settings, in this paper or in another that has them, and run the others
     #[arg(long)]
     pub(super) resume: bool,
+    /// Run only the steps of these experiments, from `paper list`, and keep the others as they are
+    #[arg(long, num_args = 1.., value_name = "EXPERIMENT", requires = "resume")]
+    pub(super) only: Vec<String>,
+    /// Measure a structure of indexes of one's own, or program:COMMAND, beside those that a step names
+    #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
+    pub(super) structures: Vec<String>,
     /// Folder of real keys, such as covid_a.u64, to use beside generated sets
     #[arg(long, value_name = "FOLDER")]
     pub(super) keys_folder: Option<PathBuf>,

@@ -14,6 +14,8 @@ use crate::paper::{
     self, Differences, Paper, PaperOptions, PaperResults, TIMING_TOLERANCE, diff, html, markdown, named, papers,
 };
 
+use crate::{Error, did_you_mean};
+
 type Printer<'a> = Reporter<&'a mut dyn Write>;
 
 /// The name that stands for all papers.
@@ -34,15 +36,11 @@ fn list(out: &mut Printer<'_>) -> Result<()> {
             let record = Record::new(format!("paper {}", paper.name)).figure("place", item.place);
             let record = record.figure("shows", item.shows);
             let claims = item.claims.len() as u64;
-            out.report(record.figure("claims", claims).figure("run", item.not_run.map_or(steps.join(", "), reason)))?;
+            out.report(record.figure("claims", claims).figure("run", steps.join(", ")))?;
         }
         out.flush()?;
     }
     Ok(())
-}
-
-fn reason(reason: &str) -> String {
-    format!("not run: {reason}")
 }
 
 fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'_>) -> Result<()> {
@@ -50,10 +48,13 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     for name in &arguments.papers {
         if name == ALL { chosen.extend(papers()) } else { chosen.push(named(name)?) }
     }
+    check_steps(&arguments.only, &chosen)?;
     let options = PaperOptions {
         folder: arguments.folder.clone(),
         scale: arguments.scale,
         resume: arguments.resume,
+        only: arguments.only.clone(),
+        structures: arguments.structures.clone(),
         keys_folder: arguments.keys_folder.clone(),
         device: arguments.device.clone(),
         memory: bench.gauge(),
@@ -71,6 +72,15 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         bail!("{failed} steps failed; the pages say why, and --resume runs them again");
     }
     Ok(())
+}
+
+/// Fails if an experiment is no step of these papers.
+fn check_steps(only: &[String], papers: &[&'static Paper]) -> Result<()> {
+    let known: Vec<&str> = papers.iter().flat_map(|paper| paper.steps()).map(|step| step.experiment).collect();
+    let Some(name) = only.iter().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    let hint = did_you_mean(name, known.iter().copied());
+    let hint = hint.unwrap_or_else(|| "`ogive-bench paper list` names them".to_owned());
+    Err(Error::Step { name: name.clone(), hint }.into())
 }
 
 const PAGE_HTML: &str = "page.html";

@@ -194,7 +194,7 @@ fn searches_within_blocks_and_among_tables_are_compared() -> TestResult {
     for set in records.chunks(4) {
         // The blocks of columns are the same, however they are searched.
         assert!(set[1..].iter().all(|record| record["bytes_of_raw"] == set[1]["bytes_of_raw"]), "{set:?}");
-        assert_eq!(number(of(set, "search", "middle")[0], "speedup_over_middle"), 1.0);
+        assert_eq!(number(of(set, "search", "bisection")[0], "speedup_over_bisection"), 1.0);
     }
     let records = run("bourbon/find-table", &small())?;
     assert_eq!(records.len(), 3 * 3);

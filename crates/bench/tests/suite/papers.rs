@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ogive_bench::paper::{self, PaperOptions, PaperResults, Scale, Verdict, html, markdown, named, papers};
+use ogive_bench::paper::{self, MissingRun, PaperOptions, PaperResults, Scale, Verdict, html, markdown, named, papers};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -19,6 +19,8 @@ fn options(folder: &Path, resume: bool) -> PaperOptions {
         folder: folder.to_owned(),
         scale: Scale::Small,
         resume,
+        only: Vec::new(),
+        structures: Vec::new(),
         keys_folder: None,
         device: None,
         memory: None,
@@ -128,8 +130,7 @@ fn steps_name_experiments_and_have_files_of_their_own() {
             assert!(files.insert(step.file_name(index + 1)), "{}", step.experiment);
         }
         for item in paper.items {
-            assert_eq!(item.steps.is_empty(), item.not_run.is_some(), "{} {}", paper.name, item.place);
-            assert_eq!(item.claims.is_empty(), item.not_run.is_some(), "{} {}", paper.name, item.place);
+            assert!(!item.steps.is_empty() && !item.claims.is_empty(), "{} {}", paper.name, item.place);
         }
     }
 }
@@ -207,7 +208,7 @@ fn a_failed_step_is_on_the_page_and_its_claims_are_not_judged() -> TestResult {
         file: "01.jsonl".into(),
         command: format!("ogive-bench --json run {}", step.experiment),
         elapsed_s: 0.0,
-        run: Err("no <space> left".into()),
+        run: Err(MissingRun::Failed("no <space> left".into())),
     };
     let steps: Vec<_> = paper.steps().into_iter().map(failed).collect();
     let results = PaperResults { paper, scale: Scale::Medium, steps };
@@ -215,6 +216,35 @@ fn a_failed_step_is_on_the_page_and_its_claims_are_not_judged() -> TestResult {
     assert!(results.judged().iter().all(|judged| judged.verdict.name() == "not comparable"));
     let page = markdown(&results, "");
     assert!(page.contains("airindex/designs failed: no &lt;space> left") && html(&results, "").contains("&lt;space"));
+    Ok(())
+}
+
+#[test]
+fn chosen_steps_are_run_with_structures_of_ones_own_and_others_are_kept() -> TestResult {
+    let folder = TempDir::new()?;
+    let paper = |only: &[&str], structures: &[&str]| {
+        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let options = PaperOptions { only: own(only), structures: own(structures), ..options(folder.path(), true) };
+        paper::run(named("disk-indexes")?, &options, &mut |_| ())
+    };
+    let results = paper(&["disk/profiling"], &[])?;
+    let has_run = |results: &PaperResults, name: &str| {
+        results.steps.iter().find(|step| step.step.experiment == name).map(|step| step.run.is_ok())
+    };
+    assert_eq!(results.steps.iter().filter(|step| step.run.is_ok()).count(), 1);
+    assert_eq!((has_run(&results, "disk/profiling"), results.failed()), (Some(true), 0));
+    assert!(
+        results.judged().iter().any(|judged| judged.verdict.with_reason().contains("only other steps were chosen"))
+    );
+    // Programs take part where they can, and other structures in every step that names structures.
+    let results = paper(&["disk/buffer"], &["lipp-btree", "program:false"])?;
+    assert_eq!((has_run(&results, "disk/profiling"), has_run(&results, "disk/buffer")), (Some(true), Some(true)));
+    let command = |name: &str| results.steps.iter().find(|step| step.step.experiment == name).map(|step| &step.command);
+    let (buffer, lookups) = (command("disk/buffer").ok_or("no step")?, command("disk/lookups").ok_or("no step")?);
+    assert!(buffer.contains("ogive lipp-btree") && !buffer.contains("program:"), "{buffer}");
+    assert!(lookups.contains("ogive lipp-btree program:false"), "{lookups}");
+    let wrong = ogive_bench(&["paper", "aulid", "--resume", "--only", "aulid/block"])?;
+    assert!(str::from_utf8(&wrong.stderr)?.contains("did you mean \"aulid/blocks\"?"));
     Ok(())
 }
 

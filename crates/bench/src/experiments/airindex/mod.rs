@@ -6,7 +6,8 @@
 //! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
 //!   (the builder set, Figure 3);
 //! - on objects that are slowed down: `emulated` (9, 10 and 14);
-//! - on updatable indexes: `updates` (16).
+//! - on updatable indexes: `updates` (16);
+//! - without data: `complexity` (8).
 //!
 //! Modelled times add T(n) of the storage profile for each actual or expected read, without processor time.
 
@@ -14,6 +15,7 @@ mod breakdown;
 mod build;
 mod builders;
 mod cases;
+mod complexity;
 mod designs;
 mod device;
 mod emulated;
@@ -35,6 +37,7 @@ mod warm;
 pub(super) use breakdown::BREAKDOWN;
 pub(super) use build::BUILD;
 pub(super) use builders::BUILDERS;
+pub(super) use complexity::COMPLEXITY;
 pub(super) use designs::DESIGNS;
 pub(super) use emulated::EMULATED;
 pub(super) use knobs::KNOBS;

@@ -1,4 +1,4 @@
-//! Figure 16 and Section 7.6: an AirIndex that is updated in gaps, beside Ogive and the B+-tree.
+//! Figure 16 and Section 7.6: an AirIndex that is updated in gaps, beside Ogive, the B+-tree and ALEX.
 //!
 //! - `workloads`: W1 to W6 with nothing cached, which is the paper's setting, and with a pool of 1 % of the data. The
 //!   AirIndex is tuned for each storage, in its layers and in the size of its leaves;
@@ -28,7 +28,7 @@ use crate::workload::{Mix, Operation, Population};
 
 pub(in crate::experiments) const UPDATES: Experiment = Experiment {
     name: "airindex/updates",
-    about: "inserts into gaps: W1 to W6 beside Ogive and the B+-tree, the cost of gaps, drift (AirIndex, Figure 16)",
+    about: "inserts into gaps: W1 to W6 beside Ogive, B+-tree and ALEX, cost of gaps, drift (AirIndex, Figure 16)",
     run,
 };
 
@@ -41,7 +41,7 @@ const OPERATIONS: usize = 20_000;
 const MIXES: [Mix; 6] =
     [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 /// The baselines, whose nodes do not depend on the storage.
-const BASELINES: [IndexKind; 2] = [IndexKind::BTREE, IndexKind::OGIVE];
+const BASELINES: [IndexKind; 3] = [IndexKind::BTREE, IndexKind::OGIVE, ogive_papers::ALEX];
 /// Fill of leaves and directory after the load, in percent: the gaps are the rest.
 const FILLS: [u8; 6] = [50, 60, 70, 80, 90, 100];
 /// Lookups per insert that the rule for rebuilds assumes: none, so that only full pages cause one; the rule; more than

@@ -4,12 +4,10 @@
 //! the slowest, which other work on the machine disturbs.
 
 use anyhow::Result;
-use ogive::io::Profile;
 use ogive_papers::bourbon::{LookupSteps, StepTimer};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
-use super::devices::sata;
 use super::setting::{SETS, lookups, records, requests};
 use super::store::{Order, Store};
 use super::subjects::{BASELINE, READ_ONLY, chosen};
@@ -102,11 +100,7 @@ fn fig8(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let devices = if context.profiles.is_empty() {
-        vec![sata()?, Profile::named("nvme")?, Profile::named("optane")?]
-    } else {
-        context.profiles_or(&[])?
-    };
+    let devices = context.profiles_or(&["sata", "nvme", "optane"])?;
     for spec in context.specs(&SETS[..1]) {
         let records = records(context, &spec)?;
         let population = Population::whole((0..records.len() as u64).collect());

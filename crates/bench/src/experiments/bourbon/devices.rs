@@ -33,7 +33,7 @@ pub(in crate::experiments) const TABLE3: Experiment = Experiment {
     name: "bourbon/table3",
     about: "lookups with memory for a quarter of the data, uniform and skewed, by a modelled clock (Bourbon, Table 3)",
     run: |context, output| {
-        let profiles = if context.profiles.is_empty() { vec![sata()?] } else { context.profiles_or(&[])? };
+        let profiles = context.profiles_or(&["sata"])?;
         let requests = [Requests::Uniform, Requests::Hotspot { keys: QUARTER, requests: HOT_REQUESTS }];
         lookups_on(TABLE3.name, Order::Random, QUARTER, &requests, &profiles, context, output)
     },
@@ -52,11 +52,6 @@ const HOT_REQUESTS: f64 = 0.8;
 const SCARCE: f64 = 0.05;
 /// Minimum memory of a store, in bytes.
 const LEAST_BYTES: u64 = 2 << 20;
-
-/// A flash disk with SATA: the time of the paper's lookups that miss the cache.
-pub(super) fn sata() -> Result<Profile> {
-    Ok(Profile::affine("sata", 100.0, 500.0, 8)?)
-}
 
 fn memory_bytes(records: &Records, share: f64) -> u64 {
     ((records.raw_bytes() as f64 * share) as u64).max(LEAST_BYTES)

@@ -25,7 +25,7 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const IN_BLOCK: Experiment = Experiment {
     name: "bourbon/in-block",
-    about: "lookups by the search within blocks, by their size: by a line, from the middle, by restart points",
+    about: "lookups by the search within blocks, by their size: by a line, by bisection, by restart points",
     run: in_block,
 };
 
@@ -51,21 +51,21 @@ const SEGMENT_ERROR: u64 = 4;
 enum BlockSearch {
     /// Outwards from where the line between the separators of the block predicts the key.
     Line,
-    /// Outwards from the middle.
-    Middle,
+    /// By bisection of the whole block.
+    Bisection,
     /// By every 16th key, as LevelDB does.
     Restarts,
 }
 
 impl BlockSearch {
-    const ALL: [Self; 3] = [Self::Line, Self::Middle, Self::Restarts];
+    const ALL: [Self; 3] = [Self::Line, Self::Bisection, Self::Restarts];
 }
 
 impl LearningPolicy for BlockSearch {
     fn name(&self) -> &'static str {
         match self {
             Self::Line => "line",
-            Self::Middle => "middle",
+            Self::Bisection => "bisection",
             Self::Restarts => "restarts",
         }
     }
@@ -85,7 +85,7 @@ impl TableGuide for BlockSearch {
     fn start(&self, table: &TableFile, key: &[u8], _: Option<(u64, u64)>) -> ogive::Result<GuidedStart> {
         let hint = |predicted: SearchHint| match self {
             Self::Line => predicted,
-            Self::Middle => SearchHint::Share(0.5),
+            Self::Bisection => SearchHint::Between(0, usize::MAX),
             Self::Restarts => SearchHint::Restarts,
         };
         let start = table.find_block(key).map(|start| LookupStart { hint: hint(start.hint), ..start });
@@ -121,8 +121,8 @@ fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let asked = (0..rounds(context)).map(asked).collect::<Result<Vec<_>>>()?;
             stores.stores.iter().try_for_each(|store| store.warm(&asked[0]))?;
             let times = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
-            let middle = times.iter().zip(&searches).find(|(_, (_, search))| *search == BlockSearch::Middle);
-            let middle = middle.map_or(f64::NAN, |(times, _)| Spread::of(times).median);
+            let bisection = times.iter().zip(&searches).find(|(_, (_, search))| *search == BlockSearch::Bisection);
+            let bisection = bisection.map_or(f64::NAN, |(times, _)| Spread::of(times).median);
             for ((&(blocks, search), store), times) in searches.iter().zip(&stores.stores).zip(&times) {
                 output.report(
                     Record::new(IN_BLOCK.name)
@@ -131,7 +131,7 @@ fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
                         .figure("blocks", blocks)
                         .figure("search", search.name())
                         .spread("processor_ns_per_get", times)
-                        .figure("speedup_over_middle", middle / Spread::of(times).median)
+                        .figure("speedup_over_bisection", bisection / Spread::of(times).median)
                         .figure("bytes_of_raw", store.stored_bytes()? as f64 / records.raw_bytes() as f64),
                 )?;
             }

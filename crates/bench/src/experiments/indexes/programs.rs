@@ -43,8 +43,24 @@ pub(in crate::experiments) struct ProgramOutcome {
     size: ProgramSize,
 }
 
+/// Experiments that take programs. The others look into the pages of structures.
+const TAKING: [&str; 7] = [
+    "disk/lookups",
+    "disk/hybrids",
+    "disk/block-size",
+    "aulid/throughput",
+    "aulid/requests",
+    "aulid/lipp-btree",
+    "aulid/bulk-load",
+];
+
+/// Whether an experiment takes programs as structures.
+pub(crate) fn takes_programs(experiment: &str) -> bool {
+    TAKING.contains(&experiment)
+}
+
 /// Whether a structure is a program.
-pub(super) fn is_program(structure: &str) -> bool {
+pub(crate) fn is_program(structure: &str) -> bool {
     structure.starts_with(PREFIX)
 }
 

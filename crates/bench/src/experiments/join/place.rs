@@ -1,11 +1,11 @@
 //! Storage of the relations, and the costs of a join on it.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, ModelledClock, Profile, Storage};
-use ogive::join::{self, JoinOptions, JoinOutput, JoinReport, JoinSource};
+use ogive::join::{self, JoinOptions, JoinOutput, JoinPhase, JoinProgress, JoinReport, JoinSource};
 use tempfile::TempDir;
 
 use super::super::Context;
@@ -45,12 +45,17 @@ pub(super) struct Outcome {
     pub(super) elapsed: Elapsed,
     /// Modelled time of the device; `None` where it is measured.
     pub(super) device_us: Option<f64>,
+    /// Time until rows were joined: planning, and sorting, partitioning or building an index; `None` if none were.
+    pub(super) preparation_us: Option<f64>,
 }
+
+/// The modelled time of a device so far.
+type DeviceClock = Box<dyn Fn() -> f64 + Send + Sync>;
 
 impl Outcome {
     /// Modelled device time plus processor time, or the elapsed time on a measured device.
     pub(super) fn total_us(&self) -> f64 {
-        self.device_us.map_or(self.elapsed.wall_s * 1e6, |device_us| device_us + self.elapsed.process_s * 1e6)
+        total_us(&self.elapsed, self.device_us)
     }
 
     /// The figures of every experiment.
@@ -112,17 +117,20 @@ impl Place {
                 let spilled = Meter::new(Arc::new(MemoryStorage::new()));
                 let spill_clock = ModelledClock::new(Arc::new(spilled.clone()), self.profile.clone());
                 clock.reset();
-                let mut outcome = self.timed(left, right, options, &results, Arc::new(spill_clock.clone()))?;
-                let writes = spilled.snapshot().writes;
-                let written_us = match writes.requests {
-                    0 => 0.0,
-                    requests => self.profile.time_us(writes.bytes / requests) * requests as f64,
+                let spill: Arc<dyn Storage> = Arc::new(spill_clock.clone());
+                let (clock, profile) = (clock.clone(), self.profile.clone());
+                let device_us = move || {
+                    let writes = spilled.snapshot().writes;
+                    let written_us = match writes.requests {
+                        0 => 0.0,
+                        requests => profile.time_us(writes.bytes / requests) * requests as f64,
+                    };
+                    clock.elapsed_us() + spill_clock.elapsed_us() + written_us
                 };
-                outcome.device_us = Some(clock.elapsed_us() + spill_clock.elapsed_us() + written_us);
-                Ok(outcome)
+                self.timed([left, right], options, &results, spill, Some(Box::new(device_us)))
             }
             Target::Local { results } => {
-                let outcome = self.timed(left, right, options, results, Arc::clone(results))?;
+                let outcome = self.timed([left, right], options, results, Arc::clone(results), None)?;
                 results.remove(OUTPUT)?;
                 Ok(outcome)
             }
@@ -131,19 +139,33 @@ impl Place {
 
     fn timed(
         &self,
-        left: &JoinSource,
-        right: &JoinSource,
+        [left, right]: [&JoinSource; 2],
         options: &JoinOptions,
         results: &Arc<dyn Storage>,
         spill: Arc<dyn Storage>,
+        device_us: Option<DeviceClock>,
     ) -> Result<Outcome> {
         let options = options.clone().profile(self.profile.clone()).spill(Some((spill, OUTPUT.into())));
         let output = JoinOutput::table(Arc::clone(results), OUTPUT, JoinOutput::options());
         let stopwatch = Stopwatch::start();
+        let so_far = Arc::new(move || (stopwatch.elapsed(), device_us.as_ref().map(|device_us| device_us())));
+        let prepared = Arc::new(OnceLock::new());
+        let (clock, note) = (Arc::clone(&so_far), Arc::clone(&prepared));
+        let options = options.watcher(Some(Arc::new(move |progress: JoinProgress| {
+            if progress.phase == JoinPhase::Joining {
+                note.get_or_init(|| clock());
+            }
+        })));
         let report = join::join(left, right, output, &options)?;
-        let elapsed = stopwatch.elapsed();
-        Ok(Outcome { report, elapsed, device_us: None })
+        let (elapsed, device_us) = so_far();
+        let preparation_us = prepared.get().map(|&(elapsed, device_us)| total_us(&elapsed, device_us));
+        Ok(Outcome { report, elapsed, device_us, preparation_us })
     }
+}
+
+/// Modelled time of the device plus time of the processor, or the elapsed time on a measured device.
+fn total_us(elapsed: &Elapsed, device_us: Option<f64>) -> f64 {
+    device_us.map_or(elapsed.wall_s * 1e6, |device_us| device_us + elapsed.process_s * 1e6)
 }
 
 /// This device: a temporary folder and its measured profile.

@@ -119,7 +119,10 @@ fn compare(
                 let record = Record::new(name).keys(records.name()).profile(&place.name).figure("ratio", ratio);
                 let record = record.figure("memory_bytes", memory_bytes).figure("method", method.to_string());
                 output.report(match outcome {
-                    Ok(outcome) => outcome.figures(record.figure("executed", outcome.report.method.as_str())),
+                    Ok(outcome) => {
+                        let record = record.figure("executed", outcome.report.method.as_str());
+                        outcome.figures(record).figure("preparation_us", outcome.preparation_us.unwrap_or(f64::NAN))
+                    }
                     Err(reason) => record.figure("refused", reason),
                 })?;
             }
