@@ -1,26 +1,20 @@
 //! `ogive-rivals`: Ogive beside other embedded stores, on the same workloads.
 //!
-//! Each system runs in a process of its own, so that its memory can be told; the processes take turns, so that what
-//! else the machine does falls on all of them. Results go to standard output and everything else to standard error.
-//! Exit codes: 0; 1 for an error; 2 for wrong usage.
+//! The workloads, the processes and the report are those of `ogive-bench stores`; this program adds the other systems.
+//! Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error; 2 for wrong
+//! usage.
 
 mod arguments;
-mod conduct;
 #[cfg(feature = "slatedb")]
 mod objects;
-mod process;
-mod protocol;
-mod report;
-mod store;
 mod systems;
-mod worker;
-mod workloads;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use arguments::Command;
 use ogive_bench::command_line::Program;
+use ogive_bench::stores::StoreBench;
 
 const PROGRAM: Program = Program {
     name: "ogive-rivals",
@@ -34,10 +28,11 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match command {
-        Command::List => report::list(out, json),
-        Command::Run(run) => conduct::run(run, out, json),
+        Command::Stores(command) => {
+            let bench = systems::others().into_iter().fold(StoreBench::new(&["worker"]), StoreBench::store);
+            bench.run(command, json, out)
+        }
         #[cfg(feature = "slatedb")]
         Command::Objects(run) => objects::run(run, out, json),
-        Command::Worker { setup } => worker::serve(setup, out),
     }
 }

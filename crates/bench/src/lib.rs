@@ -7,7 +7,8 @@
 //! - [`external`]: programs in any language as subjects of the experiments on indexes;
 //! - [`pages`]: pages and pictures of their results;
 //! - [`paper`]: each paper as one run, with a verdict on each of its claims;
-//! - [`BenchCommand`]: the command `ogive-bench`, to which a program adds structures and key sets of its own;
+//! - [`stores`]: stores side by side, those of other crates included;
+//! - [`BenchCommand`]: the command `ogive-bench`, to which a program adds structures, key sets and stores of its own;
 //! - [`command_line`]: what `ogive-bench` and `ogive-rivals` share of their main functions;
 //! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
@@ -28,6 +29,7 @@ pub mod paper;
 mod program;
 pub mod random;
 pub mod stopwatch;
+pub mod stores;
 pub mod workload;
 
 pub use closest::did_you_mean;

@@ -1,4 +1,5 @@
-//! An index and a key set that are not part of Ogive, for its bench.
+//! An index, a key set and a store that are not part of Ogive, for its bench.
 
 pub mod index;
 pub mod keys;
+pub mod store;

@@ -1,4 +1,4 @@
-//! The command `ogive-bench` with the index and the key set of this crate.
+//! The command `ogive-bench` with the index, the key set and the store of this crate.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,13 @@ use ogive_bench::BenchCommand;
 use ogive_bench::command_line::Program;
 use own_bench::index::SAMPLED_ARRAY;
 use own_bench::keys::Triangles;
+use own_bench::store::LOG_STORE;
 
 fn main() -> ExitCode {
     let program = Program {
         name: "own-bench",
         version: env!("CARGO_PKG_VERSION"),
-        about: "Run the experiments of ogive-bench with an index and a key set of one's own",
+        about: "Run the experiments of ogive-bench with an index, a key set and a store of one's own",
     };
-    BenchCommand::new(program).index_kind(SAMPLED_ARRAY).key_set(&Triangles).main()
+    BenchCommand::new(program).index_kind(SAMPLED_ARRAY).key_set(&Triangles).store(&LOG_STORE).main()
 }

@@ -1,9 +1,10 @@
-//! The example of a bench of one's own. Goal: an index and a key set of another crate are measured as those of the
-//! project, and a program as both. Method: whole runs of the command.
+//! The example of a bench of one's own. Goal: an index, a key set and a store of another crate are measured as those of
+//! the project, and a program as the first two. Method: whole runs of the command.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod programs;
+mod stores;
 
 use std::process::{Command, Output};
 

@@ -5,10 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use fjall::config::{HashRatioPolicy, PartitioningPolicy, PinningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const FJALL: System = System { name: "fjall", settings, reads_directly: false, open };
+pub(crate) const FJALL: StoreSystem = StoreSystem { name: "fjall", settings, reads_directly: false, open };
 
 /// Slots of the hash index of a block for each entry.
 const HASH_RATIO: f32 = 1.33;
@@ -21,11 +20,11 @@ struct Fjall {
     synced: bool,
 }
 
-fn cache_bytes(settings: &Settings) -> u64 {
+fn cache_bytes(settings: &StoreSettings) -> u64 {
     settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(settings: &StoreSettings) -> String {
     format!(
         "fjall 3.1, cache {} MiB, memtables {} MiB, hash index in blocks, indexes and filters whole and pinned, no \
         compression",
@@ -34,7 +33,7 @@ fn settings(settings: &Settings) -> String {
     )
 }
 
-fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let database = Database::builder(folder).cache_size(cache_bytes(settings)).open()?;
     let keyspace = database.keyspace("records", || {
         KeyspaceCreateOptions::default()
@@ -48,12 +47,12 @@ fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
     Ok(Box::new(Fjall { database, keyspace, synced: settings.synced }))
 }
 
-impl Store for Fjall {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for Fjall {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         Ok(Box::new(FjallWriter(self)))
     }
 
-    fn reader(&self, _fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, _fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         Ok(Box::new(FjallReader(&self.keyspace)))
     }
 
@@ -73,8 +72,8 @@ impl Store for Fjall {
 
 struct FjallWriter<'s>(&'s Fjall);
 
-impl Writer for FjallWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for FjallWriter<'_> {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         let durability = self.0.synced.then_some(PersistMode::SyncAll);
         let mut together = self.0.database.batch().durability(durability);
         for (key, value) in batch.iter() {
@@ -86,7 +85,7 @@ impl Writer for FjallWriter<'_> {
 
 struct FjallReader<'s>(&'s Keyspace);
 
-impl Reader for FjallReader<'_> {
+impl StoreReader for FjallReader<'_> {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let found = self.0.get(key)?;

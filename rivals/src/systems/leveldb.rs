@@ -8,10 +8,9 @@ use std::path::Path;
 use std::ptr;
 
 use anyhow::{Result, bail};
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const LEVELDB: System = System { name: "leveldb", settings, reads_directly: false, open };
+pub(crate) const LEVELDB: StoreSystem = StoreSystem { name: "leveldb", settings, reads_directly: false, open };
 
 const BLOCK_BYTES: usize = 4 << 10;
 const FILTER_BITS_PER_KEY: c_int = 10;
@@ -84,11 +83,11 @@ struct LevelDb {
 // SAFETY: LevelDB's handles may be used from several threads at once (doc/index.md, Concurrency).
 unsafe impl Sync for LevelDb {}
 
-fn cache_bytes(settings: &Settings) -> u64 {
+fn cache_bytes(settings: &StoreSettings) -> u64 {
     settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(settings: &StoreSettings) -> String {
     format!(
         "LevelDB 1.23, blocks {BLOCK_BYTES} B, Bloom filter {FILTER_BITS_PER_KEY} bits, cache {} MiB, memtable {} \
         MiB, tables {} MiB, no \
@@ -99,7 +98,7 @@ fn settings(settings: &Settings) -> String {
     )
 }
 
-fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let name = CString::new(folder.as_os_str().as_bytes())?;
     let mut error = ptr::null_mut();
     // SAFETY: the options are ours, `name` ends with a zero, and what the store refers to lives as long as it.
@@ -156,14 +155,14 @@ impl Drop for LevelDb {
     }
 }
 
-impl Store for LevelDb {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for LevelDb {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         // SAFETY: freed when the writer is dropped.
         let batch = unsafe { leveldb_writebatch_create() };
         Ok(Box::new(LevelDbWriter { store: self, batch }))
     }
 
-    fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         let iterator = if fresh { None } else { Some(Cursor::new(self)) };
         Ok(Box::new(LevelDbReader { store: self, iterator }))
     }
@@ -185,8 +184,8 @@ struct LevelDbWriter<'s> {
     batch: *mut Opaque,
 }
 
-impl Writer for LevelDbWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for LevelDbWriter<'_> {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         let mut error = ptr::null_mut();
         // SAFETY: keys and values are copied into the batch.
         unsafe {
@@ -212,7 +211,7 @@ struct LevelDbReader<'s> {
     iterator: Option<Cursor>,
 }
 
-impl Reader for LevelDbReader<'_> {
+impl StoreReader for LevelDbReader<'_> {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let (mut len, mut error) = (0, ptr::null_mut());

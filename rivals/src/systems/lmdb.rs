@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use heed::types::Bytes;
 use heed::{CompactionOption, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const LMDB: System = System { name: "lmdb", settings, reads_directly: false, open };
+pub(crate) const LMDB: StoreSystem = StoreSystem { name: "lmdb", settings, reads_directly: false, open };
 
 /// Address space of the map: more than any data here.
 const MAP_BYTES: usize = 256 << 30;
@@ -33,14 +32,14 @@ struct Open {
     database: Database<Bytes, Bytes>,
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(settings: &StoreSettings) -> String {
     let durable = if settings.synced { "synced" } else { "MDB_NOSYNC and MDB_WRITEMAP" };
     format!(
         "LMDB 0.9.70 and later (heed 0.22), {durable}, MDB_NORDAHEAD, one read transaction for all lookups; no budget"
     )
 }
 
-fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let open = Some(Open::new(folder, settings.synced)?);
     Ok(Box::new(Lmdb { folder: folder.into(), synced: settings.synced, open }))
 }
@@ -80,12 +79,12 @@ impl Drop for Lmdb {
     }
 }
 
-impl Store for Lmdb {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for Lmdb {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         Ok(Box::new(LmdbWriter(self.open()?)))
     }
 
-    fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         let open = self.open()?;
         let transaction = if fresh { None } else { Some(open.env.read_txn()?) };
         Ok(Box::new(LmdbReader { open, transaction }))
@@ -107,8 +106,8 @@ impl Store for Lmdb {
 
 struct LmdbWriter<'s>(&'s Open);
 
-impl Writer for LmdbWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for LmdbWriter<'_> {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         let mut transaction = self.0.env.write_txn()?;
         for (key, value) in batch.iter() {
             self.0.database.put(&mut transaction, key, value)?;
@@ -131,7 +130,7 @@ impl LmdbReader<'_> {
     }
 }
 
-impl Reader for LmdbReader<'_> {
+impl StoreReader for LmdbReader<'_> {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         self.with(|database, transaction| {

@@ -1,4 +1,5 @@
-//! One file for each system: its settings, and how it does what a [`Store`](crate::store::Store) does.
+//! One file for each system: its settings, and how it does what
+//! [`StoreSessions`](ogive_bench::stores::StoreSessions) do.
 
 #[cfg(feature = "fjall")]
 mod fjall;
@@ -6,7 +7,6 @@ mod fjall;
 mod leveldb;
 #[cfg(feature = "lmdb")]
 mod lmdb;
-mod ogive;
 #[cfg(feature = "redb")]
 mod redb;
 mod registry;
@@ -15,4 +15,4 @@ mod rocksdb;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub(crate) use registry::{named, systems};
+pub(crate) use registry::others;

@@ -7,11 +7,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Result;
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase, TableDefinition};
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const REDB: System = System { name: "redb", settings, reads_directly: false, open };
+pub(crate) const REDB: StoreSystem = StoreSystem { name: "redb", settings, reads_directly: false, open };
 
 const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
 /// One commit in this number is durable where none need be.
@@ -23,13 +22,13 @@ struct Redb {
     commits: AtomicU64,
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(settings: &StoreSettings) -> String {
     let durable =
         if settings.synced { "each commit durable".into() } else { format!("one commit in {DURABLE_EVERY} durable") };
     format!("redb 4.5, cache {} MiB, {durable}, one read transaction for all lookups", settings.budget_bytes >> 20)
 }
 
-fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let mut builder = Database::builder();
     builder.set_cache_size(settings.budget_bytes as usize);
     let database = builder.create(folder.join("data.redb"))?;
@@ -39,12 +38,12 @@ fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
     Ok(Box::new(Redb { database, synced: settings.synced, commits: AtomicU64::new(0) }))
 }
 
-impl Store for Redb {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for Redb {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         Ok(Box::new(RedbWriter(self)))
     }
 
-    fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         let table = if fresh { None } else { Some(self.database.begin_read()?.open_table(TABLE)?) };
         Ok(Box::new(RedbReader { database: &self.database, table }))
     }
@@ -62,8 +61,8 @@ impl Store for Redb {
 
 struct RedbWriter<'s>(&'s Redb);
 
-impl Writer for RedbWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for RedbWriter<'_> {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         let mut transaction = self.0.database.begin_write()?;
         let commit = self.0.commits.fetch_add(1, Ordering::Relaxed);
         if !self.0.synced && !(commit + 1).is_multiple_of(DURABLE_EVERY) {
@@ -93,7 +92,7 @@ impl RedbReader<'_> {
     }
 }
 
-impl Reader for RedbReader<'_> {
+impl StoreReader for RedbReader<'_> {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         self.with(|table| {

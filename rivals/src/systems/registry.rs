@@ -1,17 +1,10 @@
-//! The systems that were compiled in.
+//! The systems beside Ogive that were compiled in.
 
-use anyhow::{Context, Result};
-
-use crate::store::System;
+use ogive_bench::stores::StoreSystem;
 
 /// All of them.
-pub(crate) fn systems() -> Vec<&'static System> {
+pub(crate) fn others() -> Vec<&'static StoreSystem> {
     vec![
-        &super::ogive::OGIVE,
-        &super::ogive::SEPARATED,
-        &super::ogive::PLAIN,
-        &super::ogive::CODED,
-        &super::ogive::PLR,
         #[cfg(feature = "rocksdb")]
         &super::rocksdb::ROCKSDB,
         #[cfg(feature = "rocksdb")]
@@ -27,13 +20,4 @@ pub(crate) fn systems() -> Vec<&'static System> {
         #[cfg(feature = "sqlite")]
         &super::sqlite::SQLITE,
     ]
-}
-
-/// The one of a name.
-pub(crate) fn named(name: &str) -> Result<&'static System> {
-    let names = || systems().iter().map(|system| system.name).collect::<Vec<_>>().join(", ");
-    systems()
-        .into_iter()
-        .find(|system| system.name == name)
-        .with_context(|| format!("no system {name:?} was compiled in; there are {}", names()))
 }

@@ -6,17 +6,16 @@
 use std::path::Path;
 
 use anyhow::Result;
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, DataBlockIndexType, Options, ReadOptions,
     WriteBatch, WriteOptions,
 };
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const ROCKSDB: System =
-    System { name: "rocksdb", settings: cached_settings, reads_directly: true, open: cached };
-pub(crate) const ROCKSDB_MMAP: System =
-    System { name: "rocksdb-mmap", settings: mapped_settings, reads_directly: false, open: mapped };
+pub(crate) const ROCKSDB: StoreSystem =
+    StoreSystem { name: "rocksdb", settings: cached_settings, reads_directly: true, open: cached };
+pub(crate) const ROCKSDB_MMAP: StoreSystem =
+    StoreSystem { name: "rocksdb-mmap", settings: mapped_settings, reads_directly: false, open: mapped };
 
 const BLOCK_BYTES: usize = 4 << 10;
 const FILTER_BITS_PER_KEY: f64 = 10.0;
@@ -35,19 +34,19 @@ struct RocksDb {
     synced: bool,
 }
 
-fn cache_bytes(settings: &Settings) -> u64 {
+fn cache_bytes(settings: &StoreSettings) -> u64 {
     settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
-fn cached_settings(settings: &Settings) -> String {
+fn cached_settings(settings: &StoreSettings) -> String {
     format!("RocksDB 7.8, {}, LRU block cache {} MiB", common_settings(settings), cache_bytes(settings) >> 20)
 }
 
-fn mapped_settings(settings: &Settings) -> String {
+fn mapped_settings(settings: &StoreSettings) -> String {
     format!("RocksDB 7.8, {}, tables mapped into memory instead of a block cache", common_settings(settings))
 }
 
-fn common_settings(settings: &Settings) -> String {
+fn common_settings(settings: &StoreSettings) -> String {
     format!(
         "blocks {BLOCK_BYTES} B with hash index, Bloom filter {FILTER_BITS_PER_KEY} bits, {}, dynamic \
         levels, memtables {} of \
@@ -58,7 +57,7 @@ fn common_settings(settings: &Settings) -> String {
     )
 }
 
-fn cached(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn cached(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let mut table = table_options();
     table.set_block_cache(&Cache::new_lru_cache(cache_bytes(settings) as usize)?);
     let mut options = options(settings);
@@ -66,7 +65,7 @@ fn cached(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
     open(folder, settings, options, &table)
 }
 
-fn mapped(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn mapped(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let mut table = table_options();
     table.disable_cache();
     let mut options = options(settings);
@@ -74,7 +73,12 @@ fn mapped(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
     open(folder, settings, options, &table)
 }
 
-fn open(folder: &Path, settings: &Settings, mut options: Options, table: &BlockBasedOptions) -> Result<Box<dyn Store>> {
+fn open(
+    folder: &Path,
+    settings: &StoreSettings,
+    mut options: Options,
+    table: &BlockBasedOptions,
+) -> Result<Box<dyn StoreSessions>> {
     options.set_block_based_table_factory(table);
     Ok(Box::new(RocksDb { db: DB::open(&options, folder)?, synced: settings.synced }))
 }
@@ -89,7 +93,7 @@ fn table_options() -> BlockBasedOptions {
     table
 }
 
-fn options(settings: &Settings) -> Options {
+fn options(settings: &StoreSettings) -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_compression_type(if settings.lz4 { DBCompressionType::Lz4 } else { DBCompressionType::None });
@@ -104,14 +108,14 @@ fn options(settings: &Settings) -> Options {
     options
 }
 
-impl Store for RocksDb {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for RocksDb {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         let mut options = WriteOptions::default();
         options.set_sync(self.synced);
         Ok(Box::new(RocksDbWriter { db: &self.db, options, batch: WriteBatch::default() }))
     }
 
-    fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         let iterator = (!fresh).then(|| self.db.raw_iterator());
         Ok(Box::new(RocksDbReader { db: &self.db, options: ReadOptions::default(), iterator }))
     }
@@ -140,8 +144,8 @@ struct RocksDbWriter<'s> {
     batch: WriteBatch,
 }
 
-impl Writer for RocksDbWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for RocksDbWriter<'_> {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         let mut records = batch.iter();
         if let (1, Some((key, value))) = (batch.len(), records.next()) {
             return Ok(self.db.put_opt(key, value, &self.options)?);
@@ -160,7 +164,7 @@ struct RocksDbReader<'s> {
     iterator: Option<DBRawIterator<'s>>,
 }
 
-impl Reader for RocksDbReader<'_> {
+impl StoreReader for RocksDbReader<'_> {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let found = self.db.get_pinned_opt(key, &self.options)?;

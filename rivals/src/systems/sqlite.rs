@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use ogive_bench::stores::{StoreBatch, StoreReader, StoreSessions, StoreSettings, StoreSystem, StoreWriter};
 use rusqlite::{Connection, params};
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
-
-pub(crate) const SQLITE: System = System { name: "sqlite", settings, reads_directly: false, open };
+pub(crate) const SQLITE: StoreSystem = StoreSystem { name: "sqlite", settings, reads_directly: false, open };
 
 const PUT: &str = "INSERT OR REPLACE INTO records VALUES (?1, ?2)";
 const GET: &str = "SELECT value FROM records WHERE key = ?1";
@@ -19,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 struct Sqlite {
     path: PathBuf,
-    settings: Settings,
+    settings: StoreSettings,
     /// Kept open, so that the log is not folded in whenever a handle goes.
     keeper: std::sync::Mutex<Connection>,
 }
 
-fn settings(settings: &Settings) -> String {
+fn settings(settings: &StoreSettings) -> String {
     let synchronous = if settings.synced { "FULL" } else { "NORMAL" };
     format!(
         "SQLite 3 (rusqlite 0.41, bundled), WITHOUT ROWID, WAL, synchronous {synchronous}, pages {PAGE_BYTES} B, \
@@ -34,7 +33,7 @@ fn settings(settings: &Settings) -> String {
     )
 }
 
-fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let path = folder.join("data.sqlite");
     let keeper = connect(&path, settings)?;
     keeper
@@ -42,7 +41,7 @@ fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
     Ok(Box::new(Sqlite { path, settings: *settings, keeper: keeper.into() }))
 }
 
-fn connect(path: &Path, settings: &Settings) -> Result<Connection> {
+fn connect(path: &Path, settings: &StoreSettings) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
@@ -60,12 +59,12 @@ impl Sqlite {
     }
 }
 
-impl Store for Sqlite {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+impl StoreSessions for Sqlite {
+    fn writer(&self) -> Result<Box<dyn StoreWriter + '_>> {
         Ok(Box::new(SqliteHandle(connect(&self.path, &self.settings)?)))
     }
 
-    fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>> {
+    fn reader(&self, fresh: bool) -> Result<Box<dyn StoreReader + '_>> {
         let connection = connect(&self.path, &self.settings)?;
         if !fresh {
             connection.execute_batch("BEGIN")?;
@@ -86,8 +85,8 @@ impl Store for Sqlite {
 
 struct SqliteHandle(Connection);
 
-impl Writer for SqliteHandle {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl StoreWriter for SqliteHandle {
+    fn write(&mut self, batch: &StoreBatch) -> Result<()> {
         if batch.len() == 1 {
             for (key, value) in batch.iter() {
                 self.0.prepare_cached(PUT)?.execute(params![key, value])?;
@@ -105,7 +104,7 @@ impl Writer for SqliteHandle {
     }
 }
 
-impl Reader for SqliteHandle {
+impl StoreReader for SqliteHandle {
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         out.clear();
         let mut get = self.0.prepare_cached(GET)?;

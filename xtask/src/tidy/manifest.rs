@@ -39,11 +39,7 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],
         outside: true,
     },
-    Rule {
-        path: "rivals/Cargo.toml",
-        ours: &["ogive", "ogive-bench", "ogive-object-store", "ogive-papers"],
-        outside: true,
-    },
+    Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench", "ogive-object-store"], outside: true },
     Rule {
         path: "sql/Cargo.toml",
         ours: &[

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::experiments::{DEFAULT_PROGRAM_TIMEOUT_S, Resident};
 use crate::keys::spec::parse_count;
 use crate::paper::Scale;
+use crate::stores::StoresCommand;
 use crate::workload::{Mix, Requests};
 use clap::{Args, Subcommand};
 
@@ -22,6 +23,11 @@ pub(super) enum Command {
     Report(ReportArguments),
     /// Write one picture of the results of runs as SVG
     Draw(DrawArguments),
+    /// Compare stores: the same records, requests and memory for each, and a process of its own
+    Stores {
+        #[command(subcommand)]
+        command: StoresCommand,
+    },
 }
 
 /// An example of the sub-command `paper`.

@@ -8,11 +8,16 @@ use super::commands;
 use crate::command_line::Program;
 use crate::experiments::MemoryGauge;
 use crate::keys::{KeyGenerator, register};
+use crate::stores::{StoreBench, StoreSystem};
 
-/// The command `ogive-bench`, with structures and key sets of one's own.
+/// Arguments that lead `ogive-bench` to the worker of a store.
+const WORKER_WORDS: &[&str] = &["stores", "worker"];
+
+/// The command `ogive-bench`, with structures, key sets and stores of one's own.
 ///
 /// Everything else of the command is the same: an added structure is a `--structure` of the experiments on indexes and
-/// among those they compare by default; an added key set is listed and taken by `--keys`.
+/// among those they compare by default; an added key set is listed and taken by `--keys`; an added store is a
+/// `--system` of `stores run`.
 ///
 /// ```no_run
 /// # use std::process::ExitCode;
@@ -21,7 +26,7 @@ use crate::keys::{KeyGenerator, register};
 ///
 /// fn main() -> ExitCode {
 ///     let program = Program { name: "my-bench", version: "0.1.0", about: "Measure my index" };
-///     // .index_kind(MY_KIND).key_set(&MY_KEYS)
+///     // .index_kind(MY_KIND).key_set(&MY_KEYS).store(&MY_STORE)
 ///     BenchCommand::new(program).main()
 /// }
 /// ```
@@ -31,12 +36,14 @@ pub struct BenchCommand {
     memory: Option<MemoryGauge>,
     kinds: Vec<IndexKind>,
     key_sets: Vec<&'static dyn KeyGenerator>,
+    stores: StoreBench,
 }
 
 impl BenchCommand {
     /// The command under the name of `program`, with nothing added.
     pub fn new(program: Program) -> Self {
-        Self { program, memory: None, kinds: Vec::new(), key_sets: Vec::new() }
+        let stores = StoreBench::new(WORKER_WORDS);
+        Self { program, memory: None, kinds: Vec::new(), key_sets: Vec::new(), stores }
     }
 
     /// Measures memory by this gauge. Without one, records have no figures of memory.
@@ -60,10 +67,17 @@ impl BenchCommand {
         self
     }
 
+    /// Adds a store. [`crate::stores`] describes how to write one.
+    #[must_use]
+    pub fn store(mut self, system: &'static StoreSystem) -> Self {
+        self.stores = self.stores.store(system);
+        self
+    }
+
     /// Runs the command with the arguments of the process.
     ///
-    /// An added structure or key set whose name or code is taken is an error of the command. Exit codes are those of
-    /// [`Program::main`].
+    /// An added structure, key set or store whose name or code is taken is an error of the command. Exit codes are
+    /// those of [`Program::main`].
     pub fn main(self) -> ExitCode {
         self.program.main(|command, json, out| {
             ogive_papers::register();
@@ -75,6 +89,11 @@ impl BenchCommand {
             }
             commands::run(&self, command, json, out)
         })
+    }
+
+    /// The commands on stores.
+    pub(super) fn stores(&self) -> &StoreBench {
+        &self.stores
     }
 
     /// The gauge of memory, if there is one.

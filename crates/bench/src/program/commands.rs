@@ -30,6 +30,7 @@ pub(super) fn run(bench: &BenchCommand, command: &Command, json: bool, out: &mut
         Command::Paper(arguments) => papers::run(bench, arguments, &mut reporter(out, json)),
         Command::Report(report) => write_report(bench, report),
         Command::Draw(draw) => write_picture(draw),
+        Command::Stores { command } => bench.stores().run(command, json, out),
     }
 }
 

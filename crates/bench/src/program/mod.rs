@@ -1,4 +1,4 @@
-//! The command `ogive-bench`, with the structures and key sets that a program of another crate adds to it.
+//! The command `ogive-bench`, with the structures, key sets and stores that a program of another crate adds to it.
 
 mod arguments;
 mod bench;

@@ -11,5 +11,6 @@ mod indexes;
 mod joins;
 mod keys;
 mod papers;
+mod stores;
 mod targets;
 mod workload;

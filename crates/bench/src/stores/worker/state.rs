@@ -3,39 +3,45 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use ogive_bench::keys::spec::format_count;
-use ogive_bench::workload::{KeyForm, Population, Records};
 
-use crate::process::{Measure, Timed, disk_bytes, resident_bytes};
-use crate::protocol::Setup;
-use crate::store::{Settings, Store, System};
-use crate::systems;
+use super::content::Content;
+use crate::stores::protocol::Setup;
+use crate::stores::resources::{Measure, Timed, disk_bytes, resident_bytes};
+use crate::stores::store::StoreSessions;
+use crate::stores::system::{StoreSettings, StoreSystem};
+use crate::stores::systems::Systems;
+use crate::workload::{KeyForm, Population, Records};
 
 pub(super) struct State {
     pub(super) setup: Setup,
-    system: &'static System,
+    system: &'static StoreSystem,
     pub(super) records: Records,
     /// Places of records: those that are loaded, and those that come in later.
     pub(super) population: Population,
     /// How many of those have come in.
     pub(super) inserted: usize,
     /// Version that the next written value has.
-    pub(super) version: u64,
-    store: Option<Box<dyn Store>>,
+    pub(super) version: u32,
+    /// What the store must hold.
+    pub(super) content: Content,
+    store: Option<Box<dyn StoreSessions>>,
     folder: Option<PathBuf>,
     /// Resident set before a store was opened.
     before_bytes: u64,
 }
 
 impl State {
-    pub(super) fn new(setup: Setup) -> Result<Self> {
-        let system = systems::named(&setup.system)?;
+    pub(super) fn new(setup: Setup, systems: &Systems) -> Result<Self> {
+        let system = systems.named(&setup.system)?;
         let form: KeyForm = setup.key_form.parse()?;
-        let set = ogive_bench::keys::open(&named(&setup))?;
+        let set = crate::keys::open(&setup.key_set())?;
         let records = Records::of(&set, form, setup.value_bytes)?;
         let all = records.len() as u64;
         let places = (0..all).collect();
         let population = Population::split(places, all.saturating_sub(setup.held_out).max(1), all, setup.seed);
+        // A process that follows another one finds the store that was loaded. A load starts anew.
+        let mut content = Content::new(&records);
+        content.load(population.loaded());
         let before_bytes = resident_bytes();
         Ok(Self {
             setup,
@@ -45,17 +51,18 @@ impl State {
             inserted: 0,
             // Loaded values have version 0.
             version: 1,
+            content,
             store: None,
             folder: None,
             before_bytes,
         })
     }
 
-    pub(super) fn store(&self) -> Result<&dyn Store> {
+    pub(super) fn store(&self) -> Result<&dyn StoreSessions> {
         self.store.as_deref().context("no store is open")
     }
 
-    pub(super) fn store_mut(&mut self) -> Result<&mut dyn Store> {
+    pub(super) fn store_mut(&mut self) -> Result<&mut dyn StoreSessions> {
         Ok(self.store.as_mut().context("no store is open")?.as_mut())
     }
 
@@ -64,7 +71,7 @@ impl State {
         std::fs::create_dir_all(folder)?;
         self.folder = Some(folder.into());
         let Setup { memtable_bytes, lz4, .. } = self.setup;
-        let settings = Settings { budget_bytes, memtable_bytes, synced, direct, lz4 };
+        let settings = StoreSettings { budget_bytes, memtable_bytes, synced, direct, lz4 };
         let start = Measure::start();
         self.store = Some((self.system.open)(folder, &settings)?);
         Ok(start.stop(1))
@@ -90,19 +97,4 @@ impl State {
     pub(super) fn memory_bytes(&self) -> u64 {
         resident_bytes().saturating_sub(self.before_bytes)
     }
-}
-
-/// The full name of the key set: a generated one takes count and seed of the set-up where it states none.
-fn named(setup: &Setup) -> String {
-    let generated =
-        ogive_bench::keys::generators().iter().any(|generator| setup.keys.split(':').next() == Some(generator.name));
-    let fields: Vec<&str> = setup.keys.split(':').skip(1).collect();
-    let mut name = setup.keys.clone();
-    if generated && !fields.iter().any(|field| field.starts_with(|c: char| c.is_ascii_digit())) {
-        name += &format!(":{}", format_count(setup.number));
-    }
-    if generated && !fields.iter().any(|field| field.starts_with("seed=")) {
-        name += &format!(":seed={}", setup.seed);
-    }
-    name
 }

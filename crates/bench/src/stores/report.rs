@@ -3,26 +3,26 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ogive_bench::output::{Record, Reporter, Spread};
 
-use crate::arguments::RunArguments;
-use crate::protocol::Outcome;
-use crate::store::{Settings, System};
-use crate::systems::systems;
-use crate::workloads::Workload;
+use super::arguments::StoreRunArguments;
+use super::protocol::JobOutcome;
+use super::system::{StoreSettings, StoreSystem};
+use super::systems::Systems;
+use super::workloads::StoreWorkload;
+use crate::output::{Record, Reporter, Spread};
 
-/// The name of the records.
+/// The name of the records: the one they had when only `ogive-rivals` printed them, so that old ones stay comparable.
 const EXPERIMENT: &str = "rivals";
 
 /// Prints systems and workloads.
-pub(crate) fn list(out: &mut dyn Write, json: bool) -> Result<()> {
+pub(super) fn list(systems: &Systems, out: &mut dyn Write, json: bool) -> Result<()> {
     let mut reporter = Reporter::new(out, json);
     let settings =
-        Settings { budget_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false, lz4: false };
-    for system in systems() {
+        StoreSettings { budget_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false, lz4: false };
+    for system in systems.all() {
         reporter.report(described(system, &settings))?;
     }
-    for workload in Workload::all() {
+    for workload in StoreWorkload::all() {
         let record = Record::new("workloads").figure("workload", workload.name());
         reporter.report(record.figure("about", workload.about()))?;
     }
@@ -30,14 +30,19 @@ pub(crate) fn list(out: &mut dyn Write, json: bool) -> Result<()> {
 }
 
 /// A system, and how it is set.
-pub(crate) fn described(system: &System, settings: &Settings) -> Record {
+pub(super) fn described(system: &StoreSystem, settings: &StoreSettings) -> Record {
     Record::new("systems").figure("system", system.name).figure("settings", (system.settings)(settings))
 }
 
 /// What one system took for one workload, an outcome for each round.
-pub(crate) fn result(run: &RunArguments, system: &System, what: &Measured, outcomes: &[Outcome]) -> Record {
-    let of = |figure: fn(&Outcome) -> f64| outcomes.iter().map(figure).collect::<Vec<f64>>();
-    let per_operation = |total: f64, outcome: &Outcome| total / outcome.operations.max(1) as f64;
+pub(super) fn result(
+    run: &StoreRunArguments,
+    system: &StoreSystem,
+    what: &MeasuredPart,
+    outcomes: &[JobOutcome],
+) -> Record {
+    let of = |figure: fn(&JobOutcome) -> f64| outcomes.iter().map(figure).collect::<Vec<f64>>();
+    let per_operation = |total: f64, outcome: &JobOutcome| total / outcome.operations.max(1) as f64;
     let mut record = Record::new(EXPERIMENT)
         .figure("system", system.name)
         .figure("workload", what.workload.as_str())
@@ -64,14 +69,14 @@ pub(crate) fn result(run: &RunArguments, system: &System, what: &Measured, outco
 
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Measured {
-    pub(crate) workload: String,
-    pub(crate) requests: String,
+pub(super) struct MeasuredPart {
+    pub(super) workload: String,
+    pub(super) requests: String,
     /// How it was brought about that nothing was in memory.
-    pub(crate) cold: Option<String>,
+    pub(super) cold: Option<String>,
 }
 
 /// A workload that a system could not do.
-pub(crate) fn failure(system: &str, workload: &str, error: &anyhow::Error) -> Record {
+pub(super) fn failure(system: &str, workload: &str, error: &anyhow::Error) -> Record {
     Record::new(EXPERIMENT).figure("system", system).figure("workload", workload).figure("error", format!("{error:#}"))
 }

@@ -5,12 +5,13 @@ use std::io::{self, BufRead, Write};
 use anyhow::Result;
 
 use super::state::State;
-use crate::process::Timed;
-use crate::protocol::{Answer, Job, Outcome};
+use crate::stores::protocol::{Answer, Job, JobOutcome};
+use crate::stores::resources::{Timed, drop_from_page_cache};
+use crate::stores::systems::Systems;
 
 /// Serves jobs until standard input ends.
-pub(crate) fn serve(setup: &str, out: &mut dyn Write) -> Result<()> {
-    let mut state = State::new(serde_json::from_str(setup)?)?;
+pub(in crate::stores) fn serve(setup: &str, systems: &Systems, out: &mut dyn Write) -> Result<()> {
+    let mut state = State::new(serde_json::from_str(setup)?, systems)?;
     for line in io::stdin().lock().lines() {
         let job: Job = serde_json::from_str(&line?)?;
         let answer: Answer = perform(&mut state, &job).map_err(|error| format!("{error:#}"));
@@ -21,8 +22,7 @@ pub(crate) fn serve(setup: &str, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
-    let (read_before, written_before) = crate::process::device_bytes();
+fn perform(state: &mut State, job: &Job) -> Result<JobOutcome> {
     let timed = match job {
         Job::Open { folder, budget_bytes, synced, direct } => state.open(folder, *budget_bytes, *synced, *direct)?,
         Job::Close => state.close(),
@@ -34,19 +34,19 @@ fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
         Job::Scans { entries, requests, count, seed } => state.scans(*entries, requests, *count, *seed)?,
         Job::Overwrites { requests, count, seed } => state.overwrites(requests, *count, *seed)?,
         Job::Mix { mix, requests, count, seed } => state.mix(mix, requests, *count, *seed)?,
+        Job::Check { count, seed } => state.check(*count, *seed)?,
         Job::Drop { folder } => {
-            crate::process::drop_from_page_cache(folder)?;
+            drop_from_page_cache(folder)?;
             Timed::default()
         }
     };
-    let (read, written) = crate::process::device_bytes();
-    Ok(Outcome {
+    Ok(JobOutcome {
         operations: timed.operations,
         elapsed_ns: timed.elapsed_ns,
         processor_ns: timed.processor_ns,
         disk_bytes: state.disk_bytes()?,
         memory_bytes: state.memory_bytes(),
-        read_bytes: read.saturating_sub(read_before),
-        written_bytes: written.saturating_sub(written_before),
+        read_bytes: timed.read_bytes,
+        written_bytes: timed.written_bytes,
     })
 }

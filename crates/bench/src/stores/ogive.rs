@@ -11,9 +11,11 @@ use ogive::io::LocalStorage;
 use ogive::lsm::{Batch as Together, Db, DbOptions, Learning};
 use ogive_papers::bourbon::LearningRule;
 
-use crate::store::{Batch, Reader, Settings, Store, System, Writer};
+use super::batch::StoreBatch;
+use super::store::{KeyValueStore, StoreSessions};
+use super::system::{StoreSettings, StoreSystem};
 
-pub(crate) const OGIVE: System = System {
+pub(super) const OGIVE: StoreSystem = StoreSystem {
     name: "ogive",
     settings: |settings| described(settings, Learning::default()),
     reads_directly: true,
@@ -21,7 +23,7 @@ pub(crate) const OGIVE: System = System {
 };
 
 /// All values in the value log, as in WiscKey.
-pub(crate) const SEPARATED: System = System {
+pub(super) const SEPARATED: StoreSystem = StoreSystem {
     name: "ogive-separated",
     settings: |settings| format!("all values separated, {}", described(settings, Learning::default())),
     reads_directly: true,
@@ -31,7 +33,7 @@ pub(crate) const SEPARATED: System = System {
 };
 
 /// LevelDB's way: resident full keys of all blocks, restart points in them.
-pub(crate) const PLAIN: System = System {
+pub(super) const PLAIN: StoreSystem = StoreSystem {
     name: "ogive-plain",
     settings: |settings| described(settings, LearningRule::Never.into()),
     reads_directly: true,
@@ -39,7 +41,7 @@ pub(crate) const PLAIN: System = System {
 };
 
 /// Exact separators.
-pub(crate) const CODED: System = System {
+pub(super) const CODED: StoreSystem = StoreSystem {
     name: "ogive-coded",
     settings: |settings| described(settings, Learning::CODED),
     reads_directly: true,
@@ -47,16 +49,16 @@ pub(crate) const CODED: System = System {
 };
 
 /// A piecewise linear model of each table.
-pub(crate) const PLR: System = System {
+pub(super) const PLR: StoreSystem = StoreSystem {
     name: "ogive-plr",
     settings: |settings| described(settings, LearningRule::Inline.into()),
     reads_directly: true,
     open: |folder, settings| open(folder, settings, LearningRule::Inline.into()),
 };
 
-struct Ogive(Db);
+struct OgiveStore(Db);
 
-fn options(settings: &Settings, learning: Learning) -> DbOptions {
+fn options(settings: &StoreSettings, learning: Learning) -> DbOptions {
     DbOptions::default()
         .memory_bytes(settings.budget_bytes)
         .memtable_bytes(settings.memtable_bytes)
@@ -65,7 +67,7 @@ fn options(settings: &Settings, learning: Learning) -> DbOptions {
         .learning(learning)
 }
 
-fn described(settings: &Settings, learning: Learning) -> String {
+fn described(settings: &StoreSettings, learning: Learning) -> String {
     let name = learning.name();
     let options = options(settings, learning);
     format!(
@@ -77,56 +79,32 @@ fn described(settings: &Settings, learning: Learning) -> String {
     )
 }
 
-fn open(folder: &Path, settings: &Settings, learning: Learning) -> Result<Box<dyn Store>> {
+fn open(folder: &Path, settings: &StoreSettings, learning: Learning) -> Result<Box<dyn StoreSessions>> {
     open_with(folder, settings, &options(settings, learning))
 }
 
-fn open_with(folder: &Path, settings: &Settings, options: &DbOptions) -> Result<Box<dyn Store>> {
+fn open_with(folder: &Path, settings: &StoreSettings, options: &DbOptions) -> Result<Box<dyn StoreSessions>> {
     let storage = if settings.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-    Ok(Box::new(Ogive(Db::open_in(Arc::new(storage), options)?)))
+    Ok(Box::new(OgiveStore(Db::open_in(Arc::new(storage), options)?)))
 }
 
-impl Store for Ogive {
-    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
-        Ok(Box::new(OgiveWriter(&self.0)))
-    }
-
-    fn reader(&self, _fresh: bool) -> Result<Box<dyn Reader + '_>> {
-        Ok(Box::new(OgiveReader(&self.0)))
-    }
-
-    fn compact(&mut self) -> Result<()> {
-        Ok(self.0.compact()?)
-    }
-
-    fn wait_idle(&mut self) -> Result<()> {
-        Ok(self.0.flush()?)
-    }
-}
-
-struct OgiveWriter<'s>(&'s Db);
-
-impl Writer for OgiveWriter<'_> {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+impl KeyValueStore for OgiveStore {
+    fn write(&self, batch: &StoreBatch) -> Result<()> {
         if let (1, Some((key, value))) = (batch.len(), batch.iter().next()) {
             return Ok(self.0.insert(key, value)?);
         }
         let mut together: Together = self.0.batch();
         for (key, value) in batch.iter() {
-            together.insert(self.0, key, value);
+            together.insert(&self.0, key, value);
         }
         Ok(together.commit()?)
     }
-}
 
-struct OgiveReader<'s>(&'s Db);
-
-impl Reader for OgiveReader<'_> {
-    fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         Ok(self.0.get_into(key, out)?)
     }
 
-    fn scan(&mut self, from: &[u8], entries: usize, out: &mut Vec<u8>) -> Result<usize> {
+    fn scan(&self, from: &[u8], entries: usize, out: &mut Vec<u8>) -> Result<usize> {
         out.clear();
         let mut count = 0;
         if entries == 0 {
@@ -139,5 +117,13 @@ impl Reader for OgiveReader<'_> {
             if count < entries { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         Ok(count)
+    }
+
+    fn compact(&mut self) -> Result<()> {
+        Ok(self.0.compact()?)
+    }
+
+    fn wait_idle(&mut self) -> Result<()> {
+        Ok(self.0.flush()?)
     }
 }

@@ -5,44 +5,60 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use ogive_bench::stopwatch::Stopwatch;
 use rustix::fs::{Advice, fadvise};
+
+use crate::stopwatch::Stopwatch;
 
 /// Size of the units in which a file's room is counted.
 const UNIT_BYTES: u64 = 512;
 
 /// Resident set of this process, in bytes: 0 where the system does not tell.
-pub(crate) fn resident_bytes() -> u64 {
+pub(super) fn resident_bytes() -> u64 {
     field("/proc/self/status", "VmRSS").map_or(0, |kib| kib * 1_024)
 }
 
 /// Bytes that this process had fetched from, and sent to, devices.
-pub(crate) fn device_bytes() -> (u64, u64) {
+fn device_bytes() -> (u64, u64) {
     let of = |name| field("/proc/self/io", name).unwrap_or(0);
     (of("read_bytes"), of("write_bytes"))
 }
 
 /// Measures a piece of work.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measure(Stopwatch);
+pub(super) struct Measure {
+    stopwatch: Stopwatch,
+    device_bytes: (u64, u64),
+}
 
 /// What a piece of work took.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Timed {
-    pub(crate) operations: u64,
-    pub(crate) elapsed_ns: f64,
-    pub(crate) processor_ns: f64,
+pub(super) struct Timed {
+    pub(super) operations: u64,
+    pub(super) elapsed_ns: f64,
+    pub(super) processor_ns: f64,
+    /// Bytes that were fetched from devices meanwhile.
+    pub(super) read_bytes: u64,
+    /// Bytes that were sent to devices meanwhile.
+    pub(super) written_bytes: u64,
 }
 
 impl Measure {
-    pub(crate) fn start() -> Self {
-        Self(Stopwatch::start())
+    pub(super) fn start() -> Self {
+        let device_bytes = device_bytes();
+        Self { device_bytes, stopwatch: Stopwatch::start() }
     }
 
     /// Usage since the start, for this number of operations.
-    pub(crate) fn stop(&self, operations: u64) -> Timed {
-        let elapsed = self.0.elapsed();
-        Timed { operations, elapsed_ns: 1e9 * elapsed.wall_s, processor_ns: 1e9 * elapsed.process_s }
+    pub(super) fn stop(&self, operations: u64) -> Timed {
+        let elapsed = self.stopwatch.elapsed();
+        let (read, written) = device_bytes();
+        Timed {
+            operations,
+            elapsed_ns: 1e9 * elapsed.wall_s,
+            processor_ns: 1e9 * elapsed.process_s,
+            read_bytes: read.saturating_sub(self.device_bytes.0),
+            written_bytes: written.saturating_sub(self.device_bytes.1),
+        }
     }
 }
 
@@ -54,7 +70,7 @@ fn field(path: &str, name: &str) -> Option<u64> {
 }
 
 /// Bytes that the files below a folder occupy.
-pub(crate) fn disk_bytes(folder: &Path) -> Result<u64> {
+pub(super) fn disk_bytes(folder: &Path) -> Result<u64> {
     let mut sum = 0;
     each_file(folder, &mut |path| {
         // A store may remove files while they are counted.
@@ -65,7 +81,7 @@ pub(crate) fn disk_bytes(folder: &Path) -> Result<u64> {
 }
 
 /// Writes back the files below a folder and drops them from the page cache. Nothing may have them mapped.
-pub(crate) fn drop_from_page_cache(folder: &Path) -> Result<()> {
+pub(super) fn drop_from_page_cache(folder: &Path) -> Result<()> {
     each_file(folder, &mut |path| {
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         file.sync_all()?;
