@@ -277,11 +277,20 @@ fn first_lookups_are_measured_on_the_device_beside_the_model() -> TestResult {
 #[test]
 fn skew_speeds_up_the_hundredth_lookup_and_not_the_first() -> TestResult {
     let context = Context { designs: strings(&["btree"]), profiles: strings(&["ssd"]), ..small() };
-    let records = run("airindex/skew", &context)?;
-    let (even, skewed) = (&records[0], &records[records.len() - 1]);
-    assert_eq!((number(even, "skew"), number(skewed, "skew")), (0.0, 2.0));
+    let records = run("airindex/skew", &Context { lookups: Some(200), ..context })?;
+    let ends: Vec<&Value> = records.iter().filter(|record| record["first_modelled_us"].is_number()).collect();
+    let (even, skewed) = (ends[0], ends[ends.len() - 1]);
+    assert_eq!((ends.len(), number(even, "skew"), number(skewed, "skew")), (4, 0.0, 2.0));
     assert!((number(even, "first_modelled_us") / number(skewed, "first_modelled_us") - 1.0).abs() < 0.05);
     assert!(number(skewed, "hundredth_modelled_us") < 0.5 * number(even, "hundredth_modelled_us"));
+    // The mean of the first lookups begins with the first one, and falls.
+    let means: Vec<&Value> = records.iter().filter(|record| number(record, "skew") == 2.0).skip(1).collect();
+    assert_eq!(
+        means.iter().map(|mean| number(mean, "lookups")).collect::<Vec<_>>(),
+        [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0]
+    );
+    assert_eq!(number(means[0], "mean_modelled_us"), number(skewed, "first_modelled_us"));
+    assert!(means.is_sorted_by(|less, more| number(less, "mean_modelled_us") >= number(more, "mean_modelled_us")));
     Ok(())
 }
 

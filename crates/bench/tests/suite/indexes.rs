@@ -196,7 +196,7 @@ fn the_questions_of_the_slides_are_answered() -> TestResult {
 fn updates_of_the_tuned_index_stand_beside_the_b_tree_on_each_storage() -> TestResult {
     let records = run("airindex/updates", &Context { asked_count: Some(20_000), ..small() })?;
     let part = |name: &'static str| [("part", name)];
-    assert_eq!(of(&records, &part("workloads")).count(), 6 * 2 * 3 * 3);
+    assert_eq!(of(&records, &part("workloads")).count(), 6 * 2 * 3 * 4);
     assert_eq!(of(&records, &part("gaps")).count(), 3 * 6);
     assert_eq!(of(&records, &part("drift")).count(), 3 * 3);
     for record in of(&records, &[("part", "workloads"), ("structure", "airindex"), ("memory", "none")]) {
