@@ -3,6 +3,7 @@
 
 use super::format::NodeKind;
 use super::reader::Table;
+use super::separator_parts;
 use ogive_model::coded::{self, Separator, visit_separators};
 use ogive_model::{line, step};
 
@@ -56,11 +57,14 @@ impl SampledSeparators {
     }
 }
 
+/// Bytes of a point: keys are compared by their beginnings, and points of long ones would take more memory than a join
+/// has.
+const POINT_BYTES_MAX: usize = 64;
+
 fn bytes_of(separator: &Separator<'_>) -> Vec<u8> {
-    match *separator {
-        Separator::Whole(bytes) => bytes.to_vec(),
-        Separator::Window { prefix, word } => [prefix, &word.to_be_bytes()].concat(),
-    }
+    let mut word = [0; 8];
+    let (head, tail) = separator_parts(separator, &mut word);
+    head.iter().chain(tail).copied().take(POINT_BYTES_MAX).collect()
 }
 
 /// At most about `most` of the points, including the first.

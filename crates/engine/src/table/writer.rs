@@ -588,6 +588,8 @@ impl TableWriter {
         if self.has_plain_separators {
             return Err(internal(format!("{defect}, even with plain separators")));
         }
+        let path = self.storage.path(&self.name);
+        tracing::warn!(path = %path.display(), defect, "the index fails its check: writing the table again");
         let failed = internal(defect.clone());
         let Some(scanned) = self.end_without_index(locations)? else {
             // An object cannot be read before it is published, and a table without index is not.

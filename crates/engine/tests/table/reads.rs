@@ -132,6 +132,35 @@ fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
 }
 
 #[test]
+fn an_index_of_coded_blocks_is_the_one_that_was_asked_for() {
+    let mut random = Random::new(5);
+    for bits in [20, 40] {
+        let mut key = 0_u64;
+        let records: Vec<_> = (0..100_000)
+            .map(|_| {
+                key += 1 + (random.next_u64() >> (64 - 1 - random.below(bits - 1)));
+                (key.to_be_bytes().to_vec(), (key + 1).to_le_bytes().to_vec())
+            })
+            .collect();
+        for block_bytes in [512, 1024, 4096] {
+            let options = TableWriteOptions::default()
+                .key_type(KeyType::U64)
+                .value_width(8)
+                .block_bytes(block_bytes)
+                .design("coded".parse().unwrap());
+            let storage = write(&records, options);
+            let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+            let report = table.explain();
+            let kinds: Vec<String> = report.layers.iter().map(|layer| layer.kind.clone()).collect();
+            assert!(kinds.iter().all(|kind| kind.starts_with("coded")), "{bits} bits, {block_bytes} B: {kinds:?}");
+            for (key, value) in records.iter().step_by(997) {
+                assert_eq!(table.get(key).unwrap().as_deref(), Some(&value[..]));
+            }
+        }
+    }
+}
+
+#[test]
 fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file() {
     for design in DESIGNS {
         for count in [0, 1, 100, 30_000_u64] {

@@ -56,7 +56,8 @@ impl Effort {
 
 /// Records that are still to be cut into children: the writer's view of its buffer.
 ///
-/// Records are numbered from 0; a child that begins at record `begin` ends where the next begins.
+/// Records are numbered from 0; a child that begins at record `begin` ends where the next begins. Answers need not be
+/// the same each time: how many records a coded block holds may depend on where its search began.
 pub trait Cuts {
     /// The earliest and the latest record at which the child that begins at `begin` may end. `None` if the buffered
     /// records do not extend past its end.
@@ -331,18 +332,20 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
         });
         chooser.missed |= missed;
     });
-    let replay_line = best.header;
+    let replay = FitPass::new(best.header, best.header.shift);
+    let range = best.lowest..=best.highest;
     let (header, store) = best.seal();
     let mut group = FlexibleGroup { header, residuals: Vec::new(), begins: Vec::new() };
-    let mut replay = FitPass::new(replay_line, replay_line.shift);
     let mut at = begin;
     for j in 1..header.count {
-        let Some((residual, next)) = lay_one(&replay, j, at, cuts) else { break };
-        replay.take(residual);
+        // Cuts that answer differently from before may lead beyond what the header can hold: the group ends there.
+        let laid = lay_one(&replay, j, at, cuts).filter(|(residual, _)| range.contains(residual));
+        let Some((residual, next)) = laid else { break };
         group.residuals.push(store(residual));
         group.begins.push(next);
         at = next;
     }
+    group.header.count = group.begins.len() as u32 + 1;
     group
 }
 
@@ -390,4 +393,60 @@ fn walk(
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Cuts that answer differently each time.
+    struct WaveringCuts {
+        keys: Vec<u64>,
+        calls: Cell<usize>,
+    }
+
+    impl Cuts for WaveringCuts {
+        fn ends(&self, begin: usize) -> Option<(usize, usize)> {
+            self.calls.set(self.calls.get() + 1);
+            let last = begin + 40 + self.calls.get() * 7 % 11;
+            (last < self.keys.len()).then_some((last - 4, last))
+        }
+
+        fn key_as_u64(&self, record: usize) -> u64 {
+            self.keys[record]
+        }
+
+        fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
+            let end = begin + children * 43;
+            (end < self.keys.len()).then_some(end)
+        }
+    }
+
+    #[test]
+    fn groups_lead_to_their_children_even_if_cuts_waver() {
+        let mut seed = 7_u64;
+        let mut key = 0_u64;
+        let keys = (0..60_000).map(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            key += 1 + (seed >> (24 + seed % 39));
+            key
+        });
+        let cuts = WaveringCuts { keys: keys.collect(), calls: Cell::new(0) };
+        let (mut begin, mut start, mut children) = (0, 0, 0);
+        while cuts.ends(begin).is_some() {
+            let group = fit_flexible(start, begin, &cuts, GROUP_CHILDREN_MAX, Effort::Full);
+            let FlexibleGroup { header, residuals, begins } = &group;
+            assert_eq!((residuals.len(), begins.len()), (header.count as usize - 1, header.count as usize - 1));
+            for (j, (&residual, &next)) in (1..).zip(residuals.iter().zip(begins)) {
+                assert!(u128::from(residual) < 1 << header.width, "child {j} of the group at {begin}");
+                let separator = header.separator(j, residual);
+                assert!(cuts.keys[next - 1] < separator && separator <= cuts.keys[next], "child {j} at {next}");
+            }
+            children += header.count;
+            begin = begins.last().copied().unwrap_or(begin) + 40;
+            start = cuts.keys[begin.min(cuts.keys.len() - 1)];
+        }
+        assert!(children > 1_000, "{children}");
+    }
 }
