@@ -192,7 +192,8 @@ fn prepare_relations(
         }
         JoinMethod::Merge => {
             let unsorted = relations.iter().filter(|relation| !relation.facts().is_sorted);
-            let mut progress = SortProgress::new(task, unsorted.map(|relation| relation.facts().rows).sum());
+            let mut progress =
+                SortProgress::new(task, unsorted.map(|relation| relation.facts().rows).fold(0, u64::saturating_add));
             let mut sort = |relation: &Arc<dyn Relation>| match relation.facts().is_sorted {
                 true => Ok(relation.clone()),
                 false => sorted::sorted_copy(

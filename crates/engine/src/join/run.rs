@@ -3,12 +3,14 @@
 use super::emit::RowForm;
 use super::execute::Execution;
 use super::joined::JoinedRecords;
+use super::merge::RowSink;
+use super::method::JoinMethod;
 use super::no_spill::NoSpillStorage;
 use super::options::{JoinOptions, JoinPhase};
 use super::output::JoinOutput;
-use super::plan::{Explanation, plan};
+use super::plan::{Explanation, Plan, plan};
 use super::report::JoinReport;
-use super::source::{JoinSource, RelationFacts};
+use super::source::{JoinSource, Relation, RelationFacts};
 use super::spill::Spill;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
@@ -78,7 +80,7 @@ pub fn join(
     let form = RowForm::new(options.kind, left.facts(), right.facts());
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
     let mut sink = output.begin(form, records, &task, output_bytes)?;
-    Execution::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
+    let plan = execute([left, right], plan, options, &task, &spill, &mut *sink)?;
     task.report(JoinPhase::Finishing, 0, 1);
     let rows = sink.rows();
     task.timed(TimedPhase::Writing, || sink.finish())?;
@@ -90,6 +92,33 @@ pub fn join(
     explanation.complete(&report);
     report.explanation = Some(explanation);
     Ok(report)
+}
+
+/// Runs a plan; returns the one that was run. Lookups and hashes hold keys, values and blocks whose sizes are unknown
+/// when `auto` chooses them: if they do not fit memory, the relations are merged instead, unless rows were returned.
+fn execute(
+    relations: [&Arc<dyn Relation>; 2],
+    plan: Plan,
+    options: &JoinOptions,
+    task: &Arc<Task>,
+    spill: &Arc<Spill>,
+    sink: &mut dyn RowSink,
+) -> Result<Plan> {
+    let run =
+        |plan: &Plan, sink: &mut dyn RowSink| Execution::prepare(relations, plan, options, task, spill)?.run(sink);
+    let error = match run(&plan, sink) {
+        Ok(()) => return Ok(plan),
+        Err(error) => error,
+    };
+    let may_merge = options.method == JoinMethod::Auto && plan.method != JoinMethod::Merge && sink.rows() == 0;
+    if !matches!(error, Error::JoinMemoryShort { .. }) || !may_merge {
+        return Err(error);
+    }
+    let [left, right] = relations;
+    let mut plan = self::plan(&**left, &**right, &JoinOptions { method: JoinMethod::Merge, ..options.clone() })?;
+    plan.explanation.is_asked_for = false;
+    run(&plan, sink)?;
+    Ok(plan)
 }
 
 /// Plans a join without running it: returns the method that [`join`] would use, and the predicted cost of each

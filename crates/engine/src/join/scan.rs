@@ -108,7 +108,7 @@ struct TableScan {
     copied: CopiedRows,
     task: Arc<Task>,
     long_bytes_max: u64,
-    _memory: MemoryGrant,
+    memory: MemoryGrant,
 }
 
 /// The source of the current chunk.
@@ -183,7 +183,7 @@ impl TableScan {
             },
             task: task.clone(),
             long_bytes_max: memory.bytes() / COPY_DIVISOR,
-            _memory: memory,
+            memory,
         })
     }
 
@@ -218,8 +218,7 @@ impl TableScan {
                         break;
                     }
                     if needed > self.copied.bytes.capacity() {
-                        let (length, limit) = (needed as u64, self.copied.bytes.capacity() as u64);
-                        return Err(Error::ValueTooLarge { path: self.table.path().to_owned(), length, limit });
+                        return Err(self.record_short(needed as u64, self.copied.bytes.capacity() as u64));
                     }
                     let key_at = self.copied.bytes.len();
                     let value = records.push_key(record, &mut front, &mut self.copied.bytes)?;
@@ -230,6 +229,15 @@ impl TableScan {
                 Ok(!self.copied.spans.is_empty())
             }
         }
+    }
+}
+
+impl TableScan {
+    /// The error for a record, or its value, that exceeds the part of the memory for one.
+    fn record_short(&self, bytes: u64, room_bytes: u64) -> Error {
+        let path = self.table.path().display();
+        let what = format!("a record of {path} has {bytes} bytes, and this part of the join has {room_bytes} for one");
+        self.memory.short((bytes, room_bytes), what)
     }
 }
 
@@ -290,6 +298,9 @@ impl RowStream for TableScan {
         };
         let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
         value.clear();
+        if pointer.length > self.long_bytes_max {
+            return Err(self.record_short(pointer.length, self.long_bytes_max));
+        }
         *value = self.table.long_value(pointer, self.long_bytes_max)?;
         Ok(())
     }

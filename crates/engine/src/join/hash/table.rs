@@ -103,7 +103,8 @@ impl HashTable {
         progress: &mut SortProgress,
     ) -> Result<Option<Self>> {
         let capacity_plan = TableCapacity::of(relation.facts());
-        let fits = capacity_plan.memory_bytes() + scan_bytes <= memory_bytes && capacity_plan.rows < u64::from(NO_ROW);
+        let fits = capacity_plan.memory_bytes().saturating_add(scan_bytes) <= memory_bytes
+            && capacity_plan.rows < u64::from(NO_ROW);
         let fits = fits && (capacity_plan.widths.is_some() || capacity_plan.bytes < u64::from(u32::MAX));
         let Some(memory) = fits.then(|| task.budget.try_take(capacity_plan.memory_bytes())).flatten() else {
             return Ok(None);
