@@ -150,6 +150,12 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// Another run is writing its results to a folder.
+    #[error("another run writes to {}; wait for its end, or give another --folder", path.display())]
+    PaperBusy {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The keys of a file are not in ascending order.
     #[error("{}: key {index} is smaller than the previous one; sort the file{}", path.display(), hint)]
     Unsorted {

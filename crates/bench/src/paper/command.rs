@@ -80,7 +80,7 @@ fn list(command: &mut String, name: &str, values: &[impl Display]) {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -30,6 +30,7 @@ mod step;
 mod verdict;
 
 pub use command::command_of;
+pub(crate) use command::quoted;
 pub use diff::{Difference, Differences, TIMING_TOLERANCE, diff};
 pub use html::html;
 pub use markdown::markdown;

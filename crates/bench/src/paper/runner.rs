@@ -1,6 +1,6 @@
 //! A run of a paper: each step into a file of its own, under its final name once it has ended.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,6 +20,8 @@ use crate::{Error, Result};
 
 /// Ending of the name of a file whose step has not ended.
 const PART: &str = "part";
+/// Name of the file that a run locks.
+const LOCK: &str = ".lock";
 
 /// Options of a run.
 #[derive(Clone, Debug)]
@@ -47,10 +49,11 @@ pub struct PaperOptions {
 /// `tell` gets a line for each step: its number, the time so far, and an estimate of the rest.
 ///
 /// # Errors
-/// If the folder has results and the run does not resume, or files cannot be read or written.
+/// If the folder has results and the run does not resume, if another run writes to it, or if files cannot be read or
+/// written.
 pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&str)) -> Result<PaperResults> {
     let folder = options.folder.join(paper.name);
-    prepare(&folder, options)?;
+    let _lock = prepare(&folder, options)?;
     let steps = paper.steps();
     let mut estimate = Estimate::new(steps.iter().map(|step| step.weight_s));
     let mut results = Vec::new();
@@ -70,8 +73,8 @@ pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&
     Ok(PaperResults { paper, scale: options.scale, steps: results })
 }
 
-/// Makes the folder of the results.
-fn prepare(folder: &Path, options: &PaperOptions) -> Result<()> {
+/// Makes the folder of the results, and locks it until the file is closed.
+fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
     if let Some(keys) = options.keys_folder.as_ref().filter(|keys| !keys.is_dir()) {
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::io("read the key sets of", keys, source));
@@ -83,7 +86,13 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<()> {
     if has_results && !options.resume {
         return Err(Error::PaperResults { path: folder.to_owned() });
     }
-    Ok(())
+    let path = folder.join(LOCK);
+    let lock = File::create(&path).map_err(|error| Error::io("create", &path, error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Error::PaperBusy { path: folder.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", &path, error)),
+    }
 }
 
 /// The records of a step: those of a former run with the same settings if the run resumes, else new ones.
@@ -176,8 +185,9 @@ fn measured(step: &Step, path: &Path, context: &Context, command: &str, scale: S
         let mut file = BufWriter::new(File::create(&part).map_err(|error| Error::io("create", &part, error))?);
         let stream: &mut dyn Write = &mut file;
         let mut output = Reporter::new(stream, true).keep(true);
-        output.report(head.clone())?;
-        caught(|| (experiment.run)(context, &mut output))?;
+        let written = || format!("while {} was written", part.display());
+        output.report(head.clone()).with_context(written)?;
+        caught(|| (experiment.run)(context, &mut output)).with_context(written)?;
         output.kept().get(1..).unwrap_or_default().to_vec()
     };
     ensure!(!records.is_empty(), "it gave no records");

@@ -37,7 +37,7 @@ const PAPER_EXAMPLE: &str = "Example:
       and page.md: what the paper says, our figures, and a verdict on each claim
   ogive-bench paper all --scale medium --keys-folder KEYS --folder results --resume
       continues the long run of all papers after an interruption
-  ogive-bench paper aulid --resume --only aulid/blocks --structure 'program:./my-index'
+  ogive-bench paper aulid --only aulid/blocks --structure 'program:./my-index'
       measures an index of one's own in one step, beside those of the paper
   ogive-bench paper diff results other-results
       says which figures of two machines or versions differ by more than the noise";
@@ -59,8 +59,8 @@ pub(super) struct PaperArguments {
     /// Keep the steps that ended with the same settings, in this paper or in another that has them, and run the others
     #[arg(long)]
     pub(super) resume: bool,
-    /// Run only the steps of these experiments, from `paper list`, and keep the others as they are
-    #[arg(long, num_args = 1.., value_name = "EXPERIMENT", requires = "resume")]
+    /// Run only the steps of these experiments, from `paper list`, and keep the others as they are, as with --resume
+    #[arg(long, num_args = 1.., value_name = "EXPERIMENT")]
     pub(super) only: Vec<String>,
     /// Measure a structure of indexes of one's own, or program:COMMAND, beside those that a step names
     #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
@@ -102,7 +102,7 @@ pub(super) struct ReportArguments {
 pub(super) struct DrawArguments {
     /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
     pub(super) runs: PathBuf,
-    /// Name of the picture, such as airindex-designs; a wrong one is answered by the names there are
+    /// Name of the picture, such as airindex-designs-1; a wrong one is answered by the names there are
     #[arg(long, value_name = "NAME")]
     pub(super) picture: String,
     /// File to write (SVG)

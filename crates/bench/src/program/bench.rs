@@ -8,6 +8,7 @@ use super::commands;
 use crate::command_line::Program;
 use crate::experiments::MemoryGauge;
 use crate::keys::{KeyGenerator, register};
+use crate::paper::quoted;
 use crate::stores::{StoreBench, StoreSystem};
 
 /// Arguments that lead `ogive-bench` to the worker of a store.
@@ -103,7 +104,7 @@ impl BenchCommand {
 
     /// The command as it was given, for records and pages.
     pub(super) fn command_line(&self) -> String {
-        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
         std::iter::once(self.program.name.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
     }
 }

@@ -52,7 +52,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     let options = PaperOptions {
         folder: arguments.folder.clone(),
         scale: arguments.scale,
-        resume: arguments.resume,
+        resume: arguments.resume || !arguments.only.is_empty(),
         only: arguments.only.clone(),
         structures: arguments.structures.clone(),
         keys_folder: arguments.keys_folder.clone(),
@@ -123,7 +123,11 @@ fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
     )?;
     out.flush()?;
     if !found.is_empty() {
-        bail!("{} of {figures} figures differ by more than the noise", found.len());
+        bail!(
+            "{} differences, with records that one side lacks, beside {figures} compared figures: figures of other \
+             scales or options are not compared",
+            found.len()
+        );
     }
     Ok(())
 }

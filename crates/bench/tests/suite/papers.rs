@@ -196,7 +196,7 @@ fn results_are_resumed_compared_and_repeated() -> TestResult {
     let differs = ogive_bench(&["paper", "diff", shown(&steps[0]), shown(&again), "--json"])?;
     let told: Value = serde_json::from_slice(differs.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default())?;
     assert_eq!((differs.status.code(), &told["field"]), (Some(1), &"requests".into()));
-    assert!(str::from_utf8(&differs.stderr)?.contains("differ by more than the noise"));
+    assert!(str::from_utf8(&differs.stderr)?.contains("are not compared"));
     Ok(())
 }
 
@@ -216,6 +216,21 @@ fn a_failed_step_is_on_the_page_and_its_claims_are_not_judged() -> TestResult {
     assert!(results.judged().iter().all(|judged| judged.verdict.name() == "not comparable"));
     let page = markdown(&results, "");
     assert!(page.contains("airindex/designs failed: no &lt;space> left") && html(&results, "").contains("&lt;space"));
+    Ok(())
+}
+
+#[test]
+fn two_runs_do_not_write_to_one_folder() -> TestResult {
+    let folder = TempDir::new()?;
+    let only = ["--resume", "--only", "disk/profiling", "--folder", folder.path().to_str().unwrap_or_default()];
+    let lock = fs::create_dir(folder.path().join("disk-indexes"))
+        .and_then(|()| fs::File::create(folder.path().join("disk-indexes/.lock")))?;
+    lock.lock()?;
+    let second = ogive_bench(&[&["paper", "disk-indexes"][..], &only].concat())?;
+    assert_eq!(second.status.code(), Some(1));
+    assert!(str::from_utf8(&second.stderr)?.contains("another run writes to"));
+    lock.unlock()?;
+    assert!(ogive_bench(&[&["paper", "disk-indexes"][..], &only].concat())?.status.success());
     Ok(())
 }
 
