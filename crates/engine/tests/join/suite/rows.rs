@@ -157,3 +157,21 @@ fn values_of_another_width_than_was_stated_are_refused() {
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
 }
+
+#[test]
+fn auto_merges_where_lookups_do_not_fit_memory() {
+    let wide =
+        Shape { key_type: KeyType::Bytes, value_width: None, design: "tuned", block_bytes: 1 << 20, coding: true };
+    let key = |at: u32| format!("{:0>100}{at:08}", "").into_bytes();
+    let left: Vec<Row> = (0..20_000).map(|at| (key(at * 3), vec![at as u8; 1000])).collect();
+    let right: Vec<Row> = (0..100).map(|at| (key(at * 600), vec![at as u8; 4])).collect();
+    let (one, other) = (table(&left, wide), table(&right, Shape { block_bytes: 4096, ..wide }));
+    let asked = |method| options(JoinKind::Inner, method, 8 << 20);
+    let looked_up = collect(&one, &other, &asked(JoinMethod::Inlj));
+    assert!(matches!(looked_up, Err(Error::JoinMemoryShort { .. })), "{looked_up:?}");
+    let expected = reference(JoinKind::Inner, &left, &right);
+    assert!(check(&one, &other, &asked(JoinMethod::Auto), &expected, "blocks of a mebibyte"));
+    let (_, report) = collect(&one, &other, &asked(JoinMethod::Auto)).unwrap();
+    assert_eq!(report.method, "merge");
+    assert!(!report.explanation.unwrap().is_asked_for);
+}
