@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (mut value, mut found) = (Vec::new(), 0);
     for number in 0..lookups {
-        found += u64::from(db.get_into(&key(number * STRIDE % records), &mut value)?);
+        found += u64::from(db.get_into(key(number * STRIDE % records), &mut value)?);
     }
     println!("{name}: {found} of {lookups} keys found among {records} records");
     Ok(())
