@@ -62,6 +62,25 @@ impl DecodedRows {
         Ok((end < records.count()).then_some(end))
     }
 
+    /// Bytes that all rows of a block take when they are decoded; 0 if they are dense.
+    ///
+    /// # Errors
+    /// Damage.
+    pub(super) fn needed_bytes(table: &Table, block_batch: &BlockBatch, block: usize) -> Result<u64> {
+        let BlockRows::Other(unpacked) = block_batch.rows(block) else { return Ok(0) };
+        let Some(number) = block_batch.blocks.get(block).map(|block| block.number) else { return Ok(0) };
+        let (records, mut front) = (table.records_of(number, unpacked)?, FrontKeys::default());
+        (0..records.count()).try_fold(0, |bytes: u64, row| {
+            let row_bytes = records.record_bytes(row, &mut front)? + size_of::<Span>();
+            Ok(bytes.saturating_add(row_bytes as u64))
+        })
+    }
+
+    /// Most bytes decoded at once.
+    pub(super) fn bytes_max(&self) -> u64 {
+        self.bytes_max as u64
+    }
+
     /// The rows of a block, decoded by [`Self::load`] if necessary.
     #[inline]
     pub(super) fn rows<'a>(&'a self, table: &Table, block_batch: &'a BlockBatch, block: usize) -> RowsView<'a> {

@@ -160,9 +160,14 @@ impl<'a> BlockReader<'a> {
             return Ok(());
         }
         let (number, path) = (self.number(block).unwrap_or(0), table.path().display());
-        let what = format!("the rows of block {number} of {path} exceed the memory that this join has for probes");
-        // The memory needed is unknown until more is available, so the error asks for twice as much.
-        Err(task.budget.short((2, 1), what))
+        let needed_bytes = DecodedRows::needed_bytes(table, &self.batch, block)?;
+        let part_bytes = self.decoded.bytes_max();
+        let what = format!(
+            "the rows of block {number} of {path} take {needed_bytes} bytes, and the memory that this join has for \
+             probes holds {part_bytes}"
+        );
+        // The part for rows grows with the limit.
+        Err(task.budget.short((needed_bytes, part_bytes), what))
     }
 
     /// The rows of the block that was [decoded](Self::decode) last.

@@ -171,7 +171,7 @@ impl IndexLoader<'_> {
     pub(super) fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
         let mut memory = self.task.budget.take(self.separator_bytes(), "an index")?;
         let layer = self.table.bottom_layer().filter(|layer| layer.is_exact && layer.granule == 1);
-        let most_bytes = memory.bytes() + self.task.budget.left_bytes();
+        let most_bytes = memory.bytes().saturating_add(self.task.budget.left_bytes());
         let short = |memory: &MemoryGrant| {
             let blocks = self.table.blocks();
             let what =
@@ -187,7 +187,7 @@ impl IndexLoader<'_> {
         };
         let separators = match stored {
             Some(BlockSeparators::Numeric(NumericSeparators { children: ChildBlocks::From(_), .. })) | None => {
-                self.scan_separators()?
+                self.scan_separators(most_bytes)?.ok_or_else(|| short(&memory))?
             }
             Some(separators) => separators,
         };
@@ -197,8 +197,8 @@ impl IndexLoader<'_> {
         Ok((separators, memory))
     }
 
-    /// Builds the separators of all blocks by a scan of the data.
-    fn scan_separators(&self) -> Result<BlockSeparators> {
+    /// Builds the separators of all blocks by a scan of the data; `None` if they take more than `most_bytes`.
+    fn scan_separators(&self, most_bytes: u64) -> Result<Option<BlockSeparators>> {
         let blocks = self.table.blocks();
         let each = (SCAN_BYTES.min(self.task.budget.left_bytes() / 4) / self.table.largest_block_bytes().max(1)).max(1);
         let memory = self.task.budget.take(2 * each * self.table.largest_block_bytes(), "a scan of a table")?;
@@ -214,10 +214,13 @@ impl IndexLoader<'_> {
                     block_batch.first_key(block),
                     block_batch.last_key(block),
                 );
+                if builder.strings.complete_bytes() > most_bytes {
+                    return Ok(None);
+                }
             }
         }
         drop(memory);
-        Ok(builder.finish())
+        Ok(Some(builder.finish()))
     }
 }
 
