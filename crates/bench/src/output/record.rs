@@ -138,6 +138,11 @@ impl Record {
         record.figure(&format!("{name}_min"), spread.min).figure(&format!("{name}_max"), spread.max)
     }
 
+    /// Whether it tells of a subject that failed.
+    pub fn is_error(&self) -> bool {
+        self.fields.iter().any(|(name, _)| name == "error")
+    }
+
     /// The fields after `experiment`, by name and in order.
     pub fn fields(&self) -> &[(String, Figure)] {
         &self.fields

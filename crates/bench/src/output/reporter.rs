@@ -18,6 +18,8 @@ pub struct Reporter<W: Write> {
     rows: Vec<Record>,
     /// All records, if they are kept.
     kept: Option<Vec<Record>>,
+    /// Number of records, and of those that tell of a failure.
+    counts: (u64, u64),
 }
 
 impl<W: Write> std::fmt::Debug for Reporter<W> {
@@ -29,7 +31,7 @@ impl<W: Write> std::fmt::Debug for Reporter<W> {
 impl<W: Write> Reporter<W> {
     /// Prints to `out`: lines of JSON, or tables.
     pub fn new(out: W, json: bool) -> Self {
-        Self { out, json, width: WIDTH, rows: Vec::new(), kept: None }
+        Self { out, json, width: WIDTH, rows: Vec::new(), kept: None, counts: (0, 0) }
     }
 
     /// Sets the width of tables, in columns of the screen.
@@ -49,11 +51,17 @@ impl<W: Write> Reporter<W> {
         self.kept.as_deref().unwrap_or_default()
     }
 
+    /// Number of records so far, and of those that tell of a failure.
+    pub fn counts(&self) -> (u64, u64) {
+        self.counts
+    }
+
     /// Prints a record, or collects it for the table of its experiment.
     ///
     /// # Errors
     /// Those of the stream.
     pub fn report(&mut self, record: Record) -> io::Result<()> {
+        self.counts = (self.counts.0 + 1, self.counts.1 + u64::from(record.is_error()));
         if let Some(kept) = &mut self.kept {
             kept.push(record.clone());
         }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::{
@@ -192,14 +192,20 @@ fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Rep
     // Known before the experiments, which may take hours.
     let mut page = arguments.html.as_deref().map(|path| create(path, arguments.force)).transpose()?;
     out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))).figure("command", bench.command_line()))?;
+    let mut failed = Vec::new();
     for experiment in chosen {
+        let (records, errors) = out.counts();
         (experiment.run)(&context, out)?;
         out.flush()?;
+        let (records, errors) = (out.counts().0 - records, out.counts().1 - errors);
+        failed.extend((errors > 0 && errors == records).then_some(experiment.name));
     }
     if let Some(page) = &mut page {
         let run = Run::of_records(out.kept())?;
         page.write_all(pages::page(&[run], &bench.command_line()).as_bytes())?;
     }
+    // The failure of some subjects is a result; that of all leaves none.
+    ensure!(failed.is_empty(), "nothing was measured of {}; the records say why", failed.join(", "));
     Ok(())
 }
 

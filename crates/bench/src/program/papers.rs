@@ -3,15 +3,17 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use ogive::index::IndexKind;
 
 use super::arguments::{PaperArguments, PaperCommand};
 use super::bench::BenchCommand;
 use super::commands::create;
+use crate::experiments::is_program;
 use crate::output::{Record, Reporter};
 use crate::pages::Run;
 use crate::paper::{
-    self, Differences, Paper, PaperOptions, PaperResults, TIMING_TOLERANCE, diff, html, markdown, named, papers,
+    self, Differences, Paper, PaperOptions, PaperResults, Scale, TIMING_TOLERANCE, diff, html, markdown, named, papers,
 };
 
 use crate::{Error, did_you_mean};
@@ -49,6 +51,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         if name == ALL { chosen.extend(papers()) } else { chosen.push(named(name)?) }
     }
     check_steps(&arguments.only, &chosen)?;
+    check_structures(&arguments.structures)?;
     let options = PaperOptions {
         folder: arguments.folder.clone(),
         scale: arguments.scale,
@@ -59,6 +62,9 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         device: arguments.device.clone(),
         memory: bench.gauge(),
     };
+    if arguments.scale != Scale::Small {
+        eprintln!("an interrupted run loses its current step only; --resume goes on with it");
+    }
     let mut failed = 0;
     for paper in chosen {
         let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
@@ -81,6 +87,14 @@ fn check_steps(only: &[String], papers: &[&'static Paper]) -> Result<()> {
     let hint = did_you_mean(name, known.iter().copied());
     let hint = hint.unwrap_or_else(|| "`ogive-bench paper list` names them".to_owned());
     Err(Error::Step { name: name.clone(), hint }.into())
+}
+
+/// Fails if a structure is unknown, before each step fails of it.
+fn check_structures(structures: &[String]) -> Result<()> {
+    for name in structures.iter().filter(|name| !is_program(name)) {
+        name.parse::<IndexKind>().map_err(|error| anyhow!(error))?;
+    }
+    Ok(())
 }
 
 const PAGE_HTML: &str = "page.html";

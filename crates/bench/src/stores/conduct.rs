@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::arguments::StoreRunArguments;
 use super::process::{Worker, WorkerStart};
@@ -56,7 +56,9 @@ pub(super) fn run(
     conductor.loads(&workloads, &mut reporter)?;
     conductor.reads(&workloads, &mut reporter)?;
     conductor.writes(&workloads, &mut reporter)?;
-    Ok(reporter.flush()?)
+    reporter.flush()?;
+    ensure!(conductor.workers.iter().any(|worker| !worker.failed), "all stores failed; the records say why");
+    Ok(())
 }
 
 fn settings(run: &StoreRunArguments) -> StoreSettings {

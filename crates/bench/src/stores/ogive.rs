@@ -40,14 +40,6 @@ pub(super) const PLAIN: StoreSystem = StoreSystem {
     open: |folder, settings| open(folder, settings, LearningRule::Never.into()),
 };
 
-/// Exact separators.
-pub(super) const CODED: StoreSystem = StoreSystem {
-    name: "ogive-coded",
-    settings: |settings| described(settings, Learning::CODED),
-    reads_directly: true,
-    open: |folder, settings| open(folder, settings, Learning::CODED),
-};
-
 /// A piecewise linear model of each table.
 pub(super) const PLR: StoreSystem = StoreSystem {
     name: "ogive-plr",

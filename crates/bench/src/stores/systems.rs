@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::ogive::{CODED, OGIVE, PLAIN, PLR, SEPARATED};
+use super::ogive::{OGIVE, PLAIN, PLR, SEPARATED};
 use super::system::StoreSystem;
 use crate::did_you_mean;
 
@@ -13,7 +13,7 @@ pub(super) struct Systems(Vec<&'static StoreSystem>);
 impl Systems {
     /// Those of Ogive, and then `added` ones, whose names must be new.
     pub(super) fn with(added: &[&'static StoreSystem]) -> Result<Self> {
-        let mut systems = vec![&OGIVE, &SEPARATED, &PLAIN, &CODED, &PLR];
+        let mut systems = vec![&OGIVE, &SEPARATED, &PLAIN, &PLR];
         for system in added {
             let name = system.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

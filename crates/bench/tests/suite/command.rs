@@ -86,6 +86,21 @@ fn wrong_usage_is_2_and_a_failure_1_with_a_way_out() -> TestResult {
 }
 
 #[test]
+fn an_experiment_of_which_nothing_was_measured_fails_after_its_records() -> TestResult {
+    let of = |structures: &[&str]| {
+        let small = ["run", "disk/lookups", "--json", "--modelled-only", "-n", "2k", "--lookups", "50", "--structure"];
+        ogive_bench(&[&small, structures].concat())
+    };
+    let all = of(&["program:false"])?;
+    assert_eq!(all.status.code(), Some(1));
+    assert!(str::from_utf8(&all.stderr)?.contains("nothing was measured of disk/lookups; the records say why"));
+    assert!(str::from_utf8(&all.stdout)?.contains(r#""error":"program"#));
+    // Others were measured.
+    assert!(of(&["btree", "program:false"])?.status.success());
+    Ok(())
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() -> TestResult {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ogive-bench"))
         .args(["keys", "linear:10M"])

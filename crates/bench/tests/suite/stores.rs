@@ -34,7 +34,7 @@ fn names<'r>(records: &'r [Value], experiment: &str, field: &str) -> Vec<&'r str
 fn systems_and_workloads_are_listed_but_not_the_worker() -> TestResult {
     let listed = records(&["stores", "list", "--json"])?;
     let systems = names(&listed, "systems", "system");
-    assert_eq!(systems, ["ogive", "ogive-separated", "ogive-plain", "ogive-coded", "ogive-plr"]);
+    assert_eq!(systems, ["ogive", "ogive-separated", "ogive-plain", "ogive-plr"]);
     let workloads = names(&listed, "workloads", "workload");
     assert!(workloads.contains(&"load-random") && workloads.contains(&"ycsb-f"), "{workloads:?}");
     let help = ogive_bench(&["stores", "--help"])?;
@@ -47,7 +47,7 @@ fn every_workload_runs_on_every_system_and_no_answer_is_wrong() -> TestResult {
     let small = ["--operations", "500", "--cold-operations", "100", "--synced-commits", "40", "--rounds", "2"];
     let found = records(&[SMALL, &small].concat())?;
     assert_eq!(found[0]["experiment"], "machine");
-    assert_eq!(names(&found, "systems", "system").len(), 5);
+    assert_eq!(names(&found, "systems", "system").len(), 4);
     assert!(found.iter().all(|record| record["error"].is_null()), "{found:?}");
     let listed = records(&["stores", "list", "--json"])?;
     for workload in names(&listed, "workloads", "workload") {
