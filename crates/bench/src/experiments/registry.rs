@@ -177,12 +177,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Names of the experiments on indexes that take programs as structures.
-    pub const WITH_PROGRAMS: [&str; 7] = [
+    /// Names of the experiments on indexes that take programs as structures. The others look into the pages of
+    /// structures.
+    pub const WITH_PROGRAMS: [&str; 8] = [
         disk::LOOKUPS.name,
         disk::HYBRIDS.name,
         disk::BLOCK_SIZE.name,
         aulid::THROUGHPUT.name,
+        aulid::UNCACHED.name,
         aulid::REQUESTS.name,
         aulid::LIPP_BTREE.name,
         aulid::BULK_LOAD.name,
@@ -207,6 +209,7 @@ const EXPERIMENTS: &[Experiment] = &[
     airindex::EMULATED,
     aulid::BLOCKS,
     aulid::THROUGHPUT,
+    aulid::UNCACHED,
     aulid::REQUESTS,
     aulid::BULK_LOAD,
     aulid::TAIL,

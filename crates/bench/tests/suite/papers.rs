@@ -44,8 +44,12 @@ fn check_in(name: &str, folder: &Path, resume: bool) -> TestResult {
     let steps = results.steps.len();
     let progress: Vec<&String> = told.iter().filter(|line| line.contains(" so far")).collect();
     assert!(progress.len() == steps && progress[steps - 1].contains("so far, about"), "{told:#?}");
+    let page = html(&results, "");
     for step in &results.steps {
-        assert!(step.run.is_ok(), "{}: {:?}", step.step.experiment, step.run);
+        let experiment = step.step.experiment;
+        assert!(step.run.is_ok(), "{experiment}: {:?}", step.run);
+        // Experiments without pictures have a table under their name.
+        assert!(!page.contains(&format!("<caption>{experiment}</caption>")), "{experiment} is not drawn");
     }
     // Judged as a longer run, every judge looks for its figures.
     let results = PaperResults { scale: Scale::Medium, ..results };
@@ -80,7 +84,7 @@ fn aulid_and_the_evaluation_of_indexes_on_disk_are_run_and_judged_and_share_step
     check_in("disk-indexes", folder.path(), true)?;
     let records = |paper: &str| -> Result<String, Box<dyn std::error::Error>> {
         let steps = named(paper)?.steps();
-        let number = 1 + steps.iter().position(|step| step.experiment == "aulid/throughput").ok_or("no such step")?;
+        let number = 1 + steps.iter().position(|step| step.experiment == "aulid/uncached").ok_or("no such step")?;
         Ok(fs::read_to_string(folder.path().join(paper).join(steps[number - 1].file_name(number)))?)
     };
     // Times differ between runs, so equal records were made once.
@@ -260,6 +264,8 @@ fn chosen_steps_are_run_with_structures_of_ones_own_and_others_are_kept() -> Tes
     assert!(lookups.contains("ogive lipp-btree program:false"), "{lookups}");
     let wrong = ogive_bench(&["paper", "aulid", "--resume", "--only", "aulid/block"])?;
     assert!(str::from_utf8(&wrong.stderr)?.contains("did you mean \"aulid/blocks\"?"));
+    let wrong = ogive_bench(&["paper", "aulid", "--structure", "lip"])?;
+    assert!(str::from_utf8(&wrong.stderr)?.contains("'lip' is no kind of index") && wrong.stdout.is_empty());
     Ok(())
 }
 

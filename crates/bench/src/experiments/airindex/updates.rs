@@ -13,12 +13,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use ogive::index::{IndexKind, IndexLayout};
 use ogive::io::{MemoryStorage, Profile};
-use ogive::page::PageOptions;
 use ogive_papers::AirIndexOptions;
 
 use super::super::indexes::{
-    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, WorkloadOutcome, distinct, or_report, pages,
-    pool_bytes, present, run_in_memory,
+    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, or_report, pages,
+    present, run_in_memory,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -67,29 +66,6 @@ struct Updates<'a> {
     set: &'a KeySet,
     keys: Vec<u64>,
     profiles: &'a [Profile],
-}
-
-/// The cache of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunMemory {
-    Nothing,
-    Pool,
-}
-
-impl RunMemory {
-    const ALL: [Self; 2] = [Self::Nothing, Self::Pool];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "none",
-            Self::Pool => "1 %",
-        }
-    }
-
-    fn pages(self, page_bytes: usize, population: &Population) -> PageOptions {
-        let bytes = if self == Self::Pool { pool_bytes(population) } else { 0 };
-        pages(page_bytes, bytes)
-    }
 }
 
 /// Lookups of a loaded index with nothing cached, by profile.
@@ -159,9 +135,8 @@ impl Updates<'_> {
         memory: RunMemory,
         profiles: &[Profile],
     ) -> Result<WorkloadOutcome> {
-        let memory = memory.pages(subject.options.pages.page_bytes, population);
         let plan = IndexWorkload::uniform(self.context, subject, population, mix, profiles, OPERATIONS);
-        run_in_memory(&IndexWorkload { memory, ..plan })
+        run_in_memory(&plan.with_memory(memory))
     }
 
     /// Fills of leaves and directory: lookups after the load, inserts of a tenth, and lookups after them.

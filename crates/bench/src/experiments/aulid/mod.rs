@@ -20,5 +20,5 @@ pub(super) use endurance::ENDURANCE;
 pub(super) use insert::INSERT;
 pub(super) use scaling::SCALING;
 pub(super) use tail::TAIL;
-pub(super) use throughput::{LIPP_BTREE, REQUESTS, THROUGHPUT};
+pub(super) use throughput::{LIPP_BTREE, REQUESTS, THROUGHPUT, UNCACHED};
 pub(super) use variants::{ABLATION, READ_OPTIMISATIONS, SLOTS};

@@ -8,7 +8,9 @@ use anyhow::{Context as _, Result};
 use ogive::index::IndexKind;
 use ogive::io::{LocalStorage, Profile};
 
-use super::super::indexes::{IndexSubject, IndexWorkload, WorkloadOutcome, distinct, or_report, run_plan, subjects};
+use super::super::indexes::{
+    IndexSubject, IndexWorkload, RunMemory, WorkloadOutcome, distinct, or_report, run_plan, subjects,
+};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::keys::{AS_COVID, AS_GENOME, AS_OSM800, AS_PLANET};
@@ -44,17 +46,20 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 0 => Population::whole(keys),
                 _ => Population::split(keys, LOADED_IN_FOUR, 4, context.seed),
             };
-            let progress = Progress::new(subjects.len())?;
-            let mut all = Vec::new();
-            for subject in &subjects {
-                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-                let plan = IndexWorkload::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
-                let measured =
-                    or_report(output, record(set.name(), mix, subject), |_| measure(context, &device, &plan))?;
-                all.extend(measured.map(|measured| (subject, measured)));
-                progress.step();
+            let progress = Progress::new(subjects.len() * RunMemory::ALL.len())?;
+            for memory in RunMemory::ALL {
+                let mut all = Vec::new();
+                for subject in &subjects {
+                    progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+                    let plan = IndexWorkload::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
+                    let record = record(set.name(), mix, subject, memory);
+                    let measured =
+                        or_report(output, record.clone(), |_| measure(context, &device, &plan.with_memory(memory)))?;
+                    all.extend(measured.map(|measured| (record, subject, measured)));
+                    progress.step();
+                }
+                report(&all, &profiles, output)?;
             }
-            report(set.name(), mix, &all, &profiles, output)?;
         }
     }
     Ok(())
@@ -63,8 +68,9 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 /// The run, whether its reads were direct, and the peak memory in excess of the keys.
 type Measured = (WorkloadOutcome, bool, Option<u64>);
 
-fn record(set: &str, mix: Mix, subject: &IndexSubject) -> Record {
-    Record::new(SCALING.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
+fn record(set: &str, mix: Mix, subject: &IndexSubject, memory: RunMemory) -> Record {
+    let record = Record::new(SCALING.name).keys(set).figure("workload", mix.name());
+    record.figure("structure", subject.name.as_str()).figure("memory", memory.name())
 }
 
 /// Runs on the device, with direct reads unless only modelled times are requested.
@@ -81,17 +87,13 @@ fn measure(context: &Context, device: &Path, plan: &IndexWorkload<'_>) -> Result
     Ok((outcome, !context.modelled_only && !storage.refused_direct(), peak_bytes))
 }
 
-fn report(
-    set: &str,
-    mix: Mix,
-    all: &[(&IndexSubject, Measured)],
-    profiles: &[Profile],
-    output: &mut Output<'_>,
-) -> Result<()> {
-    let btree = all.iter().find(|(subject, _)| subject.options.kind == IndexKind::BTREE).map(|(_, (run, ..))| run);
-    for (subject, (run, direct, peak_bytes)) in all {
+fn report(all: &[(Record, &IndexSubject, Measured)], profiles: &[Profile], output: &mut Output<'_>) -> Result<()> {
+    let is_btree = |subject: &IndexSubject| subject.options.kind == IndexKind::BTREE;
+    let btree = all.iter().find(|(_, subject, _)| is_btree(subject)).map(|(.., (run, ..))| run);
+    for (record, _, (run, direct, peak_bytes)) in all {
         for (place, profile) in profiles.iter().enumerate() {
-            let mut row = record(set, mix, subject)
+            let mut row = record
+                .clone()
                 .profile(profile.name())
                 .figure("operations", run.operations as u64)
                 .figure("load_s", run.load_s)

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, each_population, or_report, run_in_memory, run_on_device, subjects,
+    IndexSubject, IndexWorkload, RunMemory, each_population, or_report, run_in_memory, run_on_device, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -25,26 +25,36 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
     each_population(context, &MIXES, |set, mix, population| {
-        let progress = Progress::new(subjects.len())?;
-        for subject in &subjects {
-            progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-            let plan = IndexWorkload::uniform(context, subject, population, mix, &profiles, OPERATIONS);
-            let plan = IndexWorkload { latencies: true, ..plan };
-            let failed = record(set.name(), mix, subject);
-            or_report(output, failed, |output| measure(context, set.name(), &plan, output))?;
-            progress.step();
+        let progress = Progress::new(subjects.len() * RunMemory::ALL.len())?;
+        for memory in RunMemory::ALL {
+            for subject in &subjects {
+                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+                let plan = IndexWorkload::uniform(context, subject, population, mix, &profiles, OPERATIONS);
+                let plan = IndexWorkload { latencies: true, ..plan }.with_memory(memory);
+                let record = record(set.name(), mix, subject, memory);
+                or_report(output, record.clone(), |output| measure(context, &record, &plan, memory, output))?;
+                progress.step();
+            }
         }
         Ok(())
     })
 }
 
-fn record(set: &str, mix: Mix, subject: &IndexSubject) -> Record {
-    Record::new(TAIL.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
+fn record(set: &str, mix: Mix, subject: &IndexSubject, memory: RunMemory) -> Record {
+    let record = Record::new(TAIL.name).keys(set).figure("workload", mix.name());
+    record.figure("structure", subject.name.as_str()).figure("memory", memory.name())
 }
 
-fn measure(context: &Context, set: &str, plan: &IndexWorkload<'_>, output: &mut Output<'_>) -> Result<()> {
+fn measure(
+    context: &Context,
+    record: &Record,
+    plan: &IndexWorkload<'_>,
+    memory: RunMemory,
+    output: &mut Output<'_>,
+) -> Result<()> {
     let modelled = run_in_memory(plan)?;
-    let measured = if context.modelled_only {
+    // The device is measured as in the paper.
+    let measured = if context.modelled_only || memory == RunMemory::Pool {
         None
     } else {
         let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
@@ -52,7 +62,8 @@ fn measure(context: &Context, set: &str, plan: &IndexWorkload<'_>, output: &mut 
     };
     for (profile, latencies_us) in plan.profiles.iter().zip(&modelled.latencies_us) {
         let modelled = LatencySummary::of(latencies_us);
-        let mut row = record(set, plan.mix, plan.subject)
+        let mut row = record
+            .clone()
             .profile(profile.name())
             .figure("operations", latencies_us.len() as u64)
             .figure("modelled_mean_us", modelled.mean_us)

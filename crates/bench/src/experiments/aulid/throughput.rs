@@ -7,8 +7,8 @@ use ogive::index::IndexKind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, ProgramSubject, WorkloadOutcome, each_population, operations_of, or_report,
-    pool_bytes, programs, run_in_memory, run_on_device, subjects_beside_programs,
+    IndexSubject, IndexWorkload, ProgramSubject, RunMemory, WorkloadOutcome, each_population, operations_of, or_report,
+    programs, run_in_memory, run_on_device, subjects_beside_programs,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -20,6 +20,12 @@ pub(in crate::experiments) const THROUGHPUT: Experiment = Experiment {
     name: "aulid/throughput",
     about: "throughput of W1 to W6 and appends, modelled and with direct reads (AULID, Figures 1, 5 to 7, 9)",
     run,
+};
+
+pub(in crate::experiments) const UNCACHED: Experiment = Experiment {
+    name: "aulid/uncached",
+    about: "the same with nothing in memory, as in the paper, modelled (AULID, Figures 1, 5 to 7, Tables 2, 5 and 6)",
+    run: run_uncached,
 };
 
 pub(in crate::experiments) const REQUESTS: Experiment = Experiment {
@@ -41,7 +47,15 @@ const OPERATIONS: usize = 200_000;
 const BLOCK_BYTES: usize = 4 << 10;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each(context, THROUGHPUT.name, &IndexKind::all(), &Mix::ALL, &[Requests::Uniform], output)
+    let pool = ThroughputSetting { experiment: THROUGHPUT.name, memory: RunMemory::Pool, mixes: &Mix::ALL };
+    pool.each(context, &IndexKind::all(), &[Requests::Uniform], output)
+}
+
+fn run_uncached(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let nothing = ThroughputSetting { experiment: UNCACHED.name, memory: RunMemory::Nothing, mixes: &Mix::ALL };
+    // Counts, and times by them, are the same on a device.
+    let context = Context { modelled_only: true, ..context.clone() };
+    nothing.each(&context, &IndexKind::all(), &[Requests::Uniform], output)
 }
 
 fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -50,19 +64,29 @@ fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
         .iter()
         .filter_map(|name| name.parse().ok())
         .collect();
-    each(context, REQUESTS.name, &IndexKind::all(), &mixes, &requests, output)
+    let pool = ThroughputSetting { experiment: REQUESTS.name, memory: RunMemory::Pool, mixes: &mixes };
+    pool.each(context, &IndexKind::all(), &requests, output)
 }
 
 fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let kinds = [ogive_papers::AULID, ogive_papers::LIPP_BTREE, ogive_papers::LIPP];
     let mixes = [Mix::LookupOnly, Mix::WriteOnly, Mix::Append];
-    each(context, LIPP_BTREE.name, &kinds, &mixes, &[Requests::Uniform], output)
+    let pool = ThroughputSetting { experiment: LIPP_BTREE.name, memory: RunMemory::Pool, mixes: &mixes };
+    pool.each(context, &kinds, &[Requests::Uniform], output)
+}
+
+/// What an experiment of this family runs.
+#[derive(Clone, Copy)]
+struct ThroughputSetting<'a> {
+    experiment: &'a str,
+    memory: RunMemory,
+    mixes: &'a [Mix],
 }
 
 /// A comparison: the same operations on all structures.
 struct Comparison<'a> {
     context: &'a Context,
-    experiment: &'a str,
+    setting: ThroughputSetting<'a>,
     set: &'a KeySet,
     population: &'a Population,
     mix: Mix,
@@ -79,26 +103,28 @@ struct Pair<'a> {
     measured: Option<(WorkloadOutcome, bool)>,
 }
 
-fn each(
-    context: &Context,
-    experiment: &str,
-    kinds: &[IndexKind],
-    mixes: &[Mix],
-    requests: &[Requests],
-    output: &mut Output<'_>,
-) -> Result<()> {
-    let subjects = (subjects_beside_programs(context, kinds)?, programs(context));
-    let profiles = context.profiles_or(&PROFILES)?;
-    let requests = if context.requests.is_empty() { requests } else { &context.requests };
-    let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
-    each_population(context, mixes, |set, mix, population| {
-        requests.iter().try_for_each(|requests| {
-            let (profiles, device) = (&profiles[..], device.clone());
-            let comparison = Comparison { context, experiment, set, population, mix, requests, profiles, device };
-            comparison.run(&subjects.0, output)?;
-            comparison.run_programs(&subjects.1, output)
+impl ThroughputSetting<'_> {
+    fn each(
+        self,
+        context: &Context,
+        kinds: &[IndexKind],
+        requests: &[Requests],
+        output: &mut Output<'_>,
+    ) -> Result<()> {
+        let subjects = (subjects_beside_programs(context, kinds)?, programs(context));
+        let profiles = context.profiles_or(&PROFILES)?;
+        let requests = if context.requests.is_empty() { requests } else { &context.requests };
+        let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
+        each_population(context, self.mixes, |set, mix, population| {
+            requests.iter().try_for_each(|requests| {
+                let (profiles, device) = (&profiles[..], device.clone());
+                let comparison =
+                    Comparison { context, setting: self, set, population, mix, requests, profiles, device };
+                comparison.run(&subjects.0, output)?;
+                comparison.run_programs(&subjects.1, output)
+            })
         })
-    })
+    }
 }
 
 impl Comparison<'_> {
@@ -132,7 +158,7 @@ impl Comparison<'_> {
     }
 
     fn record(&self, structure: &str) -> Record {
-        Record::new(self.experiment)
+        Record::new(self.setting.experiment)
             .keys(self.set.name())
             .figure("workload", self.mix.name())
             .figure("requests", self.requests.to_string())
@@ -141,7 +167,7 @@ impl Comparison<'_> {
 
     fn plan<'p>(&'p self, subject: &'p IndexSubject) -> IndexWorkload<'p> {
         let plan = IndexWorkload::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
-        IndexWorkload { requests: self.requests, ..plan }
+        IndexWorkload { requests: self.requests, ..plan }.with_memory(self.setting.memory)
     }
 
     fn pair<'s>(&self, subject: &'s IndexSubject) -> Result<Pair<'s>> {
@@ -162,7 +188,7 @@ impl Comparison<'_> {
             .record(&pair.subject.name)
             .profile(self.profiles.get(place).map_or("", |profile| profile.name()))
             .figure("operations", run.operations as u64)
-            .figure("pool_bytes", pool_bytes(self.population))
+            .figure("pool_bytes", self.setting.memory.pool_bytes(self.population))
             .figure("modelled_ops_per_s", run.modelled_ops_per_s(place))
             .figure("modelled_ratio_to_best_other", others(&|pair| Some(pair.modelled.modelled_ops_per_s(place))))
             .figure("blocks_read_per_operation", run.blocks_per_operation())

@@ -19,8 +19,32 @@ pub(in crate::experiments) fn pages(page_bytes: usize, memory_bytes: u64) -> Pag
     options
 }
 
-/// The pool of throughput runs: 1 % of the data, as keys and payloads.
-pub(in crate::experiments) fn pool_bytes(population: &Population) -> u64 {
-    let entries = (population.loaded().len() + population.coming().len()) as u64;
-    entries * ENTRY_BYTES / POOL_SHARE
+/// The memory of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::experiments) enum RunMemory {
+    /// Nothing cached but the metanode, as in the papers on disk indexes.
+    Nothing,
+    /// A pool of 1 % of the data.
+    Pool,
+}
+
+impl RunMemory {
+    pub(in crate::experiments) const ALL: [Self; 2] = [Self::Nothing, Self::Pool];
+
+    /// The name in records.
+    pub(in crate::experiments) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Pool => "1 %",
+        }
+    }
+
+    /// Bytes of the pool for keys and payloads of a population.
+    pub(in crate::experiments) fn pool_bytes(self, population: &Population) -> u64 {
+        let entries = (population.loaded().len() + population.coming().len()) as u64;
+        match self {
+            Self::Nothing => 0,
+            Self::Pool => entries * ENTRY_BYTES / POOL_SHARE,
+        }
+    }
 }

@@ -13,7 +13,7 @@ mod touches;
 
 pub(super) use inserts::InsertWatch;
 pub(super) use loaded::{LOOKUPS_A_SCAN, Loaded, load_and_count, present};
-pub(super) use memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
+pub(super) use memory::{LOAD_BUDGET_BYTES, RunMemory, pages};
 pub(super) use programs::{ProgramSubject, operations_of, programs, with_size};
 pub(crate) use programs::{is_program, takes_programs};
 pub(super) use run::{IndexWorkload, WorkloadOutcome, run_in_memory, run_on_device, run_plan};

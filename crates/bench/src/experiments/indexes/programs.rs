@@ -43,20 +43,9 @@ pub(in crate::experiments) struct ProgramOutcome {
     size: ProgramSize,
 }
 
-/// Experiments that take programs. The others look into the pages of structures.
-const TAKING: [&str; 7] = [
-    "disk/lookups",
-    "disk/hybrids",
-    "disk/block-size",
-    "aulid/throughput",
-    "aulid/requests",
-    "aulid/lipp-btree",
-    "aulid/bulk-load",
-];
-
 /// Whether an experiment takes programs as structures.
 pub(crate) fn takes_programs(experiment: &str) -> bool {
-    TAKING.contains(&experiment)
+    Experiment::WITH_PROGRAMS.contains(&experiment)
 }
 
 /// Whether a structure is a program.

@@ -8,7 +8,7 @@ use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, Timer};
 use ogive::page::PageOptions;
 
 use super::super::Context;
-use super::memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
+use super::memory::{LOAD_BUDGET_BYTES, RunMemory, pages};
 use super::observed::ObservedWrites;
 use super::store::IndexStore;
 use super::subjects::IndexSubject;
@@ -33,8 +33,7 @@ pub(in crate::experiments) struct IndexWorkload<'a> {
 }
 
 impl<'a> IndexWorkload<'a> {
-    /// Uniform requests, `operations` of them unless the command says otherwise, with memory for a part of the
-    /// population.
+    /// Uniform requests, `operations` of them unless the command says otherwise, with a pool of 1 % of the data.
     pub(in crate::experiments) fn uniform(
         context: &Context,
         subject: &'a IndexSubject,
@@ -50,10 +49,17 @@ impl<'a> IndexWorkload<'a> {
             requests: &Requests::Uniform,
             operations: context.lookups.unwrap_or(operations),
             seed: context.seed,
-            memory: pages(subject.options.pages.page_bytes, pool_bytes(population)),
+            memory: PageOptions::default(),
             profiles,
             latencies: false,
         }
+        .with_memory(RunMemory::Pool)
+    }
+
+    /// The same with other memory.
+    pub(in crate::experiments) fn with_memory(self, memory: RunMemory) -> Self {
+        let memory = pages(self.subject.options.pages.page_bytes, memory.pool_bytes(self.population));
+        Self { memory, ..self }
     }
 }
 
