@@ -40,12 +40,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
             nine inserts per lookup. More is better.",
         panel: &["keys", "profile"],
         only: &[("workload", &["w1", "w2", "w3", "w4", "w5", "w6"])],
-        shape: SketchShape::Dots {
-            rows: &["workload"],
-            series: &["structure"],
-            values: &[count("modelled_ops_per_s", "operations/s")],
-            label: "operations per second",
-        },
+        shape: RATE_BY_WORKLOAD,
     },
     Sketch {
         experiment: "aulid/bulk-load",
@@ -65,15 +60,10 @@ pub(super) const SKETCHES: &[Sketch] = &[
         experiment: "aulid/uncached",
         name: "aulid-uncached",
         title: "Operations per second by workload with nothing in memory, modelled",
-        caption: "As for a pool of 1 %.",
+        caption: "The setting of the paper. w1 to w6 as with a pool of 1 %. More is better.",
         panel: &["keys"],
         only: &[("profile", &["hdd"]), ("workload", &["w1", "w2", "w3", "w4", "w5", "w6"])],
-        shape: SketchShape::Dots {
-            rows: &["workload"],
-            series: &["structure"],
-            values: &[count("modelled_ops_per_s", "operations/s")],
-            label: "operations per second",
-        },
+        shape: RATE_BY_WORKLOAD,
     },
     Sketch {
         experiment: "aulid/uncached",
@@ -235,3 +225,11 @@ pub(super) const SKETCHES: &[Sketch] = &[
         },
     },
 ];
+
+/// Modelled operations per second of structures.
+const RATE_BY_WORKLOAD: SketchShape = SketchShape::Dots {
+    rows: &["workload"],
+    series: &["structure"],
+    values: &[count("modelled_ops_per_s", "operations/s")],
+    label: "operations per second",
+};

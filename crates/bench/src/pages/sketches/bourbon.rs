@@ -1,6 +1,6 @@
 //! The sketches of Bourbon.
 
-use super::super::sketch::{Sketch, SketchShape, bytes, count, ns, seconds};
+use super::super::sketch::{Sketch, SketchShape, Value, bytes, count, ns, seconds};
 
 pub(super) const SKETCHES: &[Sketch] = &[
     Sketch {
@@ -11,17 +11,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
             models, and with our exact separators (coded).",
         panel: &["keys"],
         only: &[],
-        shape: SketchShape::Bars {
-            rows: &["learning"],
-            parts: &[
-                ns("find_files_ns", "find files"),
-                ns("search_index_ns", "search index"),
-                ns("search_filter_ns", "search filter"),
-                ns("load_block_ns", "load block"),
-                ns("search_block_ns", "search block"),
-                ns("read_value_ns", "read value"),
-            ],
-        },
+        shape: SketchShape::Bars { rows: &["learning"], parts: LOOKUP_STEPS },
     },
     Sketch {
         experiment: "bourbon/fig2",
@@ -30,17 +20,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Each bar is drawn from the time of all steps: the slower the device, the less the search matters.",
         panel: &["keys"],
         only: &[],
-        shape: SketchShape::Bars {
-            rows: &["profile"],
-            parts: &[
-                ns("find_files_ns", "find files"),
-                ns("search_index_ns", "search index"),
-                ns("search_filter_ns", "search filter"),
-                ns("load_block_ns", "load block"),
-                ns("search_block_ns", "search block"),
-                ns("read_value_ns", "read value"),
-            ],
-        },
+        shape: SketchShape::Bars { rows: &["profile"], parts: LOOKUP_STEPS },
     },
     Sketch {
         experiment: "bourbon/fig3",
@@ -62,12 +42,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Processor time of a lookup, after a sequential and a random load.",
         panel: &["load"],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["learning"],
-            values: &[ns("processor_ns_per_get", "time")],
-            label: "processor time of a lookup",
-        },
+        shape: LOOKUP_TIME,
     },
     Sketch {
         experiment: "bourbon/table1",
@@ -151,12 +126,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "In a store in memory. Less is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["learning"],
-            values: &[ns("processor_ns_per_get", "time")],
-            label: "processor time of a lookup",
-        },
+        shape: LOOKUP_TIME,
     },
     Sketch {
         experiment: "bourbon/fig11",
@@ -206,12 +176,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Less is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["learning"],
-            values: &[ns("processor_ns_per_get", "time")],
-            label: "processor time of a lookup",
-        },
+        shape: LOOKUP_TIME,
     },
     Sketch {
         experiment: "bourbon/fig16",
@@ -302,3 +267,21 @@ const BOURBON_DEVICE: SketchShape = SketchShape::Dots {
     values: &[count("speedup", "Ogive")],
     label: "times as fast as without models",
 };
+
+/// Processor time of a lookup.
+const LOOKUP_TIME: SketchShape = SketchShape::Dots {
+    rows: &["keys"],
+    series: &["learning"],
+    values: &[ns("processor_ns_per_get", "time")],
+    label: "processor time of a lookup",
+};
+
+/// The steps of a lookup, as the paper divides it.
+const LOOKUP_STEPS: &[Value] = &[
+    ns("find_files_ns", "find files"),
+    ns("search_index_ns", "search index"),
+    ns("search_filter_ns", "search filter"),
+    ns("load_block_ns", "load block"),
+    ns("search_block_ns", "search block"),
+    ns("read_value_ns", "read value"),
+];

@@ -44,12 +44,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Nothing in memory. Fewer is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["structure"],
-            values: &[count("blocks_per_get", "blocks")],
-            label: "blocks read by a lookup",
-        },
+        shape: LOOKUP_BLOCKS,
     },
     Sketch {
         experiment: "disk/lookups",
@@ -70,12 +65,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Nothing in memory. Fewer is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["structure"],
-            values: &[count("blocks_per_scan100", "blocks")],
-            label: "blocks read by a scan",
-        },
+        shape: SCAN_BLOCKS,
     },
     Sketch {
         experiment: "disk/hybrids",
@@ -84,12 +74,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Nothing in memory. Fewer is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["structure"],
-            values: &[count("blocks_per_get", "blocks")],
-            label: "blocks read by a lookup",
-        },
+        shape: LOOKUP_BLOCKS,
     },
     Sketch {
         experiment: "disk/hybrids",
@@ -98,12 +83,7 @@ pub(super) const SKETCHES: &[Sketch] = &[
         caption: "Nothing in memory. Fewer is better.",
         panel: &[],
         only: &[],
-        shape: SketchShape::Dots {
-            rows: &["keys"],
-            series: &["structure"],
-            values: &[count("blocks_per_scan100", "blocks")],
-            label: "blocks read by a scan",
-        },
+        shape: SCAN_BLOCKS,
     },
     Sketch {
         experiment: "disk/storage",
@@ -146,3 +126,19 @@ pub(super) const SKETCHES: &[Sketch] = &[
         },
     },
 ];
+
+/// Blocks of a lookup.
+const LOOKUP_BLOCKS: SketchShape = SketchShape::Dots {
+    rows: &["keys"],
+    series: &["structure"],
+    values: &[count("blocks_per_get", "blocks")],
+    label: "blocks read by a lookup",
+};
+
+/// Blocks of a scan.
+const SCAN_BLOCKS: SketchShape = SketchShape::Dots {
+    rows: &["keys"],
+    series: &["structure"],
+    values: &[count("blocks_per_scan100", "blocks")],
+    label: "blocks read by a scan",
+};
