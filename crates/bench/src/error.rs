@@ -150,6 +150,19 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// A folder has results of another scale.
+    #[error(
+        "{} has results of scale {found}, and {asked} was asked for; give --scale {found}, or another --folder",
+        path.display()
+    )]
+    PaperScale {
+        /// The folder.
+        path: PathBuf,
+        /// The scale of its results.
+        found: String,
+        /// The requested scale.
+        asked: &'static str,
+    },
     /// Another run is writing its results to a folder.
     #[error("another run writes to {}; wait for its end, or give another --folder", path.display())]
     PaperBusy {

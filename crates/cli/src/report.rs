@@ -5,11 +5,11 @@ use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
 use ogive::io::Profile;
-use ogive::table::TableReport;
+use ogive::table::{StatedObjective, TableReport};
 
-/// Three lines on a table: its size, its types, and the cost of a lookup.
-pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 3] {
-    [
+/// Lines on a table: its size, its types, the cost of a lookup, and what the index was designed for, if that is another.
+pub(crate) fn summary(name: &str, report: &TableReport) -> Vec<String> {
+    let mut lines = vec![
         format!(
             "{name}: {} in {} of {}; data {}, index {} ({:.2} B per block)",
             counted(report.records, "record"),
@@ -21,7 +21,20 @@ pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 3] {
         ),
         format!("types: {}", types(report)),
         format!("modelled cold lookup: {}", modelled(report)),
-    ]
+    ];
+    lines.extend(report.objective.as_ref().map(|stated| designed_for(stated, &report.tuned_for)));
+    lines
+}
+
+/// What an index was designed for, and its value on the storage that it was tuned for.
+fn designed_for(stated: &StatedObjective, storage: &str) -> String {
+    let StatedObjective { objective, opening_hit_rate, modelled_us } = stated;
+    let place = match *opening_hit_rate {
+        0.0 => String::new(),
+        1.0 => " in an open table".to_owned(),
+        share => format!(" that finds the table open in {:.4} of the cases", share),
+    };
+    format!("designed for: {objective} of a lookup{place}, {} on {storage}", human_us(*modelled_us))
 }
 
 /// The types of keys and values.

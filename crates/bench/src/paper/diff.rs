@@ -4,7 +4,7 @@
 //! be equal. Measured figures must be equal within their noise: their spreads overlap, or, for single measurements,
 //! they differ by no more than [`TIMING_TOLERANCE`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pages::{Run, RunRow};
 
@@ -110,6 +110,10 @@ const MEASURED: &[&str] = &[
 const DECIDED_BY_TIME: &[&str] =
     &["model_path_share", "models_learned", "models_given_up", "tables_skipped", "stored_ratio_to_raw"];
 
+/// The field of a difference of records that one side lacks.
+const RECORDS: &str = "records";
+/// A fact of the machine in records of experiments whose times depend on it.
+const CORES: &str = "cores";
 /// Why a subject could not be run, in words that may name a file of the run: only whether there are any is compared.
 const REFUSED: &str = "refused";
 
@@ -128,6 +132,13 @@ pub struct Difference {
     pub reason: String,
 }
 
+impl Difference {
+    /// Whether one side has fewer records about this.
+    pub fn is_of_one_side(&self) -> bool {
+        self.field == RECORDS
+    }
+}
+
 /// A comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
@@ -135,6 +146,8 @@ pub struct Differences {
     pub figures: usize,
     /// Measured figures of runs that were too short to time, which were not.
     pub too_short: usize,
+    /// Experiments that only one side has, which are not compared.
+    pub of_one_side: Vec<String>,
     /// Figures that differ by more than the noise.
     pub found: Vec<Difference>,
 }
@@ -144,8 +157,11 @@ type Scaled<'r> = (&'r RunRow, bool);
 
 /// Compares two results.
 pub fn diff(first: &[Run], second: &[Run]) -> Differences {
-    let (first, second) = (by_subject(first), by_subject(second));
-    let mut differences = Differences::default();
+    let (of_first, of_second) = (experiments(first), experiments(second));
+    let in_both = |run: &&RunRow| of_first.contains(run.experiment()) && of_second.contains(run.experiment());
+    let of_one_side = of_first.symmetric_difference(&of_second).map(|&name| name.to_owned()).collect();
+    let (first, second) = (by_subject(first, &in_both), by_subject(second, &in_both));
+    let mut differences = Differences { of_one_side, ..Differences::default() };
     for (subject, rows) in &first {
         match second.get(subject) {
             Some(others) if others.len() == rows.len() => {
@@ -160,12 +176,17 @@ pub fn diff(first: &[Run], second: &[Run]) -> Differences {
     differences
 }
 
-/// The records by what they are about; those about the same are in order.
-fn by_subject(runs: &[Run]) -> BTreeMap<String, Vec<Scaled<'_>>> {
-    let mut rows: BTreeMap<String, Vec<Scaled<'_>>> = BTreeMap::new();
+/// The names of the experiments of some runs.
+fn experiments(runs: &[Run]) -> BTreeSet<&str> {
+    runs.iter().flat_map(Run::records).map(RunRow::experiment).collect()
+}
+
+/// The records that are compared, by what they are about; those about the same are in order.
+fn by_subject<'r>(runs: &'r [Run], is_compared: &dyn Fn(&&RunRow) -> bool) -> BTreeMap<String, Vec<Scaled<'r>>> {
+    let mut rows: BTreeMap<String, Vec<Scaled<'r>>> = BTreeMap::new();
     for run in runs {
         let is_short = run.machine().is_some_and(|machine| machine.text("scale") == "small");
-        for row in run.records() {
+        for row in run.records().filter(is_compared) {
             let fields = SUBJECT.iter().filter(|field| is_subject(row, field)).map(|field| row.text(field));
             let fields = fields.filter(|text| !text.is_empty());
             rows.entry(fields.collect::<Vec<_>>().join(", ")).or_default().push((row, is_short));
@@ -201,7 +222,7 @@ impl Differences {
     fn missing(&mut self, subject: &str, first: usize, second: usize) {
         self.found.push(Difference {
             subject: subject.to_owned(),
-            field: "records".to_owned(),
+            field: RECORDS.to_owned(),
             first: first.to_string(),
             second: second.to_string(),
             reason: "the numbers of records differ".to_owned(),
@@ -211,7 +232,7 @@ impl Differences {
     fn compare(&mut self, subject: &str, (row, is_short): Scaled<'_>, (other, other_is_short): Scaled<'_>) {
         let mut fields: Vec<&str> = row.fields().iter().map(|(name, _)| name.as_str()).collect();
         fields.extend(other.fields().iter().map(|(name, _)| name.as_str()).filter(|name| row.field(name).is_none()));
-        let is_compared = |name: &&str| !is_subject(row, name) && !is_extreme(row, name);
+        let is_compared = |name: &&str| *name != CORES && !is_subject(row, name) && !is_extreme(row, name);
         for field in fields.into_iter().filter(is_compared) {
             let measured = is_measured(row, field);
             if measured && (is_short || other_is_short) {
@@ -315,10 +336,23 @@ mod tests {
 
     #[test]
     fn records_of_one_side_only_are_told() -> Result<()> {
-        let empty = || Run::of_records(&[]);
-        let of = || run("medium", 7, &[1.0], 1.0);
-        assert_eq!(found(of()?, empty()?), ["records"]);
-        assert_eq!(found(empty()?, of()?), ["records"]);
+        let of = |sets: &[&str]| {
+            let record = |set: &&str| Record::new("aulid/x").keys(set).figure("file_blocks", 7_u64);
+            Run::of_records(&sets.iter().map(record).collect::<Vec<_>>())
+        };
+        assert_eq!(found(of(&["a", "b"])?, of(&["a"])?), ["records"]);
+        assert_eq!(found(of(&["a"])?, of(&["a", "b"])?), ["records"]);
+        Ok(())
+    }
+
+    #[test]
+    fn experiments_of_one_side_only_are_named_and_not_compared() -> Result<()> {
+        let of = |experiment: &str| Run::of_records(&[Record::new(experiment).figure("file_blocks", 7_u64)]);
+        for sides in [[vec![of("a")?, of("b")?], vec![of("a")?]], [vec![of("a")?], vec![of("a")?, of("b")?]]] {
+            let differences = diff(&sides[0], &sides[1]);
+            assert_eq!((differences.figures, differences.found.len()), (1, 0));
+            assert_eq!(differences.of_one_side, ["b"]);
+        }
         Ok(())
     }
 }

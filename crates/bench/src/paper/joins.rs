@@ -218,6 +218,9 @@ const ITEMS: &[Item] = &[
                     if rows.with("profile", THIS_DEVICE).span("measured_us").is_none() {
                         return Some(Verdict::NotComparable(WITHOUT_DEVICE.to_owned()));
                     }
+                    if let Some(verdict) = too_few_cores(rows, 4.0) {
+                        return Some(verdict);
+                    }
                     let gain = |method| by_threads(rows, method, 4.0);
                     let (btree, sampled, merge) = (gain(BTREE)?, gain(SAMPLED)?, gain("merge")?);
                     let told = format!(
@@ -232,6 +235,9 @@ const ITEMS: &[Item] = &[
             times("The hash join scales almost linearly up to 8 threads (Section 6.4).", |rows| {
                 if rows.with("profile", THIS_DEVICE).span("measured_us").is_none() {
                     return Some(Verdict::NotComparable(WITHOUT_DEVICE.to_owned()));
+                }
+                if let Some(verdict) = too_few_cores(rows, 8.0) {
+                    return Some(verdict);
                 }
                 let (four, eight) = (by_threads(rows, "hash", 4.0)?, by_threads(rows, "hash", 8.0)?);
                 let told = format!("4 threads: {} times as fast, 8 threads: {}", short(four), short(eight));
@@ -261,6 +267,9 @@ const ITEMS: &[Item] = &[
             times("With many threads the window has no effect (Section 6.5).", |rows| {
                 if rows.with("profile", THIS_DEVICE).span("measured_us").is_none() {
                     return Some(Verdict::NotComparable(WITHOUT_DEVICE.to_owned()));
+                }
+                if let Some(verdict) = too_few_cores(rows, 8.0) {
+                    return Some(verdict);
                 }
                 let change = windows_measured(&rows.at("ratio", 1000.0), 8.0)?;
                 Some(Verdict::of(about_equal(change), format!("windows of 4,096 over 256 keys, 8 threads: {change}")))
@@ -388,6 +397,12 @@ fn over_sampled(rows: &Rows<'_>, ratio: f64) -> Option<Span> {
 fn in_memory<'r>(rows: &Rows<'r>) -> Option<Rows<'r>> {
     let rows = rows.with("profile", "ssd").at("ratio", 1.0);
     Some(rows.at("memory_bytes", rows.span("memory_bytes")?.max))
+}
+
+/// The verdict on a claim about more threads than the machine has cores.
+fn too_few_cores(rows: &Rows<'_>, threads: f64) -> Option<Verdict> {
+    let cores = rows.with("profile", THIS_DEVICE).span("cores")?.min;
+    (cores < threads).then(|| Verdict::NotComparable(format!("{threads} threads, and the machine has {cores} cores")))
 }
 
 /// How many times as fast a method is with several threads, on the measured device, at ratio 1.

@@ -2,7 +2,10 @@
 
 use super::estimate::duration;
 use super::results::{PaperResults, StepResult};
-use crate::pages::shown;
+use crate::pages::{Run, shown};
+
+/// Fields of a machine's record that describe the run of a step.
+const OF_A_STEP: [&str; 3] = ["experiment", "command", "elapsed_s"];
 
 /// The page of a paper; `command` is what made it.
 #[must_use]
@@ -26,7 +29,7 @@ pub fn markdown(results: &PaperResults, command: &str) -> String {
         page.push_str(&format!("\n## {}: {}\n\n", text(item.place), text(item.shows)));
         results.steps_of(item).iter().for_each(|result| page.push_str(&step(result)));
     }
-    page.push_str(&machine(results));
+    page.push_str(&machines(results));
     page
 }
 
@@ -50,17 +53,32 @@ fn step(result: &StepResult) -> String {
         Ok(run) => format!("{} records in `{}`, {}.", run.records().count(), result.file, duration(result.elapsed_s)),
         Err(missing) => format!("{} {}.", result.step.experiment, text(&missing.to_string())),
     };
-    format!("{told}\n\n```sh\n{}\n```\n\n", result.command)
+    let failed: String = result.failures().iter().map(|failure| format!("* Failed: {}\n", text(failure))).collect();
+    let failed = if failed.is_empty() { failed } else { format!("{failed}\n") };
+    format!("{told}\n\n```sh\n{}\n```\n\n{failed}", result.command)
 }
 
-/// What the first step that ended says of the machine.
-fn machine(results: &PaperResults) -> String {
-    let mut section = "\n## The machine\n\n| | |\n|---|---|\n".to_owned();
-    let machine = results.steps.iter().find_map(|result| result.run.as_ref().ok()?.machine());
-    for (name, value) in machine.map(|machine| machine.fields()).unwrap_or_default() {
-        if !["experiment", "command", "elapsed_s"].contains(&name.as_str()) {
-            section.push_str(&format!("| {} | {} |\n", text(&name.replace('_', " ")), text(&shown(value))));
+/// What the steps say of their machines: a table for each, with the steps that it ran unless there is only one.
+fn machines(results: &PaperResults) -> String {
+    let mut machines: Vec<(String, Vec<&str>)> = Vec::new();
+    for result in &results.steps {
+        let Some(machine) = result.run.as_ref().ok().and_then(Run::machine) else { continue };
+        let facts = machine.fields().iter().filter(|(name, _)| !OF_A_STEP.contains(&name.as_str()));
+        let row =
+            |(name, value): &(String, _)| format!("| {} | {} |\n", text(&name.replace('_', " ")), text(&shown(value)));
+        let facts: String = facts.map(row).collect();
+        match machines.iter_mut().find(|(known, _)| *known == facts) {
+            Some((_, steps)) => steps.push(result.step.experiment),
+            None => machines.push((facts, vec![result.step.experiment])),
         }
+    }
+    let title = if machines.len() > 1 { "The machines" } else { "The machine" };
+    let mut section = format!("\n## {title}\n");
+    for (facts, steps) in &machines {
+        if machines.len() > 1 {
+            section.push_str(&format!("\n{}\n", wrapped(&format!("Of {}:", steps.join(", ")))));
+        }
+        section.push_str(&format!("\n| | |\n|---|---|\n{facts}"));
     }
     section
 }

@@ -7,7 +7,7 @@ use super::rows::Rows;
 use super::scale::Scale;
 use super::step::Step;
 use super::verdict::Verdict;
-use crate::pages::Run;
+use crate::pages::{Run, RunRow};
 
 /// The results of a paper.
 #[derive(Debug)]
@@ -33,6 +33,20 @@ pub struct StepResult {
     pub elapsed_s: f64,
     /// Its records, or why there are none.
     pub run: Result<Run, MissingRun>,
+}
+
+impl StepResult {
+    /// The subjects that failed, each with its reason.
+    pub fn failures(&self) -> Vec<String> {
+        let records = self.run.iter().flat_map(Run::records);
+        let failure = |record: &RunRow| {
+            record.field("error")?;
+            Some(format!("{}: {}", record.label(&["keys", "workload", "structure"]), record.text("error")))
+        };
+        let mut failures: Vec<String> = records.filter_map(failure).collect();
+        failures.dedup();
+        failures
+    }
 }
 
 /// Why a step has no records.
@@ -96,6 +110,11 @@ impl PaperResults {
     pub(super) fn steps_of(&self, item: &Item) -> Vec<&StepResult> {
         let is_of = |result: &&StepResult| item.steps.iter().any(|step| step.experiment == result.step.experiment);
         self.steps.iter().filter(is_of).collect()
+    }
+
+    /// The subjects that failed in steps that ended.
+    pub fn failures(&self) -> usize {
+        self.steps.iter().map(|result| result.failures().len()).sum()
     }
 
     /// The number of steps that failed.

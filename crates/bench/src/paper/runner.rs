@@ -67,6 +67,10 @@ pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&
         if let Err(missing) = &result.run {
             tell(&format!("{} {missing}", step.experiment));
         }
+        let failures = result.failures();
+        if let Some(first) = failures.first() {
+            tell(&format!("{}: {} subjects failed; the first: {first}", step.experiment, failures.len()));
+        }
         estimate.done(step.weight_s, result.elapsed_s);
         results.push(result);
     }
@@ -86,12 +90,28 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
     if has_results && !options.resume {
         return Err(Error::PaperResults { path: folder.to_owned() });
     }
+    if has_results {
+        check_scale(folder, options.scale)?;
+    }
     let path = folder.join(LOCK);
     let lock = File::create(&path).map_err(|error| Error::io("create", &path, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(Error::PaperBusy { path: folder.to_owned() }),
         Err(TryLockError::Error(error)) => Err(Error::io("lock", &path, error)),
+    }
+}
+
+/// Fails if a step of a folder was run at another scale: its page would show steps of one scale only.
+fn check_scale(folder: &Path, scale: Scale) -> Result<()> {
+    let files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
+    let mut paths: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    // A damaged file is run again.
+    let found = paths.iter().filter_map(|path| Some(Run::read(path).ok()?.machine()?.text("scale")));
+    match found.filter(|found| !found.is_empty()).find(|found| found != scale.name()) {
+        Some(found) => Err(Error::PaperScale { path: folder.to_owned(), found, asked: scale.name() }),
+        None => Ok(()),
     }
 }
 

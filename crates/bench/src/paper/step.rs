@@ -45,15 +45,18 @@ impl Step {
         if let Some(folder) = &options.keys_folder {
             context.key_sets.extend(self.real_keys_in(folder));
         }
-        if !context.structures.is_empty() {
-            let takes_programs = takes_programs(self.experiment);
-            let added = options.structures.iter().filter(|name| takes_programs || !is_program(name));
-            context.structures.extend(added.cloned());
-        }
+        let added = options.structures.iter().filter(|name| self.takes(name, options.scale));
+        context.structures.extend(added.cloned());
         context.device.clone_from(&options.device);
         context.modelled_only = options.device.is_none();
         context.memory = options.memory;
         context
+    }
+
+    /// Whether it measures a structure or program beside those that it names.
+    pub fn takes(&self, structure: &str, scale: Scale) -> bool {
+        let names_some = !(self.settings)(scale).structures.is_empty();
+        names_some && (takes_programs(self.experiment) || !is_program(structure))
     }
 
     /// The files of real keys that a folder has.

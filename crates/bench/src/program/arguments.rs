@@ -37,7 +37,7 @@ const PAPER_EXAMPLE: &str = "Example:
       and page.md: what the paper says, our figures, and a verdict on each claim
   ogive-bench paper all --scale medium --keys-folder KEYS --folder results --resume
       continues the long run of all papers after an interruption
-  ogive-bench paper aulid --only aulid/blocks --structure 'program:./my-index'
+  ogive-bench paper disk-indexes --only disk/lookups --structure 'program:./my-index'
       measures an index of one's own in one step, beside those of the paper
   ogive-bench paper diff results other-results
       says which figures of two machines or versions differ by more than the noise";

@@ -13,7 +13,8 @@ use crate::experiments::is_program;
 use crate::output::{Record, Reporter};
 use crate::pages::Run;
 use crate::paper::{
-    self, Differences, Paper, PaperOptions, PaperResults, Scale, TIMING_TOLERANCE, diff, html, markdown, named, papers,
+    self, Differences, Paper, PaperOptions, PaperResults, Scale, Step, TIMING_TOLERANCE, diff, html, markdown, named,
+    papers,
 };
 
 use crate::{Error, did_you_mean};
@@ -51,7 +52,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         if name == ALL { chosen.extend(papers()) } else { chosen.push(named(name)?) }
     }
     check_steps(&arguments.only, &chosen)?;
-    check_structures(&arguments.structures)?;
+    check_structures(arguments, &chosen)?;
     let options = PaperOptions {
         folder: arguments.folder.clone(),
         scale: arguments.scale,
@@ -65,7 +66,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     if arguments.scale != Scale::Small {
         eprintln!("an interrupted run loses its current step only; --resume goes on with it");
     }
-    let mut failed = 0;
+    let (mut failed, mut subjects) = (0, 0);
     for paper in chosen {
         let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
         let folder = options.folder.join(paper.name);
@@ -73,9 +74,13 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         report(&results, out)?;
         eprintln!("{}: {}", paper.title, folder.join(PAGE_HTML).display());
         failed += results.failed();
+        subjects += results.failures();
     }
     if failed > 0 {
         bail!("{failed} steps failed; the pages say why, and --resume runs them again");
+    }
+    if subjects > 0 && !arguments.structures.is_empty() {
+        bail!("{subjects} subjects failed; the pages say why, below the commands of their steps");
     }
     Ok(())
 }
@@ -89,10 +94,26 @@ fn check_steps(only: &[String], papers: &[&'static Paper]) -> Result<()> {
     Err(Error::Step { name: name.clone(), hint }.into())
 }
 
-/// Fails if a structure is unknown, before each step fails of it.
-fn check_structures(structures: &[String]) -> Result<()> {
-    for name in structures.iter().filter(|name| !is_program(name)) {
-        name.parse::<IndexKind>().map_err(|error| anyhow!(error))?;
+/// Fails if a structure is unknown, before each step fails of it, or if no chosen step takes it.
+fn check_structures(arguments: &PaperArguments, papers: &[&'static Paper]) -> Result<()> {
+    let all: Vec<&Step> = papers.iter().flat_map(|paper| paper.steps()).collect();
+    let is_chosen =
+        |step: &&Step| arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.experiment);
+    for name in &arguments.structures {
+        if !is_program(name) {
+            name.parse::<IndexKind>().map_err(|error| anyhow!(error))?;
+        }
+        let takes = |step: &&Step| step.takes(name, arguments.scale);
+        if !all.iter().copied().filter(is_chosen).any(|step| takes(&step)) {
+            let mut others: Vec<&str> = all.iter().copied().filter(takes).map(|step| step.experiment).collect();
+            others.sort_unstable();
+            others.dedup();
+            let hint = match others.is_empty() {
+                true => "papers aulid and disk-indexes have steps that do".to_owned(),
+                false => format!("these do: {}", others.join(", ")),
+            };
+            bail!("no chosen step measures {name}; {hint}");
+        }
     }
     Ok(())
 }
@@ -117,7 +138,12 @@ fn report(results: &PaperResults, out: &mut Printer<'_>) -> Result<()> {
 }
 
 fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
-    let Differences { figures, too_short, found } = diff(&Run::read_all(first)?, &Run::read_all(second)?);
+    let Differences { figures, too_short, of_one_side, found } = diff(&Run::read_all(first)?, &Run::read_all(second)?);
+    for experiment in &of_one_side {
+        out.report(
+            Record::new("not compared").figure("experiment", experiment.as_str()).figure("records", "of one side"),
+        )?;
+    }
     for difference in &found {
         out.report(
             Record::new("differences")
@@ -136,12 +162,16 @@ fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
             .figure("timing_tolerance", TIMING_TOLERANCE),
     )?;
     out.flush()?;
+    if figures == 0 && too_short == 0 && found.is_empty() {
+        bail!("nothing to compare: no experiment is in both {} and {}", first.display(), second.display());
+    }
     if !found.is_empty() {
-        bail!(
-            "{} differences, with records that one side lacks, beside {figures} compared figures: figures of other \
-             scales or options are not compared",
-            found.len()
-        );
+        let lacking = found.iter().filter(|difference| difference.is_of_one_side()).count();
+        let why = match lacking {
+            0 => String::new(),
+            _ => format!(", {lacking} of them records that one side lacks, as of other scales, options or key sets"),
+        };
+        bail!("{} differences beside {figures} compared figures{why}", found.len());
     }
     Ok(())
 }

@@ -200,7 +200,16 @@ fn results_are_resumed_compared_and_repeated() -> TestResult {
     let differs = ogive_bench(&["paper", "diff", shown(&steps[0]), shown(&again), "--json"])?;
     let told: Value = serde_json::from_slice(differs.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default())?;
     assert_eq!((differs.status.code(), &told["field"]), (Some(1), &"requests".into()));
-    assert!(str::from_utf8(&differs.stderr)?.contains("are not compared"));
+    let stderr = str::from_utf8(&differs.stderr)?;
+    assert!(stderr.contains("differences beside") && !stderr.contains("one side lacks"), "{stderr}");
+
+    // Results of all papers may be compared with those of one.
+    fs::create_dir(other.path().join("joins"))?;
+    fs::copy(&steps[0], other.path().join("joins/again.jsonl"))?;
+    let same = ogive_bench(&["paper", "diff", shown(folder.path()), shown(&other.path().join("joins"))])?;
+    assert!(same.status.success() && str::from_utf8(&same.stdout)?.contains("of one side"));
+    let nothing = ogive_bench(&["paper", "diff", shown(&steps[0]), shown(&steps[1])])?;
+    assert!(str::from_utf8(&nothing.stderr)?.contains("no experiment is in both"));
     Ok(())
 }
 
@@ -262,10 +271,33 @@ fn chosen_steps_are_run_with_structures_of_ones_own_and_others_are_kept() -> Tes
     let (buffer, lookups) = (command("disk/buffer").ok_or("no step")?, command("disk/lookups").ok_or("no step")?);
     assert!(buffer.contains("ogive lipp-btree") && !buffer.contains("program:"), "{buffer}");
     assert!(lookups.contains("ogive lipp-btree program:false"), "{lookups}");
+    // A page shows steps of one scale.
+    let large = PaperOptions { scale: Scale::Medium, ..options(folder.path(), true) };
+    let refused = paper::run(named("disk-indexes")?, &large, &mut |_| ());
+    assert!(refused.is_err_and(|error| error.to_string().contains("has results of scale small")));
     let wrong = ogive_bench(&["paper", "aulid", "--resume", "--only", "aulid/block"])?;
     assert!(str::from_utf8(&wrong.stderr)?.contains("did you mean \"aulid/blocks\"?"));
     let wrong = ogive_bench(&["paper", "aulid", "--structure", "lip"])?;
     assert!(str::from_utf8(&wrong.stderr)?.contains("'lip' is no kind of index") && wrong.stdout.is_empty());
+    for (paper, only, hint) in
+        [("aulid", "aulid/blocks", "these do: "), ("bourbon", "bourbon/fig2", "papers aulid and")]
+    {
+        let wrong = ogive_bench(&["paper", paper, "--only", only, "--structure", "program:false"])?;
+        assert!(str::from_utf8(&wrong.stderr)?.contains(&format!("no chosen step measures program:false; {hint}")));
+        assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(1), 0));
+    }
+    Ok(())
+}
+
+#[test]
+fn subjects_that_fail_are_told_on_the_page_and_by_the_exit_code() -> TestResult {
+    let folder = TempDir::new()?;
+    let only = ["--only", "disk/lookups", "--structure", "program:false", "--folder", shown(folder.path())];
+    let failed = ogive_bench(&[&["paper", "disk-indexes"][..], &only].concat())?;
+    let told = str::from_utf8(&failed.stderr)?;
+    assert!(told.contains("subjects failed; the first: ") && failed.status.code() == Some(1), "{told}");
+    let page = fs::read_to_string(folder.path().join("disk-indexes/page.md"))?;
+    assert!(page.contains("* Failed: lognormal, program:false: "), "{page}");
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use super::key_code::{KEY_WORDS_MAX, KeyCode};
 use super::pending::PendingRecords;
 use ogive_model::coded::common_prefix;
 use ogive_model::column::{ColumnGroup, ColumnSize, GROUP_NUMBERS};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,8 +91,6 @@ pub(super) struct PendingColumns {
     discarded: u64,
     /// First and last end of blocks by where they begin, counted from 1 and from the start of the table.
     ends: RefCell<Vec<(u64, (u32, u32))>>,
-    /// Where the last block that was sized begins, and the first of its ends: blocks that begin later reach that far.
-    known_fit: Cell<Option<(usize, usize)>>,
 }
 
 impl PendingColumns {
@@ -135,7 +133,6 @@ impl PendingColumns {
         self.suffixes_before = self.suffix_end(records);
         self.suffix_ends.drain(..records.min(self.suffix_ends.len()));
         self.discarded += records as u64;
-        self.known_fit.set(None);
     }
 }
 
@@ -399,29 +396,11 @@ impl PendingRecords {
         self.bytes_before(records.end) - self.bytes_before(records.start)
     }
 
-    /// The largest numbers of records from `begin` on whose coded blocks take at most `early` and `room` bytes.
+    /// The largest numbers of records from `begin` on whose coded blocks take at most `early` and `room` bytes, which
+    /// ascend. A shorter block can take more than a longer one, whose values are coded: the ends are those that
+    /// bisection finds in the group that exceeds the limit, and depend on the records alone.
     pub(super) fn coded_fits(&self, begin: usize, early: usize, room: usize) -> (usize, usize) {
         let Some(columns) = &self.columns else { return (0, 0) };
-        let known = columns.known_fit.get().filter(|&(at, end)| at <= begin && begin < end);
-        let ends = known.map(|(_, end)| self.coded_ends(columns, begin, end, [early, room]));
-        // What a shorter block saves less may make it longer: then its size is not known.
-        let [first, last] = match ends {
-            Some(Some(ends)) => ends,
-            _ => self.coded_ends(columns, begin, begin, [early, room]).unwrap_or([begin; 2]),
-        };
-        columns.known_fit.set(Some((begin, first)));
-        (first - begin, last - begin)
-    }
-
-    /// The ends of the largest coded blocks from `begin` on that take at most `limits` bytes, which ascend; `None` if
-    /// the block that ends at `known` takes more.
-    fn coded_ends(
-        &self,
-        columns: &PendingColumns,
-        begin: usize,
-        known: usize,
-        limits: [usize; 2],
-    ) -> Option<[usize; 2]> {
         let (reach, decoded_limit) = (self.reach(), EXPANSION_MAX * self.block_bytes);
         let mut sizer = BlockSizer::new(self, columns, begin);
         let mut ends = [None; 2];
@@ -432,12 +411,11 @@ impl PendingRecords {
                 true => sizer.bytes(end).0,
                 false => usize::MAX,
             };
-            if (fitting + 1..=group_end).contains(&known) && bytes(known) > limits[0] {
-                return None;
-            }
-            let whole = if group_end > known { bytes(group_end) } else { 0 };
-            for (end, limit) in ends.iter_mut().zip(limits).filter(|(end, limit)| end.is_none() && whole > *limit) {
-                let (mut low, mut high) = (fitting.max(known), group_end);
+            let whole = bytes(group_end);
+            for (end, limit) in
+                ends.iter_mut().zip([early, room]).filter(|(end, limit)| end.is_none() && whole > *limit)
+            {
+                let (mut low, mut high) = (fitting, group_end);
                 while high - low > 1 {
                     let middle = low + (high - low) / 2;
                     if bytes(middle) <= limit { low = middle } else { high = middle }
@@ -449,7 +427,8 @@ impl PendingRecords {
             }
             fitting = group_end;
         }
-        Some(ends.map(|end| end.unwrap_or(fitting)))
+        let [first, last] = ends.map(|end| end.unwrap_or(fitting) - begin);
+        (first, last)
     }
 
     /// The columns of a block, if it is to be coded; `plain_bytes` is its size otherwise.

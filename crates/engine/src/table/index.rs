@@ -109,11 +109,13 @@ impl WrittenIndex {
     ) {
         properties.retain(|(name, _)| name != COMPARED_PROPERTY && name != OBJECTIVE_PROPERTY);
         let caching = self.caching.as_ref().unwrap_or(&options.caching);
+        let stored = compared::encode(&self.compared);
         let is_usual = options.objective == Objective::MeanLatency
             && options.caching == Caching::default()
             && options.looked_up.is_empty();
         if !is_usual {
-            let open_bytes = |root: u64| opening_with(root, location_bytes);
+            // The compared designs are read with the root.
+            let open_bytes = |root: u64| opening_with(root, location_bytes + stored.len() as u64);
             let problem = Problem {
                 objective: options.objective,
                 caching: caching.clone(),
@@ -127,7 +129,6 @@ impl WrittenIndex {
             };
             properties.push((OBJECTIVE_PROPERTY.to_owned(), stated.encode()));
         }
-        let stored = compared::encode(&self.compared);
         if !stored.is_empty() {
             properties.push((COMPARED_PROPERTY.to_owned(), stored));
         }

@@ -55,6 +55,7 @@ type ThreadCase = (usize, JoinMethod, Option<u64>);
 fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = Device::of(context)?;
     let ratios = ratios(context);
+    let cores = std::thread::available_parallelism().ok().map(|cores| cores.get() as u64);
     for spec in context.specs(&["lognormal"]) {
         let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -80,6 +81,9 @@ fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<
                     let mut record = Record::new(name).keys(records.name()).profile(&place.name);
                     record = record.figure("ratio", ratio).figure("method", method.to_string());
                     record = record.figure("threads", threads as u64);
+                    if let Some(cores) = cores {
+                        record = record.figure("cores", cores);
+                    }
                     if let Some(window) = window {
                         record = record.figure("window_keys", window);
                     }

@@ -369,11 +369,17 @@ const ITEMS: &[Item] = &[
         shows: "time of tuning and building",
         steps: &[&BUILD],
         claims: &[
-            times("Tuning and building take 2.7 times as long as building the fixed B-tree (Section 7.5).", |rows| {
-                let span = largest(rows)?.ratios(&["profile"], ("design", "tuned", "btree"), "build_s")?;
-                // A cost: less is no worse.
-                Some(Verdict::of(span.max <= 2.7 * ABOUT_EQUAL, format!("tuned over B-tree, the largest set: {span}")))
-            }),
+            times(
+                "Tuning and building take 2.7 times as long as building the fixed B-tree (Section 7.5; here: at most).",
+                |rows| {
+                    let span = largest(rows)?.ratios(&["profile"], ("design", "tuned", "btree"), "build_s")?;
+                    // A cost: less is no worse.
+                    Some(Verdict::of(
+                        span.max <= 2.7 * ABOUT_EQUAL,
+                        format!("tuned over B-tree, the largest set: {span}"),
+                    ))
+                },
+            ),
             times("Tuning and building take as long as RMI, PGM and PLEX take to build alone (Section 7.5).", |rows| {
                 let largest = largest(rows)?;
                 // The search for an RMI is not part of the paper's time.
