@@ -7,7 +7,7 @@ use crate::table_text::plain_table;
 use ogive::io::Profile;
 use ogive::table::{StatedObjective, TableReport};
 
-/// Lines on a table: its size, its types, the cost of a lookup, and what the index was designed for, if that is another.
+/// Lines on a table: its size, its types, the cost of a lookup, and the objective of the index, if it is another.
 pub(crate) fn summary(name: &str, report: &TableReport) -> Vec<String> {
     let mut lines = vec![
         format!(
