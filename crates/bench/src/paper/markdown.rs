@@ -5,7 +5,7 @@ use super::results::{PaperResults, StepResult};
 use crate::pages::{Run, shown};
 
 /// Fields of a machine's record that describe the run of a step.
-const OF_A_STEP: [&str; 3] = ["experiment", "command", "elapsed_s"];
+const OF_A_STEP: [&str; 4] = ["experiment", "command", "elapsed_s", "records"];
 
 /// The page of a paper; `command` is what made it.
 #[must_use]

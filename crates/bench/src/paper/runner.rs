@@ -20,6 +20,8 @@ use crate::{Error, Result};
 
 /// Ending of the name of a file whose step has not ended.
 const PART: &str = "part";
+/// Field of the number of records of a step that ended.
+const RECORDS: &str = "records";
 /// Name of the file that a run locks.
 const LOCK: &str = ".lock";
 
@@ -179,10 +181,17 @@ fn former(path: &Path, command: &str) -> Option<Result<Run, String>> {
         return None;
     }
     Some(match Run::read(path) {
+        Ok(run) if !is_whole(&run) => Err(format!("{} has lost records", path.display())),
         Ok(run) if run.command() == command => Ok(run),
         Ok(_) => Err(format!("{} was made with other settings", path.display())),
         Err(error) => Err(error.to_string()),
     })
+}
+
+/// Whether it has as many records as it says; files of former versions do not say.
+fn is_whole(run: &Run) -> bool {
+    let said = run.machine().and_then(|machine| machine.number(RECORDS));
+    said.is_none_or(|said| said == run.records().count() as f64)
 }
 
 /// Copies a file, which gets its name once it is whole.
@@ -211,7 +220,7 @@ fn measured(step: &Step, path: &Path, context: &Context, command: &str, scale: S
         output.kept().get(1..).unwrap_or_default().to_vec()
     };
     ensure!(!records.is_empty(), "it gave no records");
-    let head = head.figure("elapsed_s", start.elapsed().as_secs_f64());
+    let head = head.figure("elapsed_s", start.elapsed().as_secs_f64()).figure(RECORDS, records.len() as u64);
     let all: Vec<Record> = std::iter::once(head).chain(records).collect();
     publish(&all, &part, path)?;
     Ok(Run::read(path)?)

@@ -218,7 +218,7 @@ pub(super) struct RunArguments {
     #[arg(long = "ratio", num_args = 1.., value_name = "RATIO", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) ratios: Vec<u64>,
     /// Memory limits of a join, in bytes [default: by experiment]
-    #[arg(long = "memory", num_args = 1.., value_name = "BYTES", value_parser = count)]
+    #[arg(long = "memory", num_args = 1.., value_name = "BYTES", value_parser = join_memory)]
     pub(super) memory_limits: Vec<u64>,
     /// Keep the values of a store in its tables instead of in value files
     #[arg(long)]
@@ -241,6 +241,13 @@ pub(super) struct RunArguments {
     /// Replace the page if it exists
     #[arg(long, requires = "html")]
     pub(super) force: bool,
+}
+
+/// A memory limit of a join.
+fn join_memory(text: &str) -> Result<u64, String> {
+    let bytes = count(text)?;
+    let least = ogive::join::MEMORY_BYTES_MIN;
+    if bytes < least { Err(format!("a join takes at least {least} bytes")) } else { Ok(bytes) }
 }
 
 fn count(text: &str) -> Result<u64, String> {

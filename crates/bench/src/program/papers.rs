@@ -1,14 +1,14 @@
 //! The sub-command `paper`.
 
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use ogive::index::IndexKind;
 
 use super::arguments::{PaperArguments, PaperCommand};
 use super::bench::BenchCommand;
-use super::commands::create;
 use crate::experiments::is_program;
 use crate::output::{Record, Reporter};
 use crate::pages::Run;
@@ -122,9 +122,15 @@ const PAGE_HTML: &str = "page.html";
 const PAGE_MARKDOWN: &str = "page.md";
 
 fn write_pages(results: &PaperResults, folder: &Path, command: &str) -> Result<()> {
-    create(&folder.join(PAGE_MARKDOWN), true)?.write_all(markdown(results, command).as_bytes())?;
-    create(&folder.join(PAGE_HTML), true)?.write_all(html(results, command).as_bytes())?;
-    Ok(())
+    write_whole(&folder.join(PAGE_MARKDOWN), &markdown(results, command))?;
+    write_whole(&folder.join(PAGE_HTML), &html(results, command))
+}
+
+/// Writes a file, which gets its name once it is whole.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let part = path.with_extension("part");
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
+    written.with_context(|| format!("cannot write {}; make room, and go on with --resume", path.display()))
 }
 
 /// Prints the verdicts.
@@ -171,7 +177,8 @@ fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
             0 => String::new(),
             _ => format!(", {lacking} of them records that one side lacks, as of other scales, options or key sets"),
         };
-        bail!("{} differences beside {figures} compared figures{why}", found.len());
+        let differences = if found.len() == 1 { "difference" } else { "differences" };
+        bail!("{} {differences} beside {figures} compared figures{why}", found.len());
     }
     Ok(())
 }

@@ -112,3 +112,21 @@ fn a_closed_pipe_is_no_error() -> TestResult {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
     Ok(())
 }
+
+#[test]
+fn sets_without_keys_to_look_up_and_memory_that_no_join_takes_are_refused() -> TestResult {
+    for (experiment, keys, code, told) in [
+        ("bourbon/find-table", "0", 1, "has no keys to find"),
+        ("store/coding", "0", 1, "has no keys to look up"),
+        ("join/fig4", "1000", 2, "a join takes at least 1048576 bytes"),
+    ] {
+        let memory: &[&str] = if experiment == "join/fig4" { &["--memory", "1000"] } else { &[] };
+        let run = ogive_bench(&[&["run", experiment, "--modelled-only", "-n", keys][..], memory].concat())?;
+        let error = str::from_utf8(&run.stderr)?;
+        assert!(error.contains(told) && run.status.code() == Some(code), "{experiment}: {error}");
+    }
+    let run = ogive_bench(&["run", "aulid/endurance", "--modelled-only", "-n", "1", "--json"])?;
+    let records = str::from_utf8(&run.stdout)?;
+    assert!(records.contains("no key is left to look up") && run.status.success(), "{records}");
+    Ok(())
+}

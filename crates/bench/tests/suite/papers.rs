@@ -180,6 +180,14 @@ fn results_are_resumed_compared_and_repeated() -> TestResult {
         assert_eq!(is_kept, index != 2 && index != 3, "{}", file.display());
     }
 
+    // A step that lost a record is run again.
+    let records = String::from_utf8(fs::read(&steps[1])?)?;
+    let lines: Vec<&str> = records.lines().collect();
+    fs::write(&steps[1], format!("{}\n", lines[..lines.len() - 1].join("\n")))?;
+    let (_, told) = run("joins", folder.path(), true)?;
+    assert!(told.iter().any(|line| line.contains("has lost records; running the step again")), "{told:#?}");
+    assert_eq!(fs::read_to_string(&steps[1])?.lines().count(), lines.len());
+
     // The command of a step repeats its counts.
     let repeated: Value = serde_json::from_slice(before[0].split(|byte| *byte == b'\n').next().unwrap_or_default())?;
     let words: Vec<&str> = repeated["command"].as_str().unwrap_or_default().split(' ').skip(1).collect();
@@ -201,7 +209,7 @@ fn results_are_resumed_compared_and_repeated() -> TestResult {
     let told: Value = serde_json::from_slice(differs.stdout.split(|byte| *byte == b'\n').next().unwrap_or_default())?;
     assert_eq!((differs.status.code(), &told["field"]), (Some(1), &"requests".into()));
     let stderr = str::from_utf8(&differs.stderr)?;
-    assert!(stderr.contains("differences beside") && !stderr.contains("one side lacks"), "{stderr}");
+    assert!(stderr.contains("1 difference beside") && !stderr.contains("one side lacks"), "{stderr}");
 
     // Results of all papers may be compared with those of one.
     fs::create_dir(other.path().join("joins"))?;

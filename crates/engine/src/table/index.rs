@@ -109,13 +109,11 @@ impl WrittenIndex {
     ) {
         properties.retain(|(name, _)| name != COMPARED_PROPERTY && name != OBJECTIVE_PROPERTY);
         let caching = self.caching.as_ref().unwrap_or(&options.caching);
-        let stored = compared::encode(&self.compared);
         let is_usual = options.objective == Objective::MeanLatency
             && options.caching == Caching::default()
             && options.looked_up.is_empty();
         if !is_usual {
-            // The compared designs are read with the root.
-            let open_bytes = |root: u64| opening_with(root, location_bytes + stored.len() as u64);
+            let open_bytes = |root: u64| opening_with(root, location_bytes);
             let problem = Problem {
                 objective: options.objective,
                 caching: caching.clone(),
@@ -129,6 +127,7 @@ impl WrittenIndex {
             };
             properties.push((OBJECTIVE_PROPERTY.to_owned(), stated.encode()));
         }
+        let stored = compared::encode(&self.compared);
         if !stored.is_empty() {
             properties.push((COMPARED_PROPERTY.to_owned(), stored));
         }
@@ -147,7 +146,7 @@ pub(super) fn check_design(options: &TableWriteOptions) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "design {} works on numbers of up to 64 bits; keys of type {} take tuned, coded or none",
+        "design {} models keys of eight bytes as numbers; keys of type {} take tuned, coded or none",
         options.design, options.key_type
     )))
 }

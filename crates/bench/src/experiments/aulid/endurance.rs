@@ -127,6 +127,7 @@ impl Wear {
             statistics.entries,
             self.present
         );
+        ensure!(self.present > 0, "no key is left to look up; take a set of some thousands");
         let asked = present(&self.keys[..self.present], PROBES, self.seed);
         let explained: usize =
             asked.iter().map(|&key| Ok(self.store.index.explain(key)?.len())).sum::<Result<usize>>()?;

@@ -198,6 +198,7 @@ fn find_table(context: &Context, output: &mut Output<'_>) -> Result<()> {
     for spec in specs {
         let set = context.open_of(&spec, KEYS)?;
         let keys = set.load()?;
+        ensure!(!keys.is_empty(), "{} has no keys to find; take a set of some thousands", set.name());
         for tables in TABLES {
             progress.on(format!("{tables} tables of {spec}"));
             let end = |table: usize| keys.get((table * keys.len()).div_ceil(tables).max(1) - 1).copied();

@@ -65,9 +65,12 @@ fn partition(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The requested memory limits, else those of `default`, or the least that a join takes if they are smaller.
 fn limits(context: &Context, default: &[u64]) -> Vec<u64> {
-    let asked = if context.memory_limits.is_empty() { default } else { &context.memory_limits };
-    asked.iter().map(|&limit_bytes| limit_bytes.max(MEMORY_BYTES_MIN)).collect()
+    match context.memory_limits.as_slice() {
+        [] => default.iter().map(|&limit_bytes| limit_bytes.max(MEMORY_BYTES_MIN)).collect(),
+        asked => asked.to_vec(),
+    }
 }
 
 /// Writes both relations, shuffled, to the storage of the join.

@@ -37,6 +37,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     for spec in context.specs(&KEY_SETS) {
         let set = open_with(&spec, context.count, Some(context.seed))?;
         let keys = StoredKeys::load(&set)?;
+        ensure!(!keys.keys.is_empty(), "{spec} has no keys to look up; take a set of some thousands");
         let mut random = Random::new(context.seed, "coded lookups");
         let count = context.lookups.unwrap_or(LOOKUPS);
         let asked: Vec<&[u8]> =
