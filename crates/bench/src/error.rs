@@ -115,7 +115,10 @@ pub enum Error {
         reason: String,
     },
     /// A folder without records.
-    #[error("no file of {} ends in .json or .jsonl; write one with `ogive-bench --json run NAME > FILE.json`", path.display())]
+    #[error(
+        "no file of {} ends in .json or .jsonl; write one with `ogive-bench --json run NAME > FILE.json`",
+        path.display()
+    )]
     NoRuns {
         /// The folder.
         path: PathBuf,
