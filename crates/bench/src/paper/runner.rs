@@ -86,15 +86,13 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
         return Err(Error::io("read the key sets of", keys, source));
     }
     fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
-    let mut files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
-    let has_results =
-        files.any(|file| file.is_ok_and(|file| file.path().extension().is_some_and(|end| end == "jsonl")));
-    if has_results && !options.resume {
+    let files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
+    let mut results: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+    results.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    if !results.is_empty() && !options.resume {
         return Err(Error::PaperResults { path: folder.to_owned() });
     }
-    if has_results {
-        check_scale(folder, options.scale)?;
-    }
+    check_scale(folder, &results, options.scale)?;
     let path = folder.join(LOCK);
     let lock = File::create(&path).map_err(|error| Error::io("create", &path, error))?;
     match lock.try_lock() {
@@ -105,12 +103,9 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
 }
 
 /// Fails if a step of a folder was run at another scale: its page would show steps of one scale only.
-fn check_scale(folder: &Path, scale: Scale) -> Result<()> {
-    let files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
-    let mut paths: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+fn check_scale(folder: &Path, results: &[PathBuf], scale: Scale) -> Result<()> {
     // A damaged file is run again.
-    let found = paths.iter().filter_map(|path| Some(Run::read(path).ok()?.machine()?.text("scale")));
+    let found = results.iter().filter_map(|path| Some(Run::read(path).ok()?.machine()?.text("scale")));
     match found.filter(|found| !found.is_empty()).find(|found| found != scale.name()) {
         Some(found) => Err(Error::PaperScale { path: folder.to_owned(), found, asked: scale.name() }),
         None => Ok(()),
