@@ -168,7 +168,7 @@ impl BlockRunReader {
             shape,
             gap_bytes: worthwhile_gap_bytes(&task.profile, table.largest_stored_block_bytes()),
             run_bytes,
-            next_bytes: first_bytes(&task.profile, shape, run_bytes),
+            next_bytes: first_bytes(&task.profile, shape.run.at_once, run_bytes),
             in_flight: if task.reads_ahead(table.is_direct()) { shape.in_flight as usize } else { 1 },
             started: VecDeque::new(),
         }
@@ -260,10 +260,10 @@ impl BlockRunReader {
     }
 }
 
-/// Size of the first run in bytes.
-fn first_bytes(profile: &Profile, shape: StreamShape, batch_bytes: u64) -> u64 {
+/// Size of the first run in bytes, of runs of `batch_bytes` that are read by `at_once` requests.
+pub(super) fn first_bytes(profile: &Profile, at_once: u32, batch_bytes: u64) -> u64 {
     let mut bytes = batch_bytes / FIRST_RUN_DIVISOR;
-    let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(shape.run.at_once.max(1)));
+    let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(at_once.max(1)));
     while bytes < batch_bytes && takes_us(bytes) < FIRST_RUN_LATENCY_RATIO_MIN * profile.time_us(0) {
         bytes = (bytes * 2).clamp(1, batch_bytes);
     }

@@ -41,6 +41,17 @@ const RESERVE_BYTES_MAX: u64 = 4 << 20;
 /// Each scan of a sorted copy gets 1/4 of the memory for sorting and partitioning.
 const SORTED_SCAN_DIVISOR: u64 = 4;
 
+/// Memory of the scans of a merge out of `memory_bytes`, for relations of these sizes: the larger one gets longer
+/// requests.
+pub(super) fn merge_scan_bytes(memory_bytes: u64, relations: [f64; 2]) -> [u64; 2] {
+    let [left, right] = relations;
+    let both_bytes = memory_bytes / SCANS_DIVISOR;
+    let least = both_bytes / SCAN_MIN_DIVISOR;
+    let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
+    let left_bytes = share.clamp(least, both_bytes - least);
+    [left_bytes, both_bytes - left_bytes]
+}
+
 /// A planned join, with its prepared relations and index.
 pub(super) struct Execution<'a> {
     left: Arc<dyn Relation>,
@@ -140,20 +151,12 @@ impl<'a> Execution<'a> {
 
     fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
         let share = |side: &dyn Relation, bytes: u64| self.task.budget.take(bytes, &side.facts().name);
-        let [left_bytes, right_bytes] = self.scan_bytes(memory_bytes / SCANS_DIVISOR);
+        let relations = [&self.left, &self.right].map(|side| side.facts().bytes as f64);
+        let [left_bytes, right_bytes] = merge_scan_bytes(memory_bytes, relations);
         let mut left = self.left.scan(range, self.task, share(&*self.left, left_bytes)?)?;
         let mut right = self.right.scan(range, self.task, share(&*self.right, right_bytes)?)?;
         let mut group = self.group(memory_bytes / GROUP_DIVISOR)?;
         merge::join(self.task, &mut *left, &mut *right, sink, &mut group, &mut |rows| self.advance(rows))
-    }
-
-    /// Splits the scan memory between the relations: the larger one gets longer requests.
-    fn scan_bytes(&self, both_bytes: u64) -> [u64; 2] {
-        let (left, right) = (self.left.facts().bytes as f64, self.right.facts().bytes as f64);
-        let least = both_bytes / SCAN_MIN_DIVISOR;
-        let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
-        let left_bytes = share.clamp(least, both_bytes - least);
-        [left_bytes, both_bytes - left_bytes]
     }
 
     fn hash(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {

@@ -52,7 +52,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         write_all(&memory, &records, &ratios, context.seed)?;
-        let mut places: Vec<Place> = profiles.iter().map(|profile| Place::modelled(&memory, profile.clone())).collect();
+        let mut places: Vec<Place> = profiles.iter().map(|profile| Place::emulated(&memory, profile.clone())).collect();
         if let Some(device) = &device {
             write_all(&device.storage(), &records, &ratios, context.seed)?;
             places.push(device.direct());

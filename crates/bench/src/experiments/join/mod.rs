@@ -9,6 +9,7 @@
 mod auto;
 mod coded;
 mod cold;
+mod emulated;
 mod figures;
 mod indexes;
 mod place;

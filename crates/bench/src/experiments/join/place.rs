@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::super::Context;
 use super::super::device::measure_device;
+use super::emulated::EmulatedStorage;
 use crate::output::Record;
 use crate::stopwatch::{Elapsed, Stopwatch};
 
@@ -33,6 +34,10 @@ enum Target {
     /// Storage of results in memory; reads of the inputs and all access to spill files are priced.
     Modelled {
         clock: ModelledClock,
+    },
+    /// Storage of results in memory; reads of the inputs and all access to spill files take the time of the profile.
+    Emulated {
+        spill: EmulatedStorage,
     },
     Local {
         results: Arc<dyn Storage>,
@@ -89,6 +94,14 @@ impl Place {
         Self { name: profile.name().to_owned(), profile, inputs, target: Target::Modelled { clock } }
     }
 
+    /// Relations in memory, read and spilled as slowly as on a device with a profile.
+    pub(super) fn emulated(relations: &Arc<dyn Storage>, profile: Profile) -> Self {
+        let storage = EmulatedStorage::new(Arc::clone(relations), profile.clone());
+        let spill = storage.over(Arc::new(MemoryStorage::new()));
+        let name = format!("{}, emulated", profile.name());
+        Self { name, profile, inputs: Arc::new(storage), target: Target::Emulated { spill } }
+    }
+
     /// Relations in a folder, read directly or through the page cache.
     pub(super) fn local(folder: &Path, profile: Profile, is_direct: bool) -> Self {
         let name = if is_direct { "this device" } else { "this device, cached" }.to_owned();
@@ -104,7 +117,7 @@ impl Place {
     /// Storage of the results.
     pub(super) fn results(&self) -> Arc<dyn Storage> {
         match &self.target {
-            Target::Modelled { .. } => Arc::new(MemoryStorage::new()),
+            Target::Modelled { .. } | Target::Emulated { .. } => Arc::new(MemoryStorage::new()),
             Target::Local { results } => Arc::clone(results),
         }
     }
@@ -128,6 +141,10 @@ impl Place {
                     clock.elapsed_us() + spill_clock.elapsed_us() + written_us
                 };
                 self.timed([left, right], options, &results, spill, Some(Box::new(device_us)))
+            }
+            Target::Emulated { spill } => {
+                let results: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+                self.timed([left, right], options, &results, Arc::new(spill.clone()), None)
             }
             Target::Local { results } => {
                 let outcome = self.timed([left, right], options, results, Arc::clone(results), None)?;

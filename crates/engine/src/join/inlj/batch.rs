@@ -4,9 +4,6 @@ use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView, Span};
 use crate::join::task::MemoryBudget;
 
-/// The first batch is 1/16 of the largest, and each is twice as large as the one before, so that reading begins soon.
-const FIRST_BATCH_DIVISOR: usize = 16;
-
 /// A batch of outer rows, in key order.
 #[derive(Debug, Default)]
 pub(super) struct OuterBatch {
@@ -53,8 +50,10 @@ pub(super) struct OuterBatcher {
 }
 
 impl OuterBatcher {
-    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize, budget: MemoryBudget) -> Self {
-        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_BATCH_DIVISOR, batch_bytes, long: Vec::new(), budget }
+    /// With the sizes of the first and of the largest batch: each is twice as large as the one before, so that reading
+    /// begins soon.
+    pub(super) fn new(stream: Box<dyn RowStream>, [next_bytes, batch_bytes]: [usize; 2], budget: MemoryBudget) -> Self {
+        Self { stream, next: 0, next_bytes, batch_bytes, long: Vec::new(), budget }
     }
 
     /// Fills a batch with the next rows; with none at the end.

@@ -25,6 +25,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedReadSizes {
     pub(super) batch_bytes: u64,
+    /// Size of the first batch of outer rows.
+    pub(super) first_batch_bytes: u64,
     pub(super) blocks_per_batch: u64,
     pub(super) requests_per_batch: usize,
     pub(super) request_bytes: u64,
@@ -64,7 +66,8 @@ impl PlannedFetch {
     pub(super) fn run(self, scan_memory: MemoryGrant) {
         let end = EndGuard(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
-            let batches = OuterBatcher::new(stream, self.sizes.batch_bytes as usize, self.task.budget.clone());
+            let bytes = [self.sizes.first_batch_bytes, self.sizes.batch_bytes].map(|bytes| bytes as usize);
+            let batches = OuterBatcher::new(stream, bytes, self.task.budget.clone());
             PrefetchProgress {
                 fetch: &self,
                 finger: Finger::default(),

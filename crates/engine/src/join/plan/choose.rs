@@ -242,6 +242,16 @@ mod tests {
     }
 
     #[test]
+    fn two_tables_whose_blocks_are_all_wanted_are_merged_even_with_an_index() {
+        for profile in profiles() {
+            for memory_bytes in [1.28e6, 12.8e6, 256e6] {
+                let chosen = best(table(2e5, true), table(2e5, true), JoinKind::Inner, &profile, memory_bytes);
+                assert_eq!(chosen.method, JoinMethod::Merge, "{profile:?} {memory_bytes}: {chosen:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_relation_whose_rows_are_all_wanted_is_never_looked_up_in() {
         for kind in [JoinKind::Left, JoinKind::Anti] {
             for profile in profiles() {

@@ -34,16 +34,26 @@ pub struct Cost {
 impl Cost {
     /// Adds reads.
     pub(in crate::join) fn read(&mut self, requests: Requests, profile: &Profile) {
-        self.device_us += requests.time_us(profile);
-        self.bytes_read += requests.bytes;
-        self.requests += requests.count;
-        self.add_up();
+        self.read_within(&[requests], requests.time_us(profile));
     }
 
-    /// Adds reads that are in flight ahead of the joining thread.
-    pub(in crate::join) fn read_ahead(&mut self, requests: Requests, profile: &Profile) {
-        self.ahead_us += requests.time_us(profile);
-        self.read(requests, profile);
+    /// Adds streams of reads side by side, in flight ahead of the joining thread.
+    pub(in crate::join) fn read_ahead(&mut self, streams: &[Requests], profile: &Profile) {
+        let time_us = Requests::together_us(streams, profile);
+        self.ahead_us += time_us;
+        self.read_within(streams, time_us);
+    }
+
+    /// Adds time in which nothing else is read.
+    pub(in crate::join) fn wait(&mut self, time_us: f64) {
+        self.read_within(&[], time_us);
+    }
+
+    fn read_within(&mut self, streams: &[Requests], time_us: f64) {
+        self.device_us += time_us;
+        self.bytes_read += streams.iter().map(|stream| stream.bytes).sum::<f64>();
+        self.requests += streams.iter().map(|stream| stream.count).sum::<f64>();
+        self.add_up();
     }
 
     /// Predicted time from the start of the join to its end, in microseconds.

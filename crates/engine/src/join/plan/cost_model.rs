@@ -99,12 +99,12 @@ impl CostModel<'_> {
 
     /// Adds the device time of `count` reads of `bytes` together, one at a time.
     pub fn read(&self, cost: &mut Cost, count: f64, bytes: f64) {
-        cost.read(Requests { count, bytes, at_once: 1 }, self.0.context.profile);
+        cost.read(Requests { count, bytes, at_once: 1, parts: 1 }, self.0.context.profile);
     }
 
     /// Adds the device time of `count` writes of `bytes` together, one at a time.
     pub fn write(&self, cost: &mut Cost, count: f64, bytes: f64) {
-        cost.write(Requests { count, bytes, at_once: 1 }, self.0.context.profile);
+        cost.write(Requests { count, bytes, at_once: 1, parts: 1 }, self.0.context.profile);
     }
 
     /// The cost, unless the method needs more memory at once than the join has.

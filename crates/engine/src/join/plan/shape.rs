@@ -110,8 +110,10 @@ impl StreamShape {
         smallest.copied().unwrap_or(Self { run: ReadShape { request_bytes: shortest, at_once: 1 }, in_flight: 1 })
     }
 
-    fn us_per_byte(&self, profile: &Profile) -> f64 {
-        profile.stream_us(self.run.request_bytes, self.in_flight) / self.run.request_bytes as f64
+    /// Time per byte with all runs in flight, in microseconds.
+    pub(in crate::join) fn us_per_byte(&self, profile: &Profile) -> f64 {
+        let at_once = self.run.at_once * self.in_flight;
+        profile.stream_us(self.run.request_bytes, at_once) / self.run.request_bytes as f64
     }
 }
 

@@ -10,6 +10,7 @@ use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
 use super::shape::{ReadShape, StreamShape};
 use super::spread::{ReadRule, worthwhile_gap_bytes};
+use crate::join::execute::merge_scan_bytes;
 use crate::join::inlj::batch_shape;
 use crate::join::options::Side;
 
@@ -18,11 +19,11 @@ use crate::join::options::Side;
 const OUTPUT_DIVISOR: f64 = 4.0;
 const OUTPUT_BYTES_MAX: f64 = 33_554_432.0;
 const SCAN_DIVISOR: f64 = 4.0;
-/// A planned scan gets half of that memory, in 18 parts; one of them, up to a limit in bytes, is read at a time.
-const PLANNED_SCAN_PARTS: f64 = 18.0;
+/// A planned scan gets three quarters of that memory, in nine parts; one of them, within a limit, holds a batch.
+const PLANNED_SCAN_PARTS: f64 = 12.0;
 const BATCH_BYTES_MAX: f64 = 8_388_608.0;
-/// Batches of blocks that it has in flight where memory is not short.
-const PLANNED_IN_FLIGHT: u32 = 3;
+/// The parts for its scan of the outer relation.
+const PLANNED_OUTER_PARTS: f64 = 2.0;
 /// Most requests that it submits at once.
 const BATCH_REQUESTS_MAX: f64 = 512.0;
 /// Record files are read with one request at a time, of 1/16 of the memory, within bounds.
@@ -37,28 +38,47 @@ impl PlanInput<'_> {
 
     /// The read shape of a full scan of a table: all requests in flight.
     pub(in crate::join) fn scan_shape(&self) -> ReadShape {
-        let stream = StreamShape::within(self.context.profile, (self.input_bytes() / SCAN_DIVISOR) as u64, 1);
+        self.scan_shape_within(self.input_bytes() / SCAN_DIVISOR)
+    }
+
+    fn scan_shape_within(&self, memory_bytes: f64) -> ReadShape {
+        let stream = StreamShape::within(self.context.profile, memory_bytes as u64, 1);
         ReadShape { at_once: stream.run.at_once * stream.in_flight, ..stream.run }
     }
 
     /// The read rule of a planned scan of a table.
     pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
-        let part_bytes = (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX) as u64;
-        let shape = batch_shape(self.context.profile, part_bytes.max(blocks.bytes), blocks.bytes);
+        let part_bytes = (self.planned_part_bytes() as u64).max(blocks.bytes);
+        let StreamShape { run, in_flight } = batch_shape(self.context.profile, part_bytes, blocks.bytes);
         ReadRule {
             block_bytes: blocks.bytes,
             gap_bytes: worthwhile_gap_bytes(self.context.profile, blocks.bytes),
-            batch_bytes: shape.request_bytes.max(blocks.bytes),
-            at_once: shape.at_once * PLANNED_IN_FLIGHT,
+            batch_bytes: run.request_bytes.max(blocks.bytes),
+            at_once: run.at_once * in_flight,
         }
+    }
+
+    /// Size of a batch of rows or blocks of a planned scan, in bytes.
+    fn planned_part_bytes(&self) -> f64 {
+        (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX)
     }
 
     /// The cost of a full scan of a relation.
     pub(super) fn scan(&self, side: &SideFacts) -> Cost {
+        let (requests, mut cost) = self.scan_parts(side, self.scan_shape());
+        match &side.access {
+            LookupAccess::TableBlocks(_) => cost.read_ahead(&[requests], self.context.profile),
+            _ => cost.read(requests, self.context.profile),
+        }
+        cost
+    }
+
+    /// The requests of a full scan, of this shape for a table, and its work.
+    fn scan_parts(&self, side: &SideFacts, table_shape: ReadShape) -> (Requests, Cost) {
         let mut cost = Cost::default();
         let (least, most) = FILE_REQUEST_BYTES_LIMITS;
         let shape = match &side.access {
-            LookupAccess::TableBlocks(_) => self.scan_shape(),
+            LookupAccess::TableBlocks(_) => table_shape,
             LookupAccess::Probe => ReadShape { request_bytes: rates::PAGE_BYTES as u64, at_once: 1 },
             LookupAccess::Scan => {
                 let bytes = (self.context.memory_bytes / FILE_REQUEST_DIVISOR).clamp(least, most);
@@ -66,10 +86,6 @@ impl PlanInput<'_> {
             }
         };
         let requests = Requests::sequential(side.bytes, shape.request_bytes, shape.at_once);
-        match &side.access {
-            LookupAccess::TableBlocks(_) => cost.read_ahead(requests, self.context.profile),
-            _ => cost.read(requests, self.context.profile),
-        }
         cost.work(requests.count, rates::REQUEST_NS);
         match &side.access {
             LookupAccess::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
@@ -77,6 +93,39 @@ impl PlanInput<'_> {
         }
         if !side.is_dense() {
             cost.work(side.rows, rates::LAY_OUT_ROW_NS);
+        }
+        (requests, cost)
+    }
+
+    /// The cost of both relations: tables are read side by side.
+    fn scan_both(&self, room_bytes: &mut f64) -> Cost {
+        let sides = [&self.left, &self.right];
+        if sides.iter().any(|side| !matches!(side.access, LookupAccess::TableBlocks(_))) {
+            let mut cost = self.in_order(&self.left, room_bytes);
+            cost += self.in_order(&self.right, room_bytes);
+            return cost;
+        }
+        let shares = merge_scan_bytes(self.input_bytes() as u64, sides.map(|side| side.bytes));
+        let [left, right] = shares.map(|bytes| self.scan_shape_within(bytes as f64));
+        let (left, mut cost) = self.scan_parts(&self.left, left);
+        let (right, work) = self.scan_parts(&self.right, right);
+        cost += work;
+        cost.read_ahead(&[left, right], self.context.profile);
+        cost
+    }
+
+    /// The cost of a planned scan's reads: of a full scan of the outer relation and, beside it if that is a table, of
+    /// `inner`, which begin with the first outer rows.
+    fn scan_planned(&self, outer: &SideFacts, inner: Requests) -> Cost {
+        let profile = self.context.profile;
+        let shape = self.scan_shape_within(self.planned_part_bytes() * PLANNED_OUTER_PARTS);
+        let (requests, mut cost) = self.scan_parts(outer, shape);
+        if matches!(outer.access, LookupAccess::TableBlocks(_)) {
+            cost.wait(requests.first_us(profile));
+            cost.read_ahead(&[requests, inner], profile);
+        } else {
+            cost.read(requests, profile);
+            cost.read_ahead(&[inner], profile);
         }
         cost
     }
@@ -105,8 +154,7 @@ impl PlanInput<'_> {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
         let mut room_bytes = self.input_bytes();
-        cost += self.in_order(&self.left, &mut room_bytes);
-        cost += self.in_order(&self.right, &mut room_bytes);
+        cost += self.scan_both(&mut room_bytes);
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
         cost
@@ -120,7 +168,6 @@ impl PlanInput<'_> {
         let reads = self.spread_over(inner).planned_reads(&rule);
         let mut cost = self.load_nodes(side, blocks);
         cost.work(1.0, rates::JOIN_NS);
-        cost += self.scan(outer);
         let mut requests = reads.requests;
         // Short requests are submitted together: as many as a batch has blocks.
         let batch_bytes = f64::from(rule.at_once) * rule.batch_bytes as f64;
@@ -128,7 +175,9 @@ impl PlanInput<'_> {
         let windows = blocks.stored_index.map_or(1.0, |stored_index| stored_index.window_blocks.max(1.0));
         requests.at_once = (batch_bytes / mean_bytes.max(1.0)).clamp(1.0, BATCH_REQUESTS_MAX) as u32;
         requests.bytes = (requests.bytes * windows).min(side.bytes.max(requests.bytes));
-        cost.read_ahead(requests, self.context.profile);
+        // No read for one batch of outer rows begins before the reads for the one before have ended.
+        requests.parts = (outer.memory_bytes / self.planned_part_bytes()).ceil().max(1.0) as u32;
+        cost += self.scan_planned(outer, requests);
         cost.work(requests.count, rates::REQUEST_NS);
         cost.work(requests.bytes, rates::SCAN_BYTE_NS);
         let rows_a_block = side.rows / blocks.count.max(1.0);
@@ -157,7 +206,10 @@ impl PlanInput<'_> {
         cost.work(1.0, rates::JOIN_NS);
         let pages = (side.bytes / rates::PAGE_BYTES).ceil().max(1.0);
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));
-        cost.read(Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1 }, self.context.profile);
+        cost.read(
+            Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1, parts: 1 },
+            self.context.profile,
+        );
         cost.work(touched, rates::REQUEST_NS);
         cost.work(outer.rows, rates::OPEN_PROBE_NS);
         cost += self.output();

@@ -232,7 +232,7 @@ impl KeyInterval {
         let pieces_a_run = piece_blocks * starts / read_blocks;
         let further = if pieces_a_run > 1e-9 { starts / pieces_a_run.exp_m1() } else { read_blocks / piece_blocks };
         let count = starts + further;
-        let requests = Requests { count, bytes, at_once: rule.at_once };
+        let requests = Requests { count, bytes, at_once: rule.at_once, parts: 1 };
         PlannedReads { requests, touched_blocks, read_blocks, range_share: 0.0 }
     }
 }
