@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 /// Slack of a program's clock against ours: a share, and nanoseconds.
 const CLOCK_SHARE: u64 = 100;
 const CLOCK_NS: u64 = 1_000_000;
+/// Most blocks that a request can have read, or written, and most bytes that an index can take: far beyond any device.
+const BLOCKS_MAX: u64 = 1 << 40;
+const BYTES_MAX: u64 = 1 << 50;
 
 /// An index in another process.
 #[derive(Debug)]
@@ -158,6 +161,8 @@ impl ProgramIndex {
         let (reply, _) = self.exchange(&Request::Size {})?;
         let entries = self.field("size", "entries", reply.entries)?;
         self.count("size", "entries", entries, expected)?;
+        self.plausible("size", "file_bytes", reply.file_bytes, BYTES_MAX)?;
+        self.plausible("size", "memory_bytes", reply.memory_bytes, BYTES_MAX)?;
         Ok(ProgramSize { file_bytes: reply.file_bytes, memory_bytes: reply.memory_bytes })
     }
 
@@ -175,6 +180,8 @@ impl ProgramIndex {
             let (request, stated_ns, passed_ns) = (request.name(), program_ns, wall_ns);
             return Err(self.fault(ProgramFault::Clock { request, stated_ns, passed_ns }));
         }
+        self.plausible(request.name(), "blocks_read", reply.blocks_read, BLOCKS_MAX)?;
+        self.plausible(request.name(), "blocks_written", reply.blocks_written, BLOCKS_MAX)?;
         let cost = Cost { wall_ns, program_ns, blocks_read: reply.blocks_read, blocks_written: reply.blocks_written };
         Ok((reply, cost))
     }
@@ -182,6 +189,16 @@ impl ProgramIndex {
     fn field<T>(&self, request: &'static str, name: &str, value: Option<T>) -> Result<T> {
         let reason = || format!("it has no {name}");
         value.ok_or_else(|| self.fault(ProgramFault::Invalid { request, line: String::new(), reason: reason() }))
+    }
+
+    fn plausible(&self, request: &'static str, name: &str, stated: Option<u64>, most: u64) -> Result<()> {
+        match stated {
+            Some(stated) if stated > most => {
+                let reason = format!("it states {stated} {name}, and {most} are the most");
+                Err(self.fault(ProgramFault::Invalid { request, line: String::new(), reason }))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn count(&self, request: &'static str, what: &'static str, found: u64, expected: u64) -> Result<()> {

@@ -144,9 +144,13 @@ impl KeySet {
     /// All keys at once: 8 bytes of memory for each.
     ///
     /// # Errors
-    /// As for [`KeySet::stream`].
+    /// As for [`KeySet::stream`]; [`Error::TooManyKeys`] if they do not fit memory.
     pub fn load(&self) -> Result<Vec<u64>> {
-        let mut keys = Vec::with_capacity(usize::try_from(self.len).unwrap_or(0));
+        let mut keys = Vec::new();
+        if !usize::try_from(self.len).is_ok_and(|len| keys.try_reserve_exact(len).is_ok()) {
+            let detail = format!("its {} keys do not fit memory; pass a smaller -n", self.len);
+            return Err(Error::TooManyKeys { spec: self.name.clone(), detail });
+        }
         let mut stream = self.stream()?;
         loop {
             let block = stream.next_block()?;

@@ -11,6 +11,7 @@ mod reporter;
 mod spread;
 
 pub use machine::machine;
+pub(crate) use record::ERROR;
 pub use record::{Figure, Record};
 pub use reporter::Reporter;
 pub use spread::Spread;

@@ -4,6 +4,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::spread::Spread;
 
+/// The field of a subject that failed: why.
+pub(crate) const ERROR: &str = "error";
+
 /// The value of a figure.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(untagged)]
@@ -138,9 +141,15 @@ impl Record {
         record.figure(&format!("{name}_min"), spread.min).figure(&format!("{name}_max"), spread.max)
     }
 
+    /// The record of a subject that failed, and why.
+    #[must_use]
+    pub fn error(self, reason: impl Into<Figure>) -> Self {
+        self.figure(ERROR, reason)
+    }
+
     /// Whether it tells of a subject that failed.
     pub fn is_error(&self) -> bool {
-        self.fields.iter().any(|(name, _)| name == "error")
+        self.fields.iter().any(|(name, _)| name == ERROR)
     }
 
     /// The fields after `experiment`, by name and in order.

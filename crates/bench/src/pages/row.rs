@@ -4,6 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::keys::spec::parse_count;
+use crate::output::ERROR;
 
 /// A record of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +35,11 @@ impl RunRow {
     /// A field as text; empty if there is none.
     pub(crate) fn text(&self, name: &str) -> String {
         self.field(name).map(shown).unwrap_or_default()
+    }
+
+    /// Why its subject failed; `None` if it did not.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.field(ERROR).map(shown)
     }
 
     /// Several fields as one name, without counts and seeds of key sets, and without empty fields.

@@ -40,8 +40,8 @@ impl StepResult {
     pub fn failures(&self) -> Vec<String> {
         let records = self.run.iter().flat_map(Run::records);
         let failure = |record: &RunRow| {
-            record.field("error")?;
-            Some(format!("{}: {}", record.label(&["keys", "workload", "structure"]), record.text("error")))
+            let error = record.error()?;
+            Some(format!("{}: {error}", record.label(&["keys", "workload", "structure"])))
         };
         let mut failures: Vec<String> = records.filter_map(failure).collect();
         failures.dedup();

@@ -76,7 +76,7 @@ impl<'r> Rows<'r> {
 
     /// The number of records of subjects that failed.
     pub(super) fn failures(&self) -> usize {
-        self.rows.iter().filter(|row| row.field("error").is_some()).count()
+        self.rows.iter().filter(|row| row.error().is_some()).count()
     }
 
     /// The records in groups with equal fields, in the order of their first records.

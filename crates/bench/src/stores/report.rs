@@ -78,5 +78,5 @@ pub(super) struct MeasuredPart {
 
 /// A workload that a system could not do.
 pub(super) fn failure(system: &str, workload: &str, error: &anyhow::Error) -> Record {
-    Record::new(EXPERIMENT).figure("system", system).figure("workload", workload).figure("error", format!("{error:#}"))
+    Record::new(EXPERIMENT).figure("system", system).figure("workload", workload).error(format!("{error:#}"))
 }

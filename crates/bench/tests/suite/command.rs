@@ -101,6 +101,22 @@ fn an_experiment_of_which_nothing_was_measured_fails_after_its_records() -> Test
 }
 
 #[test]
+fn a_key_set_that_cannot_be_used_is_reported_and_the_others_follow() -> TestResult {
+    let of = |keys: &[&str]| {
+        let small = ["run", "disk/storage", "--json", "--modelled-only", "--structure", "btree", "--keys"];
+        ogive_bench(&[&small, keys].concat())
+    };
+    let run = of(&["uniform:99999999999999", "dense:2k"])?;
+    let printed = str::from_utf8(&run.stdout)?;
+    assert!(run.status.success() && printed.contains("keys do not fit memory; pass a smaller -n\"}"), "{printed}");
+    assert!(printed.contains(r#""keys":"dense:"#), "{printed}");
+    // A name that is wrong is noticed before anything runs.
+    let run = of(&["dense:2k", "no-such-set"])?;
+    assert!(run.status.code() == Some(1) && !str::from_utf8(&run.stdout)?.contains(r#""keys":"dense:"#));
+    Ok(())
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() -> TestResult {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ogive-bench"))
         .args(["keys", "linear:10M"])

@@ -119,6 +119,12 @@ fn wrong_counts_and_clocks_are_noticed() -> TestResult {
     let fault = fault_of(slow.gets(&[0], |key| Some(key + 1), &PipeCost::default(), &mut work));
     assert!(matches!(fault, ProgramFault::Clock { stated_ns: 999_999_999_999, .. }), "{fault}");
 
+    let mut boastful = tens(&edited(r#"/"values"/s/"blocks_read":[0-9]*/"blocks_read":18446744073709551615/"#))?;
+    let fault = fault_of(boastful.gets(&[0], |key| Some(key + 1), &PipeCost::default(), &mut work));
+    assert!(matches!(&fault, ProgramFault::Invalid { request: "get", reason, .. } if reason.starts_with("it states")));
+    let huge = edited(r#"s/"file_bytes":[0-9]*/"file_bytes":18446744073709551615/"#);
+    assert!(matches!(fault_of(tens(&huge)?.size(1_000)), ProgramFault::Invalid { request: "size", .. }));
+
     let unable = tens(&edited(r#"s/"scan",//"#))?;
     assert!(unable.needs("insert").is_ok());
     assert!(matches!(fault_of(unable.needs("scan")), ProgramFault::Lacks { operation: "scan" }));

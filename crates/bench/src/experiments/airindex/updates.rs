@@ -16,8 +16,8 @@ use ogive::io::{MemoryStorage, Profile};
 use ogive_papers::AirIndexOptions;
 
 use super::super::indexes::{
-    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, or_report, pages,
-    present, run_in_memory,
+    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, each_set,
+    or_report, pages, present, run_in_memory,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -49,15 +49,15 @@ const DRIFT_RULES: [(&str, f64); 3] = [("never by cost", 0.0), ("by cost", 1.0),
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = context.profiles_or(&PROFILES)?;
-    for spec in context.specs(&KEY_SETS) {
-        let set = context.open_of(&spec, KEYS)?;
+    each_set(context, UPDATES.name, &KEY_SETS, output, |spec, output| {
+        let set = context.open_of(spec, KEYS)?;
         let keys = distinct(&set)?;
         let updates = Updates { context, set: &set, keys, profiles: &profiles };
         updates.workloads(output)?;
         updates.gaps(output)?;
         updates.drift(output)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The experiment on one key set.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::super::indexes::{IndexSubject, IndexWorkload, distinct, growing, or_report, run_in_memory};
+use super::super::indexes::{IndexSubject, IndexWorkload, distinct, each_set, growing, or_report, run_in_memory};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::keys::AS_OSM;
@@ -30,8 +30,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = context.profiles_or(&PROFILES)?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     let cases = cases();
-    for spec in context.specs(&KEY_SETS) {
-        let set = growing(context, &spec)?;
+    each_set(context, ADJUST.name, &KEY_SETS, output, |spec, output| {
+        let set = growing(context, spec)?;
         for &mix in mixes {
             let population = mix.population(distinct(&set)?, context.seed);
             let progress = Progress::new(cases.len())?;
@@ -62,8 +62,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// AULID without adjustment, with each alpha, and with each beta.

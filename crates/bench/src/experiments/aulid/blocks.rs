@@ -7,8 +7,8 @@ use ogive::index::{IndexKind, Statistics};
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, growing, or_report, pages,
-    subjects,
+    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, each_set, growing,
+    or_report, pages, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output, Resident};
@@ -54,9 +54,9 @@ struct Questions {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
-    for spec in context.specs(&GENERATED) {
+    each_set(context, BLOCKS.name, &GENERATED, output, |spec, output| {
         for phase in [Phase::Bulk, Phase::Grown].into_iter().filter(|phase| phase.is_wanted(context)) {
-            let questions = Questions::draw(context, &spec, phase)?;
+            let questions = Questions::draw(context, spec, phase)?;
             let progress = Progress::new(subjects.len())?;
             for subject in &subjects {
                 progress.on(format!("{} of {}, {}", subject.name, questions.set, phase.name()));
@@ -65,8 +65,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 impl Phase {

@@ -7,8 +7,8 @@ use ogive::index::IndexKind;
 use ogive::io::LocalStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, ProgramSubject, or_report, pages, programs, subjects_beside_programs,
-    with_size,
+    GENERATED, IndexStore, IndexSubject, ProgramSubject, each_set, or_report, pages, programs,
+    subjects_beside_programs, with_size,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -42,8 +42,8 @@ struct Loads<'s> {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects_beside_programs(context, &IndexKind::all())?;
-    for spec in context.specs(&GENERATED) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, BULK_LOAD.name, &GENERATED, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let start = |subject| Loads {
             subject,
             load_s: Vec::new(),
@@ -70,8 +70,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 Ok(output.report(load_program(&set, &program, rounds, record)?)?)
             })?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn record(set: &KeySet, structure: &str) -> Record {

@@ -7,8 +7,8 @@ use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, payload, present,
-    subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, each_set, growing, or_report, pages, payload,
+    present, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -29,8 +29,8 @@ const PROBES: usize = 20_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &STRUCTURES)?;
-    for spec in context.specs(&GENERATED) {
-        let set = growing(context, &spec)?;
+    each_set(context, ENDURANCE.name, &GENERATED, output, |spec, output| {
+        let set = growing(context, spec)?;
         let population = Population::halves(distinct(&set)?, context.seed);
         let progress = Progress::new(subjects.len())?;
         for subject in &subjects {
@@ -39,8 +39,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             or_report(output, record.clone(), |output| Wear::new(context, subject, &population, record)?.run(output))?;
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// An index that contains the first `present` keys.

@@ -9,7 +9,7 @@ use ogive::io::MemoryStorage;
 use ogive::page::{Phase, PhaseStatistics, WriteStatistics};
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, each_set, growing, or_report, pages, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -34,8 +34,8 @@ const PHASES: [(Phase, &str); 4] = [
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
-    for spec in context.specs(&GENERATED) {
-        let set = growing(context, &spec)?;
+    each_set(context, INSERT.name, &GENERATED, output, |spec, output| {
+        let set = growing(context, spec)?;
         for &mix in mixes {
             let population = mix.population(distinct(&set)?, context.seed);
             let progress = Progress::new(subjects.len())?;
@@ -53,8 +53,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.

@@ -9,7 +9,7 @@ use ogive::index::IndexKind;
 use ogive::io::{LocalStorage, Profile};
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, RunMemory, WorkloadOutcome, distinct, or_report, run_plan, subjects,
+    IndexSubject, IndexWorkload, RunMemory, WorkloadOutcome, distinct, each_set, or_report, run_plan, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -38,8 +38,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = context.profiles_or(&PROFILES)?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    for spec in context.specs(&KEY_SETS) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, SCALING.name, &KEY_SETS, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         for &mix in mixes {
             let keys = distinct(&set)?;
             let population = match mix.insert_percent() {
@@ -61,8 +61,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 report(&all, &profiles, output)?;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The run, whether its reads were direct, and the peak memory in excess of the keys.

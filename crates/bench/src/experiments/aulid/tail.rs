@@ -24,7 +24,7 @@ const OPERATIONS: usize = 100_000;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
-    each_population(context, &MIXES, |set, mix, population| {
+    each_population(context, TAIL.name, &MIXES, output, |(set, mix, population), output| {
         let progress = Progress::new(subjects.len() * RunMemory::ALL.len())?;
         for memory in RunMemory::ALL {
             for subject in &subjects {

@@ -115,7 +115,7 @@ impl ThroughputSetting<'_> {
         let profiles = context.profiles_or(&PROFILES)?;
         let requests = if context.requests.is_empty() { requests } else { &context.requests };
         let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
-        each_population(context, self.mixes, |set, mix, population| {
+        each_population(context, self.experiment, self.mixes, output, |(set, mix, population), output| {
             requests.iter().try_for_each(|requests| {
                 let (profiles, device) = (&profiles[..], device.clone());
                 let comparison =

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 use ogive_papers::AulidOptions;
 
-use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, load_and_count, or_report, present};
+use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, each_set, load_and_count, or_report, present};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -69,8 +69,8 @@ fn run_slots(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn each(context: &Context, experiment: &str, subjects: &[IndexSubject], output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&GENERATED) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, experiment, &GENERATED, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let keys = distinct(&set)?;
         let asked = present(&keys, context.lookups.unwrap_or(LOOKUPS), context.seed);
         let progress = Progress::new(subjects.len())?;
@@ -84,8 +84,8 @@ fn each(context: &Context, experiment: &str, subjects: &[IndexSubject], output: 
             })?;
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The counts, the blocks that are not nodes of the path, and the counts of this structure only.

@@ -25,7 +25,7 @@ const OPERATIONS: usize = 100_000;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
-    each_population(context, &MIXES, |set, mix, population| {
+    each_population(context, BUFFER.name, &MIXES, output, |(set, mix, population), output| {
         let progress = Progress::new(subjects.len() * BUFFER_PAGES.len())?;
         for buffer_pages in BUFFER_PAGES {
             for subject in &subjects {

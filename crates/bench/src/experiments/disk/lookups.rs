@@ -6,7 +6,7 @@ use ogive::index::IndexKind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, LIPP, LIPP_BTREE, PGM, PGM_BTREE};
 
 use super::super::indexes::{
-    GENERATED, LOOKUPS_A_SCAN, ProgramSubject, distinct, load_and_count, or_report, present, programs,
+    GENERATED, LOOKUPS_A_SCAN, ProgramSubject, distinct, each_set, load_and_count, or_report, present, programs,
     subjects_beside_programs,
 };
 use super::super::progress::Progress;
@@ -58,8 +58,8 @@ fn each(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let (subjects, programs) = (subjects_beside_programs(context, kinds)?, programs(context));
-    for spec in context.specs(&GENERATED) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, experiment, &GENERATED, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let keys = distinct(&set)?;
         let asked = present(&keys, context.lookups.unwrap_or(COUNT), context.seed);
         let progress = Progress::new((subjects.len() + programs.len()) * blocks_bytes.len())?;
@@ -87,8 +87,8 @@ fn each(
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Blocks as the program counts them, which does not say which of them are leaves, and times of the lookups.

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use ogive_model::{fmcd, pla};
 
+use super::super::indexes::{distinct, each_set};
 use super::super::{Context, Experiment, Output};
 use crate::keys::{AS_COVID, AS_GENOME, AS_OSM, AS_PLANET};
 use crate::output::Record;
@@ -20,10 +21,9 @@ const ERRORS: [u64; 6] = [16, 32, 64, 256, 1_024, 4_096];
 const LEAF_ENTRIES: u64 = 204;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&KEY_SETS) {
-        let set = context.open(&spec, context.seed)?;
-        let mut keys = set.load()?;
-        keys.dedup();
+    each_set(context, PROFILING.name, &KEY_SETS, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
+        let keys = distinct(&set)?;
         let count = keys.len() as u64;
         let mut record = Record::new(PROFILING.name).keys(set.name()).figure("keys_count", count);
         for error in ERRORS {
@@ -32,8 +32,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         }
         let leaves = count.div_ceil(LEAF_ENTRIES);
         output.report(record.figure("btree_leaves", leaves).figure("conflict_degree", conflict_degree(&keys)))?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Keys in the fullest slot, with as many slots as keys.

@@ -7,7 +7,7 @@ use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, each_set, growing, or_report, pages, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -22,8 +22,8 @@ pub(in crate::experiments) const STORAGE: Experiment = Experiment {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &IndexKind::all())?;
-    for spec in context.specs(&GENERATED) {
-        let set = growing(context, &spec)?;
+    each_set(context, STORAGE.name, &GENERATED, output, |spec, output| {
+        let set = growing(context, spec)?;
         let population = Mix::WriteOnly.population(distinct(&set)?, context.seed);
         let progress = Progress::new(subjects.len())?;
         let record = |subject: &IndexSubject| {
@@ -46,8 +46,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             output.report(row)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Bytes of the file after the load, and after all inserts.

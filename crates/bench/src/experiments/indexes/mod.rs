@@ -17,7 +17,7 @@ pub(super) use memory::{LOAD_BUDGET_BYTES, RunMemory, pages};
 pub(super) use programs::{ProgramSubject, operations_of, programs, with_size};
 pub(crate) use programs::{is_program, takes_programs};
 pub(super) use run::{IndexWorkload, WorkloadOutcome, run_in_memory, run_on_device, run_plan};
-pub(super) use sets::{GENERATED, distinct, each_population, growing};
+pub(super) use sets::{GENERATED, distinct, each_population, each_set, growing};
 pub(super) use store::{IndexStore, payload};
 pub(super) use subjects::{IndexSubject, or_report, subjects, subjects_beside_programs};
 pub(super) use touches::Touches;

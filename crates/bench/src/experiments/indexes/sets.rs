@@ -2,8 +2,10 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::Context;
+use super::super::{Context, Output};
+use super::subjects::or_report;
 use crate::keys::KeySet;
+use crate::output::Record;
 use crate::workload::{Mix, Population};
 
 /// The sets on which the blocks of the authors' code were counted.
@@ -28,20 +30,39 @@ pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<K
     Ok(set.resized(2 * set.len()).unwrap_or(set))
 }
 
-/// Calls `visit` for each requested generated set and each mix, by default those of `mixes`, with the population of the
-/// mix: the set grows if the mix inserts.
-pub(in crate::experiments) fn each_population(
+/// Calls `visit` for each requested key set. What fails for one is reported, and the others follow; a set that cannot
+/// be opened is an error before the first.
+pub(in crate::experiments) fn each_set(
     context: &Context,
-    mixes: &[Mix],
-    mut visit: impl FnMut(&KeySet, Mix, &Population) -> Result<()>,
+    experiment: &str,
+    default: &[&str],
+    output: &mut Output<'_>,
+    mut visit: impl FnMut(&str, &mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mixes = if context.workloads.is_empty() { mixes } else { &context.workloads };
-    for spec in context.specs(&GENERATED) {
-        for &mix in mixes {
-            let grows = mix.insert_percent() > 0;
-            let set = if grows { growing(context, &spec)? } else { context.open(&spec, context.seed)? };
-            visit(&set, mix, &mix.population(distinct(&set)?, context.seed))?;
-        }
+    let open = |spec: String| Ok((context.open(&spec, context.seed)?, spec));
+    let sets: Vec<(KeySet, String)> = context.specs(default).into_iter().map(open).collect::<Result<_>>()?;
+    for (set, spec) in &sets {
+        or_report(output, Record::new(experiment).keys(set.name()), |output| visit(spec, output))?;
     }
     Ok(())
+}
+
+/// As [`each_set`] for generated sets, and for each mix, by default those of `mixes`, with the population of the mix:
+/// the set grows if the mix inserts.
+pub(in crate::experiments) fn each_population(
+    context: &Context,
+    experiment: &str,
+    mixes: &[Mix],
+    output: &mut Output<'_>,
+    mut visit: impl FnMut((&KeySet, Mix, &Population), &mut Output<'_>) -> Result<()>,
+) -> Result<()> {
+    let mixes = if context.workloads.is_empty() { mixes } else { &context.workloads };
+    each_set(context, experiment, &GENERATED, output, |spec, output| {
+        for &mix in mixes {
+            let grows = mix.insert_percent() > 0;
+            let set = if grows { growing(context, spec)? } else { context.open(spec, context.seed)? };
+            visit((&set, mix, &mix.population(distinct(&set)?, context.seed)), output)?;
+        }
+        Ok(())
+    })
 }

@@ -74,6 +74,6 @@ pub(in crate::experiments) fn or_report<T>(
         Err(error) if error.is::<std::io::Error>() => return Err(error),
         Err(error) => format!("{error:#}"),
     };
-    output.report(record.figure("error", error))?;
+    output.report(record.error(error))?;
     Ok(None)
 }
