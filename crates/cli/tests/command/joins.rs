@@ -356,6 +356,27 @@ fn an_interrupted_join_leaves_nothing_and_says_so() {
 }
 
 #[test]
+fn sides_of_keys_alone_give_columns_of_keys_alone() {
+    let folder = Folder::new();
+    folder.write("some.csv", "id\n1\n2\n3\n");
+    folder.write("one.csv", "id\n2\n");
+    folder.write("named.csv", "id,name\n2,two\n");
+    let written = |right: &str, kind: &str, file: &str| {
+        join(&folder, &["some.csv", right, "-o", file, "--kind", kind, "--force"]).exits_with(0);
+        std::fs::read_to_string(folder.path(file)).unwrap()
+    };
+    for (kind, csv, json) in [
+        ("inner", "id\n2\n", "{\"id\":2}\n"),
+        ("semi", "id\n2\n", "{\"id\":2}\n"),
+        ("anti", "id\n1\n3\n", "{\"id\":1}\n{\"id\":3}\n"),
+    ] {
+        assert_eq!((written("one.csv", kind, "o.csv"), written("one.csv", kind, "o.jsonl")), (csv.into(), json.into()));
+    }
+    assert_eq!(written("named.csv", "semi", "o.csv"), "id\n2\n", "the values of the other side are in no row");
+    assert_eq!(written("named.csv", "inner", "o.csv"), "id,name\n2,two\n");
+}
+
+#[test]
 fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
     let folder = Folder::new();
     let arguments = large(&folder);

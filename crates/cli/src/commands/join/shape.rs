@@ -25,6 +25,10 @@ impl RowShape {
     pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, key_type: KeyType) -> Result<Self> {
         let records = JoinedRecords::of(left, right, kind)?;
         let fields = RecordFields::new(&RecordType { keys: key_type, ..records.record_type().clone() });
+        // Sides of keys alone give rows of keys alone.
+        let has_values = |side: &JoinSource| side.value_bytes() != Some(0);
+        let is_bare = fields.types().values.is_bytes() && !has_values(left) && !(kind.pairs() && has_values(right));
+        let fields = if is_bare { fields.without_values() } else { fields };
         Ok(Self { records, fields, row: Vec::new() })
     }
 
