@@ -194,7 +194,8 @@ impl BlockRunReader {
         let ranges = self.plan(&mut run)?;
         let read_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let is_direct = self.table.is_direct();
-        let request_bytes = request_bytes_of(&self.task, is_direct, self.shape.run.request_bytes);
+        let request_bytes = self.shape.run.request_bytes_of(read_bytes);
+        let request_bytes = request_bytes_of(&self.task, is_direct, request_bytes);
         let pieces = pieces_of(&ranges, request_bytes, is_direct);
         self.task.count_reads(pieces.len() as u64, read_bytes);
         self.next_bytes = (self.next_bytes * 2).min(self.run_bytes);

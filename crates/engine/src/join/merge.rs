@@ -142,12 +142,15 @@ fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StreamCursor {
     pub(super) at: usize,
+    /// Whether the chunk has out-of-line values: a chunk may be in many rounds.
+    has_long: bool,
 }
 
 impl StreamCursor {
     pub(super) fn advance(&mut self, stream: &mut dyn RowStream, from: Option<&[u8]>) -> Result<bool> {
-        self.at = 0;
-        stream.advance(from)
+        let is_there = stream.advance(from)?;
+        *self = Self { at: 0, has_long: is_there && stream.rows().has_long() };
+        Ok(is_there)
     }
 }
 
@@ -169,7 +172,7 @@ fn round(
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
     let needs_values = task.condition.is_some();
-    if needs_values || left.rows().has_long() || (task.kind.pairs() && right.rows().has_long()) {
+    if needs_values || l.has_long || (task.kind.pairs() && r.has_long) {
         return round_by_runs(task, (left, l), (right, r), sink);
     }
     merge_any_width(task, left.rows(), l, right.rows(), r, sink, pairs)
@@ -553,7 +556,8 @@ pub(super) fn emit_unpaired(
     rows: Range<usize>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    if !stream.rows().has_long() {
+    let has_long = |rows: &mut Range<usize>| rows.any(|row| stream.rows().is_long(row));
+    if !has_long(&mut rows.clone()) {
         return emit_side(side, stream.rows(), rows, sink);
     }
     let mut value = Vec::new();

@@ -14,6 +14,8 @@ pub(super) struct ProbeBuffer<'a> {
     held: Range<u64>,
     /// The edge keys, if they are integers.
     edges: Option<EdgeKeys>,
+    /// Whether the current block has out-of-line values.
+    has_long: bool,
 }
 
 /// Keys of eight bytes at block edges.
@@ -43,7 +45,7 @@ fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
 
 impl<'a> ProbeBuffer<'a> {
     pub(super) fn new(reader: BlockReader<'a>) -> Self {
-        Self { reader, block: 0, held: 0..0, edges: None }
+        Self { reader, block: 0, held: 0..0, edges: None, has_long: false }
     }
 
     /// Number of blocks of the relation.
@@ -126,7 +128,9 @@ impl<'a> ProbeBuffer<'a> {
         let edges = number(self.block).zip(number(last_block)).filter(|_| self.block < self.reader.len());
         let before = self.block.checked_sub(1).and_then(number);
         self.edges = edges.map(|(last, held_last)| EdgeKeys { before, last, held_last });
-        self.reader.decode(self.block)
+        self.reader.decode(self.block)?;
+        self.has_long = self.reader.has_long(self.block);
+        Ok(())
     }
 
     /// Gallops in either direction from the buffered blocks, one block at a time.
@@ -231,7 +235,7 @@ impl<'a> ProbeBuffer<'a> {
 
     #[inline]
     pub(super) fn has_long(&self) -> bool {
-        self.rows().has_long()
+        self.has_long
     }
 
     /// Loads the value of a row of the current block into `value`, replacing its content.

@@ -3,8 +3,9 @@
 //!
 //! A modelled time is the time by a profile of the reads of a join and of the reads and writes of its spill files, plus
 //! processor time, without slowing anything down and without overlap. It does not show the effect of kernel read-ahead
-//! on hard disks that the paper reports. A measured time is that of this device, with direct reads unless a row says
-//! `cached`.
+//! on hard disks that the paper reports. An emulated time is the elapsed time where reads and writes are slowed down to
+//! a profile, so that they overlap as on a device. A measured time is that of this device, with direct reads unless a
+//! row says `cached`.
 
 mod auto;
 mod coded;

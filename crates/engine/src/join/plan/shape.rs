@@ -45,6 +45,12 @@ impl ReadShape {
         self.request_bytes * u64::from(self.at_once)
     }
 
+    /// Size of the requests of a batch of `bytes`, in bytes: a short one is read by as many requests at once, too.
+    pub(in crate::join) fn request_bytes_of(self, bytes: u64) -> u64 {
+        let least = REQUEST_BYTES_MIN.min(self.request_bytes);
+        bytes.div_ceil(u64::from(self.at_once.max(1))).clamp(least, self.request_bytes)
+    }
+
     fn us_per_byte(self, profile: &Profile) -> f64 {
         let rounds = f64::from(self.at_once.div_ceil(profile.parallel()));
         rounds * profile.time_us(self.request_bytes) / self.batch_bytes() as f64
@@ -134,6 +140,16 @@ mod tests {
             let latency_share = profile.time_us(0) / profile.time_us(shape.request_bytes);
             assert!(latency_share < 0.15 || shape.at_once > 1, "{name} {shape:?}");
         }
+    }
+
+    #[test]
+    fn a_short_batch_is_cut_into_as_many_requests_as_a_long_one() {
+        let shape = ReadShape { request_bytes: 1 << 20, at_once: 8 };
+        for (bytes, request_bytes) in [(8 << 20, 1 << 20), (1 << 20, 128 << 10), (100, 64 << 10), (9 << 20, 1 << 20)] {
+            assert_eq!(shape.request_bytes_of(bytes), request_bytes, "{bytes}");
+        }
+        let tiny = ReadShape { request_bytes: 4096, at_once: 1 };
+        assert_eq!(tiny.request_bytes_of(100), 4096);
     }
 
     #[test]
