@@ -8,7 +8,7 @@ use std::io;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The longest value of all. No option raises it.
-const VALUE_BYTES_MAX: u64 = 1 << 30;
+pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;

@@ -122,6 +122,9 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     names.extend(arguments.designs.iter().cloned());
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 
+    arguments.input.refuse_table_but(
+        "add --assess to see what a new search could gain, or write its records by `ogive export` and tune for those",
+    )?;
     let page = arguments.page.claim(&[&arguments.input.path], arguments.force)?;
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();

@@ -305,10 +305,20 @@ impl InputOptions {
         })
     }
 
-    /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there.
+    /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
+    /// file without objects has the columns that are asked for.
     fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
         let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
-        let names = among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS })?;
+        let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
+            Err(InputError::Empty { .. }) if !self.key.is_empty() && !self.value.is_empty() => {
+                let mut names: Vec<String> = Vec::new();
+                for Column(name) in self.key.iter().chain(&self.value) {
+                    names.extend((!names.contains(name)).then(|| name.clone()));
+                }
+                return Ok(names);
+            }
+            names => names?,
+        };
         let asked = self.key.iter().chain(&self.value).chain(self.column_types.iter().map(|given| &given.column));
         let is_there = |column: &Column| columns::find(&self.path, &names, column).is_ok();
         if is_whole || asked.into_iter().all(is_there) { Ok(names) } else { Ok(among_first(u64::MAX)?) }

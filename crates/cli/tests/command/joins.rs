@@ -377,6 +377,21 @@ fn sides_of_keys_alone_give_columns_of_keys_alone() {
 }
 
 #[test]
+fn a_file_of_objects_without_any_has_the_columns_that_are_asked_for() {
+    let folder = Folder::new();
+    folder.write("some.csv", "k,v\n1,a\n2,b\n");
+    folder.write("none.jsonl", "");
+    let columns = ["--right-key", "k", "--right-value", "v", "--right-type", "v=text"];
+    let of = |more: &[&str]| {
+        join(&folder, &[&["some.csv", "none.jsonl", "-o", "-", "--to", "csv"], more, &columns[..]].concat())
+            .exits_with(0)
+            .stdout
+    };
+    assert_eq!(of(&["--kind", "left"]), "k,v,right_v\n1,a,\n2,b,\n");
+    assert_eq!(of(&["--kind", "inner", "--where", "left.v < right.v"]), "k,v,right_v\n");
+}
+
+#[test]
 fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
     let folder = Folder::new();
     let arguments = large(&folder);

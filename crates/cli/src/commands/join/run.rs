@@ -5,7 +5,7 @@ use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{condition, show, watch};
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, VALUE_BYTES_MAX};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::page_file;
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &JoinArguments, output: &mut Output) -> Result<Outc
     let sides = arguments.sides();
     let paths = sides.each_ref().map(|side| side.input.path.as_path());
     refuse_one_pipe(paths, "both sides of the join", "put it into a file, and name the file twice")?;
-    run_join(arguments, output).map_err(in_the_commands_memory)
+    run_join(arguments, output).map_err(|failure| in_the_commands_memory(failure, arguments.memory.0))
 }
 
 fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
@@ -116,12 +116,20 @@ fn writes_by_the_engine(to: OutputFormat) -> bool {
     }
 }
 
-/// Translates the memory that the engine needs into `--memory`.
-fn in_the_commands_memory(failure: Failure) -> Failure {
+/// Translates the memory that the engine needs into `--memory`, of which it had `memory_bytes`.
+fn in_the_commands_memory(failure: Failure, memory_bytes: u64) -> Failure {
     match failure {
         Failure::Engine(Error::JoinMemoryShort { what, needed_bytes, .. }) => {
             let all = needed_bytes.saturating_mul(SIDE_SHARE).div_ceil(SIDE_SHARE - 2);
             Failure::refused(what, format!("raise --memory to {all} or more"))
+        }
+        // A value has a share of the memory.
+        Failure::Engine(Error::ValueTooLarge { length, limit, .. }) if limit < VALUE_BYTES_MAX => {
+            let all = u128::from(memory_bytes) * u128::from(length) / u128::from(limit.max(1)) + 1;
+            Failure::refused(
+                format!("a value of {length} bytes exceeds the {limit} bytes that this join has for one"),
+                format!("raise --memory to {all} or more"),
+            )
         }
         failure => failure,
     }
