@@ -44,6 +44,14 @@ pub enum ProgramFault {
         /// What is wrong with it.
         reason: String,
     },
+    /// A reply lacks a field, or states what cannot be.
+    #[error("answered {request} by a reply that {reason}")]
+    Unsound {
+        /// The request.
+        request: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// It speaks another version of the protocol.
     #[error("speaks protocol {theirs}, and this program {ours}")]
     Protocol {

@@ -53,8 +53,8 @@ impl ProgramIndex {
         let hello = Request::Hello { protocol: PROTOCOL_VERSION, block_bytes };
         let (reply, _) = pipe.exchange(&hello).map_err(fault)?;
         let missing = |field: &str| {
-            let reason = format!("it has no {field}");
-            fault(ProgramFault::Invalid { request: "hello", line: String::new(), reason })
+            let reason = format!("has no {field}");
+            fault(ProgramFault::Unsound { request: "hello", reason })
         };
         let theirs = reply.protocol.ok_or_else(|| missing("protocol"))?;
         if theirs != PROTOCOL_VERSION {
@@ -187,15 +187,14 @@ impl ProgramIndex {
     }
 
     fn field<T>(&self, request: &'static str, name: &str, value: Option<T>) -> Result<T> {
-        let reason = || format!("it has no {name}");
-        value.ok_or_else(|| self.fault(ProgramFault::Invalid { request, line: String::new(), reason: reason() }))
+        value.ok_or_else(|| self.fault(ProgramFault::Unsound { request, reason: format!("has no {name}") }))
     }
 
     fn plausible(&self, request: &'static str, name: &str, stated: Option<u64>, most: u64) -> Result<()> {
         match stated {
             Some(stated) if stated > most => {
-                let reason = format!("it states {stated} {name}, and {most} are the most");
-                Err(self.fault(ProgramFault::Invalid { request, line: String::new(), reason }))
+                let reason = format!("states {stated} {name}, and {most} are the most");
+                Err(self.fault(ProgramFault::Unsound { request, reason }))
             }
             _ => Ok(()),
         }

@@ -10,6 +10,8 @@ use super::text::{self, Lines};
 use crate::closest::did_you_mean;
 use crate::error::{Error, Result};
 
+/// What a file of text is not, and how one would be named that is.
+const INTEGERS: &str = "integer keys (of 8 bytes, in a file that ends in .u64 or _uint64)";
 /// Number of keys of a generated set whose specification gives none.
 const DEFAULT_COUNT: u64 = 10_000_000;
 
@@ -135,9 +137,7 @@ impl KeySet {
         match &self.origin {
             Origin::Generated(generator, plan) => Ok(KeyStream::new(generator.make(plan)?)),
             Origin::Sosd(path) => Ok(KeyStream::new(Box::new(SosdReader::open(path)?))),
-            Origin::Text(_) => {
-                Err(Error::KeyKind { name: self.name.clone(), holds: "lines of text", needs: "integer keys" })
-            }
+            Origin::Text(_) => Err(Error::KeyKind { name: self.name.clone(), holds: "lines of text", needs: INTEGERS }),
         }
     }
 

@@ -321,6 +321,10 @@ const ITEMS: &[Item] = &[
             }),
             times("Models gain less after a random load (Section 5.2.2).", |rows| {
                 let rows = rows.with("learning", "file models");
+                let gain = rows.span("speedup")?;
+                if gain.max <= 1.0 {
+                    return Some(Verdict::NotComparable(format!("models gain nothing here, speed-up {gain}")));
+                }
                 let over = rows.ratios(&["keys"], ("load", "random", "sequential"), "speedup")?;
                 Some(Verdict::of(over.max < 1.0, format!("the gain over that after a sequential one: {over}")))
             }),
@@ -365,16 +369,16 @@ const ITEMS: &[Item] = &[
                 (Section 5.4, Figure 13b).",
                 |rows| {
                     let rows = rows.at("writes_percent", 50.0);
-                    // It may learn nothing at all.
                     let saves = rows.share(&["keys"], |group| {
                         let of = |learning: &str| group.with("learning", learning).number("learning_s");
                         Some(of("always")? > 0.0 && reaches(of("always")? / of("cost-benefit")?, 10.0))
                     })?;
                     let of = |learning: &str| rows.with("learning", learning).span("learning_s");
                     let (chosen, always) = (of("cost-benefit")?, of("always")?);
-                    let nothing = if chosen.max == 0.0 { "; it learned nothing" } else { "" };
-                    let told = format!("seconds: cost-benefit {chosen}, always {always}{nothing}");
-                    Some(Verdict::of(saves.is_all(), told))
+                    if chosen.max == 0.0 {
+                        return Some(Verdict::NotComparable("the cost-benefit analyser learned nothing here".into()));
+                    }
+                    Some(Verdict::of(saves.is_all(), format!("seconds: cost-benefit {chosen}, always {always}")))
                 },
             ),
             times(

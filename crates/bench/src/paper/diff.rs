@@ -202,7 +202,8 @@ fn is_subject(row: &RunRow, field: &str) -> bool {
 
 /// Whether a field of a record was measured, so that equal runs differ.
 fn is_measured(row: &RunRow, field: &str) -> bool {
-    let on_device = row.text("profile").starts_with("this device");
+    let profile = row.text("profile");
+    let on_device = profile.starts_with("this device") || profile.ends_with(", emulated");
     let family = row.experiment().split('/').next().unwrap_or_default();
     // Times of joins and of stores are the device's, which are modelled, and the processor's.
     let with_processor = match family {

@@ -51,8 +51,8 @@ pub struct PaperOptions {
 /// `tell` gets a line for each step: its number, the time so far, and an estimate of the rest.
 ///
 /// # Errors
-/// If the folder has results and the run does not resume, if another run writes to it, or if files cannot be read or
-/// written.
+/// If the folder has results and the run neither resumes nor chooses steps, if another run writes to it, or if files
+/// cannot be read or written.
 pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&str)) -> Result<PaperResults> {
     let folder = options.folder.join(paper.name);
     let _lock = prepare(&folder, options)?;
@@ -89,7 +89,7 @@ fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
     let files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
     let mut results: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
     results.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    if !results.is_empty() && !options.resume {
+    if !results.is_empty() && !options.resume && options.only.is_empty() {
         return Err(Error::PaperResults { path: folder.to_owned() });
     }
     check_scale(folder, &results, options.scale)?;
@@ -112,7 +112,8 @@ fn check_scale(folder: &Path, results: &[PathBuf], scale: Scale) -> Result<()> {
     }
 }
 
-/// The records of a step: those of a former run with the same settings if the run resumes, else new ones.
+/// The records of a step: those of a former run with the same settings if the run resumes, or if other steps were
+/// chosen, else new ones.
 fn result_of(
     paper: &'static Paper,
     step: &'static Step,
@@ -122,12 +123,12 @@ fn result_of(
 ) -> StepResult {
     let context = step.context(options);
     let command = command_of(step.experiment, &context);
-    let former = match options.resume {
+    let is_chosen = options.only.is_empty() || options.only.iter().any(|name| name == step.experiment);
+    let former = match options.resume || !is_chosen {
         true => resumed(paper, step, path, options, &command, tell),
         false => None,
     };
     let start = Instant::now();
-    let is_chosen = options.only.is_empty() || options.only.iter().any(|name| name == step.experiment);
     let run = match former {
         Some(run) => Ok(run),
         None if !is_chosen => Err(MissingRun::NotChosen),
@@ -150,7 +151,10 @@ fn resumed(
     tell: &mut dyn FnMut(&str),
 ) -> Option<Run> {
     let refused = match former(path, command) {
-        Some(Ok(run)) => return Some(run),
+        Some(Ok(run)) => {
+            tell(&format!("{} is kept", step.experiment));
+            return Some(run);
+        }
         Some(Err(reason)) => Some(reason),
         None => None,
     };

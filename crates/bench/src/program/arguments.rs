@@ -59,7 +59,8 @@ pub(super) struct PaperArguments {
     /// Keep the steps that ended with the same settings, in this paper or in another that has them, and run the others
     #[arg(long)]
     pub(super) resume: bool,
-    /// Run only the steps of these experiments, from `paper list`, and keep the others as they are, as with --resume
+    /// Run only the steps of these experiments, from `paper list`, and keep the others as they are; with --resume, also
+    /// keep those that ended
     #[arg(long, num_args = 1.., value_name = "EXPERIMENT")]
     pub(super) only: Vec<String>,
     /// Measure a structure of indexes of one's own, or program:COMMAND, beside those that a step names
@@ -88,7 +89,7 @@ pub(super) enum PaperCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArguments {
-    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
+    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json or .jsonl
     pub(super) runs: PathBuf,
     /// Page to write (HTML)
     #[arg(short, long, value_name = "FILE")]
@@ -100,7 +101,7 @@ pub(super) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(super) struct DrawArguments {
-    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
+    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json or .jsonl
     pub(super) runs: PathBuf,
     /// Name of the picture, such as airindex-designs-1; a wrong one is answered by the names there are
     #[arg(long, value_name = "NAME")]

@@ -56,7 +56,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     let options = PaperOptions {
         folder: arguments.folder.clone(),
         scale: arguments.scale,
-        resume: arguments.resume || !arguments.only.is_empty(),
+        resume: arguments.resume,
         only: arguments.only.clone(),
         structures: arguments.structures.clone(),
         keys_folder: arguments.keys_folder.clone(),
@@ -147,7 +147,7 @@ fn compare(first: &Path, second: &Path, out: &mut Printer<'_>) -> Result<()> {
     let Differences { figures, too_short, of_one_side, found } = diff(&Run::read_all(first)?, &Run::read_all(second)?);
     for experiment in &of_one_side {
         out.report(
-            Record::new("not compared").figure("experiment", experiment.as_str()).figure("records", "of one side"),
+            Record::new("not compared").figure("subject", experiment.as_str()).figure("records", "of one side"),
         )?;
     }
     for difference in &found {

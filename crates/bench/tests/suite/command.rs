@@ -110,6 +110,13 @@ fn a_key_set_that_cannot_be_used_is_reported_and_the_others_follow() -> TestResu
     let printed = str::from_utf8(&run.stdout)?;
     assert!(run.status.success() && printed.contains("keys do not fit memory; pass a smaller -n\"}"), "{printed}");
     assert!(printed.contains(r#""keys":"dense:"#), "{printed}");
+    // So can a damaged file.
+    let folder = tempfile::TempDir::new()?;
+    let short = folder.path().join("short.u64");
+    std::fs::write(&short, [2_u64.to_le_bytes(), 7_u64.to_le_bytes()].concat())?;
+    let run = of(&[short.to_str().unwrap_or_default(), "dense:2k"])?;
+    let printed = str::from_utf8(&run.stdout)?;
+    assert!(run.status.success() && printed.contains("states 2 keys") && printed.contains(r#""keys":"dense:"#));
     // A name that is wrong is noticed before anything runs.
     let run = of(&["dense:2k", "no-such-set"])?;
     assert!(run.status.code() == Some(1) && !str::from_utf8(&run.stdout)?.contains(r#""keys":"dense:"#));

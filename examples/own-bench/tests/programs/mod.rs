@@ -121,9 +121,9 @@ fn wrong_counts_and_clocks_are_noticed() -> TestResult {
 
     let mut boastful = tens(&edited(r#"/"values"/s/"blocks_read":[0-9]*/"blocks_read":18446744073709551615/"#))?;
     let fault = fault_of(boastful.gets(&[0], |key| Some(key + 1), &PipeCost::default(), &mut work));
-    assert!(matches!(&fault, ProgramFault::Invalid { request: "get", reason, .. } if reason.starts_with("it states")));
+    assert!(matches!(&fault, ProgramFault::Unsound { request: "get", reason } if reason.starts_with("states")));
     let huge = edited(r#"s/"file_bytes":[0-9]*/"file_bytes":18446744073709551615/"#);
-    assert!(matches!(fault_of(tens(&huge)?.size(1_000)), ProgramFault::Invalid { request: "size", .. }));
+    assert!(matches!(fault_of(tens(&huge)?.size(1_000)), ProgramFault::Unsound { request: "size", .. }));
 
     let unable = tens(&edited(r#"s/"scan",//"#))?;
     assert!(unable.needs("insert").is_ok());
@@ -146,7 +146,7 @@ fn programs_that_are_no_subjects_are_faults_of_their_own() {
     assert!(matches!(fault, ProgramFault::Ended { request: "load" | "build", .. }), "{fault}");
     let fault = start("echo hello world; cat", 60);
     assert!(matches!(&fault, ProgramFault::Invalid { line, .. } if line == "hello world"), "{fault}");
-    assert!(matches!(start("echo '{}'; cat", 60), ProgramFault::Invalid { .. }));
+    assert!(matches!(start("echo '{}'; cat", 60), ProgramFault::Unsound { request: "hello", .. }));
     let fault = start(r#"echo '{"protocol":2,"name":"x"}'; cat"#, 60);
     assert!(matches!(fault, ProgramFault::Protocol { theirs: 2, .. }), "{fault}");
     let fault = load(&format!(r#"{hello}; echo '{{"error":"no room"}}'; cat"#));

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::super::{Context, Output};
 use super::subjects::or_report;
+use crate::error::Error;
 use crate::keys::KeySet;
 use crate::output::Record;
 use crate::workload::{Mix, Population};
@@ -15,7 +16,7 @@ pub(in crate::experiments) const GENERATED: [&str; 3] = ["lognormal", "uniform",
 pub(in crate::experiments) fn distinct(set: &KeySet) -> Result<Vec<u64>> {
     let mut keys = set.load()?;
     keys.dedup();
-    ensure!(keys.len() > 1, "{} has too few keys; take a set of some thousands", set.name());
+    ensure!(keys.len() > 1, "{} has too few different keys; take a set of some thousands", set.name());
     Ok(keys)
 }
 
@@ -30,8 +31,8 @@ pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<K
     Ok(set.resized(2 * set.len()).unwrap_or(set))
 }
 
-/// Calls `visit` for each requested key set. What fails for one is reported, and the others follow; a set that cannot
-/// be opened is an error before the first.
+/// Calls `visit` for each requested key set. What fails for one, such as a damaged file, is reported, and the others
+/// follow; a name of no set is an error before the first.
 pub(in crate::experiments) fn each_set(
     context: &Context,
     experiment: &str,
@@ -39,10 +40,17 @@ pub(in crate::experiments) fn each_set(
     output: &mut Output<'_>,
     mut visit: impl FnMut(&str, &mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
-    let open = |spec: String| Ok((context.open(&spec, context.seed)?, spec));
-    let sets: Vec<(KeySet, String)> = context.specs(default).into_iter().map(open).collect::<Result<_>>()?;
-    for (set, spec) in &sets {
-        or_report(output, Record::new(experiment).keys(set.name()), |output| visit(spec, output))?;
+    let specs = context.specs(default);
+    let mut names = Vec::with_capacity(specs.len());
+    for spec in &specs {
+        names.push(match context.open(spec, context.seed) {
+            Ok(set) => set.name().to_owned(),
+            Err(error @ Error::Spec { .. }) => return Err(error.into()),
+            Err(_) => spec.clone(),
+        });
+    }
+    for (spec, name) in specs.iter().zip(&names) {
+        or_report(output, Record::new(experiment).keys(name), |output| visit(spec, output))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use ogive::join::{JoinMethod, JoinOptions, JoinSource};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
-use super::place::{Device, Outcome, PROFILES, Place};
+use super::place::{Device, PROFILES, Place};
 use super::relations::{inner, open_shuffled, open_table, outer_places, outer_rows, ratios, write_shuffled};
 use super::rounds::{free_options, in_turn, methods};
 use crate::output::Record;
@@ -57,10 +57,11 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             write_all(&device.storage(), &records, &ratios, context.seed)?;
             places.push(device.direct());
         }
-        let progress = Progress::new(places.len() * ratios.len() * MEMORY_SHARES.len())?;
+        let limits = limits(context, &records);
+        let progress = Progress::new(places.len() * ratios.len() * limits.len())?;
         for place in &places {
             for &ratio in &ratios {
-                for memory_bytes in limits(context, &records) {
+                for &memory_bytes in &limits {
                     progress.on(format!("{spec}, ratio {ratio}, {memory_bytes} bytes, {}", place.name));
                     let options = JoinOptions::default().memory_bytes(memory_bytes);
                     let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
@@ -90,7 +91,10 @@ fn shuffled(ratio: u64) -> String {
 fn limits(context: &Context, records: &Records) -> Vec<u64> {
     if context.memory_limits.is_empty() {
         let of_share = |share: f64| ((records.raw_bytes() as f64 * share) as u64).max(ogive::join::MEMORY_BYTES_MIN);
-        MEMORY_SHARES.map(of_share).to_vec()
+        let mut limits = MEMORY_SHARES.map(of_share).to_vec();
+        // Of few rows, both may be the least.
+        limits.dedup();
+        limits
     } else {
         context.memory_limits.clone()
     }
@@ -137,23 +141,29 @@ impl JoinCell<'_> {
             Some((Err(reason), _)) => return Ok(record.figure("refused", reason)),
             None => return Ok(record),
         };
-        let others: Vec<(Outcome, String)> =
-            outcomes.filter_map(|(outcome, method)| Some((outcome.ok()?, method.to_string()))).collect();
-        let best = others.iter().min_by(|(a, _), (b, _)| a.total_us().total_cmp(&b.total_us()));
-        let Some((best, best_name)) = best else { return Ok(record) };
-        let chosen = others.iter().find(|(_, name)| *name == auto.report.method).map(|(outcome, _)| outcome);
-        // The same method ran twice: the better run counts.
-        let auto_us = auto.total_us().min(chosen.map_or(f64::INFINITY, Outcome::total_us));
+        let mut others: Vec<(String, f64)> =
+            outcomes.filter_map(|(outcome, method)| Some((method.to_string(), outcome.ok()?.total_us()))).collect();
+        // The chosen method ran twice: the better run counts.
+        let mut auto_us = auto.total_us();
+        for (_, us) in others.iter_mut().filter(|(name, _)| *name == auto.report.method) {
+            auto_us = auto_us.min(*us);
+            *us = auto_us;
+        }
+        let Some((best_name, best_us)) = others.iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).cloned() else {
+            return Ok(record);
+        };
+        let (best_name, best_us) =
+            if auto_us <= best_us { (auto.report.method.clone(), auto_us) } else { (best_name, best_us) };
         let mut record = record
             .figure("chosen", auto.report.method.as_str())
             .figure("best", best_name.as_str())
             .figure("auto_us", auto_us)
-            .figure("best_us", best.total_us().min(auto_us))
-            .figure("over_best", auto_us / best.total_us().min(auto_us))
-            .figure("over_best_us", auto_us - best.total_us().min(auto_us))
+            .figure("best_us", best_us)
+            .figure("over_best", auto_us / best_us)
+            .figure("over_best_us", auto_us - best_us)
             .figure("predicted_us", auto.report.predicted_us);
-        for (outcome, name) in &others {
-            record = record.figure(name, outcome.total_us());
+        for (name, us) in &others {
+            record = record.figure(name, *us);
         }
         Ok(record)
     }
