@@ -94,8 +94,13 @@ pub fn join(
     Ok(report)
 }
 
-/// Runs a plan; returns the one that was run. Lookups and hashes hold keys, values and blocks whose sizes are unknown
-/// when `auto` chooses them: if they do not fit memory, the relations are merged instead, unless rows were returned.
+/// The methods that `auto` tries in turn if the chosen one does not fit memory: they need neither an index nor blocks
+/// that are looked up in.
+const FALLBACKS: [JoinMethod; 3] = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition];
+
+/// Runs a plan; returns the one that was run. Methods hold keys, values and blocks whose sizes are unknown when `auto`
+/// chooses one: if they do not fit memory, the others are tried, unless rows were returned. If none fits, the error is
+/// that of the one which needs the least.
 fn execute(
     relations: [&Arc<dyn Relation>; 2],
     plan: Plan,
@@ -106,19 +111,31 @@ fn execute(
 ) -> Result<Plan> {
     let run =
         |plan: &Plan, sink: &mut dyn RowSink| Execution::prepare(relations, plan, options, task, spill)?.run(sink);
-    let error = match run(&plan, sink) {
+    let mut failure = match run(&plan, sink) {
         Ok(()) => return Ok(plan),
         Err(error) => error,
     };
-    let may_merge = options.method == JoinMethod::Auto && plan.method != JoinMethod::Merge && sink.rows() == 0;
-    if !matches!(error, Error::JoinMemoryShort { .. }) || !may_merge {
-        return Err(error);
+    if options.method != JoinMethod::Auto {
+        return Err(failure);
     }
     let [left, right] = relations;
-    let mut plan = self::plan(&**left, &**right, &JoinOptions { method: JoinMethod::Merge, ..options.clone() })?;
-    plan.explanation.is_asked_for = false;
-    run(&plan, sink)?;
-    Ok(plan)
+    for method in FALLBACKS.into_iter().filter(|method| *method != plan.method) {
+        let Error::JoinMemoryShort { needed_bytes: needed_before, .. } = failure else { break };
+        if sink.rows() > 0 {
+            break;
+        }
+        // Not every method has this kind of join.
+        let Ok(mut plan) = self::plan(&**left, &**right, &JoinOptions { method, ..options.clone() }) else { continue };
+        plan.explanation.is_asked_for = false;
+        match run(&plan, sink) {
+            Ok(()) => return Ok(plan),
+            Err(Error::JoinMemoryShort { needed_bytes, .. }) if needed_bytes >= needed_before => {}
+            // It would spill, and there is nowhere to spill to.
+            Err(Error::InvalidArgument(_)) => {}
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 /// Plans a join without running it: returns the method that [`join`] would use, and the predicted cost of each

@@ -158,6 +158,32 @@ fn values_of_another_width_than_was_stated_are_refused() {
     }
 }
 
+/// A merge sorts one side and reads long blocks of the other: other methods have enough of less memory.
+#[test]
+fn auto_joins_within_any_memory_that_some_method_has_enough_of() {
+    let wide =
+        Shape { key_type: KeyType::Bytes, value_width: None, design: "tuned", block_bytes: 1 << 20, coding: true };
+    let key = |at: u32| format!("{:0>400}{at:08}", "").into_bytes();
+    let left: Vec<Row> = (0..10_000).map(|at| (key(at * 3), vec![at as u8; 8])).collect();
+    let right: Vec<Row> = (0..10_000).map(|at| (key(at * 2), vec![at as u8; 4])).collect();
+    let (one, other) = (unsorted(&left, KeyType::Bytes, None), table(&right, wide));
+    let mut rescued = 0;
+    for memory_bytes in (1..=24).map(|steps: u64| steps << 21) {
+        for kind in [JoinKind::Inner, JoinKind::Anti] {
+            let asked = |method| options(kind, method, memory_bytes);
+            let fits = |method| collect(&one, &other, &asked(method)).is_ok();
+            let merges = fits(JoinMethod::Merge);
+            if !merges && !fits(JoinMethod::Hash) && !fits(JoinMethod::Partition) {
+                continue;
+            }
+            let expected = reference(kind, &left, &right);
+            assert!(check(&one, &other, &asked(JoinMethod::Auto), &expected, "long keys"), "{kind} {memory_bytes}");
+            rescued += u32::from(!merges);
+        }
+    }
+    assert!(rescued > 0, "no memory is too little for merging alone");
+}
+
 #[test]
 fn auto_merges_where_lookups_do_not_fit_memory() {
     let wide =
