@@ -16,7 +16,8 @@ use ogive::io::{
 
 /// A storage that forwards to another, and delays each read and write by T(n). At most P of them are served at a time,
 /// whichever threads ask; the others wait for their turn. Where a [`ModelledClock`](ogive::io::ModelledClock) adds up
-/// the reads of all threads, the time that passes here is that of reads which overlap. Clones share the device.
+/// the reads of all threads, the time that passes here is that of reads which overlap. Files that are updated in place
+/// are not delayed. Clones share the device.
 #[derive(Clone, Debug)]
 pub(super) struct EmulatedStorage {
     inner: Arc<dyn Storage>,

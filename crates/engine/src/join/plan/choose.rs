@@ -28,7 +28,7 @@ const SPARSE_RATIO_MIN: f64 = 8.0;
 const LOOKUP_CPU_FRACTION: f64 = 0.06;
 
 /// The advantage that a method needs over the simplest one: at about equal cost the simple method wins. A planned scan
-/// that reads as much as a merge takes up to twice as long on a busy machine, since more threads wait for each other.
+/// that reads as much as a merge took up to twice as long on a busy machine.
 /// Registered methods must be clearly better than the engine's own.
 fn handicap_us(method: JoinMethod, total_us: f64) -> f64 {
     match method {
