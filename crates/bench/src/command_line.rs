@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, FromArgMatches, Subcommand};
 
+use crate::error::with_causes;
+
 /// A program, as its `--help` and `--version` describe it.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
@@ -41,37 +43,13 @@ impl Program {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("error: {}", chain(&error));
+                eprintln!("error: {}", with_causes(&error));
                 ExitCode::FAILURE
             }
         }
     }
 }
 
-/// An error and its causes, each once: the messages of some errors include the cause.
-fn chain(error: &anyhow::Error) -> String {
-    error
-        .chain()
-        .map(ToString::to_string)
-        .reduce(|told, cause| if told.contains(&format!(": {cause}")) { told } else { format!("{told}: {cause}") })
-        .unwrap_or_default()
-}
-
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use anyhow::Context;
-
-    #[test]
-    fn a_cause_that_the_message_includes_is_told_once() {
-        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let error = anyhow::Error::from(ogive::Error::Io { action: "create", path: "k.u64".into(), source: denied() });
-        assert_eq!(chain(&error), "cannot create k.u64: permission denied (check the permissions)");
-        let error = Err::<(), _>(denied()).context("no keys").unwrap_err();
-        assert_eq!(chain(&error), "no keys: permission denied");
-    }
 }

@@ -219,3 +219,27 @@ impl Error {
         Self::Spec { spec: spec.into(), detail: detail.into() }
     }
 }
+
+/// The message of an error with its causes, each once: some messages include their cause.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(|told, cause| if told.contains(&format!(": {cause}")) { told } else { format!("{told}: {cause}") })
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_that_the_message_includes_is_told_once() {
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = anyhow::Error::from(ogive::Error::Io { action: "create", path: "k.u64".into(), source: denied() });
+        assert_eq!(with_causes(&error), "cannot create k.u64: permission denied (check the permissions)");
+        let error = Err::<(), _>(denied()).context("no keys").unwrap_err();
+        assert_eq!(with_causes(&error), "no keys: permission denied");
+    }
+}

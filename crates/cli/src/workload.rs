@@ -60,8 +60,12 @@ fn lookups_per_opening(text: &str) -> Result<Openings, String> {
 impl WorkloadOptions {
     /// Whether a design is priced by the expected time of a cold lookup of any key, as reports of tables do.
     pub(crate) fn is_cold_mean(&self) -> bool {
-        let is_cold = matches!(self.open, None | Some(Openings::OnceIn(1))) && !self.has_lookups();
-        is_cold && self.objective == Objective::MeanLatency
+        self.is_cold() && self.objective == Objective::MeanLatency
+    }
+
+    /// Whether a lookup is of any key, and opens the table.
+    pub(crate) fn is_cold(&self) -> bool {
+        matches!(self.open, None | Some(Openings::OnceIn(1))) && !self.has_lookups()
     }
 
     /// Whether the keys that are looked up are given.

@@ -3,9 +3,9 @@
 mod airindex;
 mod aulid;
 mod bourbon;
-mod caught;
 mod device;
 mod disk;
+mod failures;
 mod generators;
 mod indexes;
 mod join;
@@ -14,7 +14,8 @@ mod registry;
 mod resident;
 mod store;
 
-pub(crate) use caught::caught;
+pub(crate) use failures::caught;
+use failures::{each_set, or_report};
 pub(crate) use indexes::{is_program, takes_programs};
 pub use registry::{Context, DEFAULT_COUNT, DEFAULT_PROGRAM_TIMEOUT_S, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::keys::spec::parse_bytes;
 use crate::output::Figure;
 
 /// Limit on the inner nodes in memory: upper levels first, whole pages.
@@ -33,15 +34,12 @@ impl FromStr for Resident {
 
     /// Reads `all`, or a number of bytes such as `0`, `4096`, `4KiB`.
     fn from_str(text: &str) -> Result<Self> {
-        let (digits, scale) = match text.strip_suffix("KiB") {
-            Some(digits) => (digits, 1 << 10),
-            None => text.strip_suffix("MiB").map_or((text, 1), |digits| (digits, 1 << 20)),
-        };
-        let bytes = || digits.parse::<u64>().ok()?.checked_mul(scale);
         if text == "all" {
             return Ok(Self::All);
         }
-        bytes().map(Self::Bytes).ok_or_else(|| Error::spec(text, "give bytes, such as 0, 4096 or 16KiB, or all"))
+        parse_bytes(text)
+            .map(Self::Bytes)
+            .ok_or_else(|| Error::spec(text, "give bytes, such as 0, 4096 or 16KiB, or all"))
     }
 }
 
@@ -74,7 +72,11 @@ mod tests {
         assert_eq!("4096".parse::<Resident>()?.pages(4096), 1);
         assert_eq!("4095".parse::<Resident>()?.pages(4096), 0);
         assert_eq!("all".parse::<Resident>()?, Resident::All);
-        assert!(["", "KiB", "-1", "some", "99999999999999999MiB"].iter().all(|text| text.parse::<Resident>().is_err()));
+        assert!(
+            ["", "KiB", "-1", "some", "99999999999999999MiB", "éKiB"]
+                .iter()
+                .all(|text| text.parse::<Resident>().is_err())
+        );
         Ok(())
     }
 }

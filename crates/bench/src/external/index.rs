@@ -112,7 +112,7 @@ impl ProgramIndex {
         let values = self.field("get", "values", reply.values)?;
         self.count("get", "values", values.len() as u64, keys.len() as u64)?;
         for (&key, found) in keys.iter().zip(values) {
-            self.same("get", key, &found, &expected(key))?;
+            self.same("get", key, (found, expected(key)), |value| value.to_string())?;
         }
         Ok(cost)
     }
@@ -133,12 +133,15 @@ impl ProgramIndex {
         if found == expected {
             return Ok(());
         }
-        let pair = |pairs: &[u64], index: usize| pairs.get(2 * index..2 * index + 2).map(<[u64]>::to_vec);
+        let pair = |pairs: &[u64], index: usize| match pairs.get(2 * index..) {
+            Some([key, value, ..]) => Some((*key, *value)),
+            _ => None,
+        };
         let pairs = found.len().max(expected.len()).div_ceil(2);
         match (0..pairs).find(|&index| pair(found, index) != pair(expected, index)) {
             Some(index) => {
-                let told = |pairs| pair(pairs, index).map(|pair| (index, pair));
-                self.same("scan", key, &told(found), &told(expected))
+                let told = |(key, value): (u64, u64)| format!("key {key} with value {value} in place {index}");
+                self.same("scan", key, (pair(found, index), pair(expected, index)), told)
             }
             None => self.count("scan", "numbers", found.len() as u64, expected.len() as u64),
         }
@@ -205,17 +208,19 @@ impl ProgramIndex {
         if found == expected { Ok(()) } else { Err(wrong()) }
     }
 
-    fn same<T: PartialEq + std::fmt::Debug>(
+    /// Fails unless an answer is the expected one; `told` puts it into words.
+    fn same<T: PartialEq>(
         &self,
         request: &'static str,
         key: u64,
-        found: &T,
-        expected: &T,
+        (found, expected): (Option<T>, Option<T>),
+        told: impl Fn(T) -> String,
     ) -> Result<()> {
         if found == expected {
             return Ok(());
         }
-        let (found, expected) = (format!("{found:?}"), format!("{expected:?}"));
+        let told = |answer: Option<T>| answer.map_or_else(|| "nothing".to_owned(), &told);
+        let (found, expected) = (told(found), told(expected));
         Err(self.fault(ProgramFault::WrongAnswer { request, key, found, expected }))
     }
 

@@ -81,6 +81,13 @@ pub fn parse_count(text: &str) -> Option<u64> {
     digits.replace('_', "").parse::<u64>().ok()?.checked_mul(scale)
 }
 
+/// A number of bytes: a count, or one of `KiB`, `MiB` or `GiB`.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let unit = [("KiB", 10), ("MiB", 20), ("GiB", 30)].into_iter().find(|(unit, _)| text.ends_with(unit));
+    let Some((unit, shift)) = unit else { return parse_count(text) };
+    parse_count(text.strip_suffix(unit)?)?.checked_mul(1 << shift)
+}
+
 /// A count in the shortest exact form: `10M`, `1500k`, `1024`.
 pub fn format_count(count: u64) -> String {
     for (scale, suffix) in [(1_000_000_000, 'G'), (1_000_000, 'M'), (1_000, 'k')] {

@@ -2,7 +2,9 @@
 //!
 //! A table that is too wide has its headings broken at underscores. If that does not suffice, columns with one value in
 //! all rows are stated above it, and the rest is divided into tables below each other, each of which begins with the
-//! columns that name the rows. Text that is still too wide is broken between words.
+//! columns that tell the rows apart. Text that is still too wide is broken between words.
+
+use std::collections::HashSet;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -96,9 +98,8 @@ fn widths(columns: &[Column], heading_width: impl Fn(&Column) -> usize) -> usize
 /// Tables below each other, under the columns with one value in all rows.
 fn divided(columns: &[Column], width: usize) -> String {
     let (constant, rest): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(|column| column.is_constant());
-    let names = rest.iter().take_while(|column| !column.is_numeric).count();
-    let (names, rest) = rest.split_at(names);
     let used = |columns: &[&Column]| columns.iter().map(|column| column.width(column.broken_width())).sum::<usize>();
+    let (names, rest) = rest.split_at(names(&rest, |names| used(names) <= width / 2));
     let mut tables = Vec::new();
     if !constant.is_empty() {
         tables.push(in_all_rows(&constant, width));
@@ -113,6 +114,18 @@ fn divided(columns: &[Column], width: usize) -> String {
     }
     tables.push(drawn(&part, true, width));
     tables.join("\n\n")
+}
+
+/// The number of first columns that tell the rows apart, if these columns fit; else of those before the first figure.
+fn names(columns: &[&Column], fits: impl Fn(&[&Column]) -> bool) -> usize {
+    let tell_apart = |names: &[&Column]| {
+        let mut rows = HashSet::new();
+        let count = names.first().map_or(0, |column| column.cells.len());
+        (0..count).all(|row| rows.insert(names.iter().map(|column| &column.cells[row]).collect::<Vec<_>>()))
+    };
+    let fitting = (1..columns.len()).take_while(|&count| fits(&columns[..count]));
+    let telling = fitting.into_iter().find(|&count| tell_apart(&columns[..count]));
+    telling.unwrap_or_else(|| columns.iter().take_while(|column| !column.is_numeric).count())
 }
 
 /// The columns with one value, as `name value`, in lines of the width.
@@ -194,6 +207,19 @@ mod tests {
         for part in &parts[1..] {
             assert!(part.contains(" btree ") && part.contains(" ogive ") && part.contains(" structure"), "{shown}");
         }
+    }
+
+    #[test]
+    fn figures_that_tell_rows_apart_are_repeated_and_text_that_does_not_is_not() {
+        let row = |name: &str, ratio: u64, says: &str| {
+            let record = Record::new("a/b").figure("name", name).figure("ratio", ratio).figure("says", says);
+            (0..6).fold(record, |record, number| record.figure(&format!("measured_microseconds_{number}"), ratio))
+        };
+        let shown = table(&[row("x", 1, "long text"), row("x", 10, "text"), row("y", 1, "more")], 60);
+        let parts: Vec<&str> = shown.split("\n\n").collect();
+        let has = |what: &str| parts.iter().filter(|part| part.contains(what)).count();
+        assert!(parts.len() > 1 && has("long text") == 1, "{shown}");
+        assert_eq!((has(" ratio"), has(" name")), (parts.len(), parts.len()), "{shown}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Records, filtered and compared by judges.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::output::Figure;
@@ -123,6 +124,13 @@ impl<'r> Rows<'r> {
     /// The least and the greatest number in a field.
     pub(super) fn span(&self, field: &str) -> Option<Span> {
         Span::of(self.numbers(field))
+    }
+
+    /// Numbers of keys of the generated sets, as their names state them: `10M`.
+    pub(super) fn key_counts(&self) -> String {
+        let count = |row: &&RunRow| row.text("keys").split(':').nth(1).map(str::to_owned);
+        let counts: BTreeSet<String> = self.rows.iter().filter_map(count).collect();
+        counts.into_iter().collect::<Vec<_>>().join(", ")
     }
 
     /// The numbers of one subject over those of another, in each group of records with equal fields `by` that has both.

@@ -13,6 +13,7 @@ use super::plan::{Paper, papers};
 use super::results::{MissingRun, PaperResults, StepResult};
 use super::scale::Scale;
 use super::step::Step;
+use crate::error::with_causes;
 use crate::experiments::{Context, MemoryGauge, caught};
 use crate::output::{Record, Reporter, machine};
 use crate::pages::Run;
@@ -81,9 +82,8 @@ pub fn run(paper: &'static Paper, options: &PaperOptions, tell: &mut dyn FnMut(&
 
 /// Makes the folder of the results, and locks it until the file is closed.
 fn prepare(folder: &Path, options: &PaperOptions) -> Result<File> {
-    if let Some(keys) = options.keys_folder.as_ref().filter(|keys| !keys.is_dir()) {
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::io("read the key sets of", keys, source));
+    if let Some(keys) = &options.keys_folder {
+        fs::read_dir(keys).map_err(|error| Error::io("read the key sets of", keys, error))?;
     }
     fs::create_dir_all(folder).map_err(|error| Error::io("create", folder, error))?;
     let files = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
@@ -133,7 +133,7 @@ fn result_of(
         Some(run) => Ok(run),
         None if !is_chosen => Err(MissingRun::NotChosen),
         None => measured(step, path, &context, &command, options.scale)
-            .map_err(|error| MissingRun::Failed(format!("{error:#}"))),
+            .map_err(|error| MissingRun::Failed(with_causes(&error))),
     };
     let recorded_s = run.as_ref().ok().and_then(|run| run.machine()?.number("elapsed_s"));
     let elapsed_s = recorded_s.unwrap_or_else(|| start.elapsed().as_secs_f64());

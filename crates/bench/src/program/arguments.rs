@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::experiments::{DEFAULT_PROGRAM_TIMEOUT_S, Resident};
-use crate::keys::spec::parse_count;
+use crate::keys::spec::{parse_bytes, parse_count};
 use crate::paper::Scale;
 use crate::stores::StoresCommand;
 use crate::workload::{Mix, Requests};
@@ -167,7 +167,8 @@ pub(super) struct RunArguments {
     /// First seed of generated sets without a seed
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Number of seeds; figures are medians over them
+    /// Number of seeds; figures are medians over them. Joins take one seed, and this number of rounds, of which the
+    /// fastest counts
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) seeds: u64,
     /// Storage profiles, by name or JSON file [default: by experiment]
@@ -246,7 +247,7 @@ pub(super) struct RunArguments {
 
 /// A memory limit of a join.
 fn join_memory(text: &str) -> Result<u64, String> {
-    let bytes = count(text)?;
+    let bytes = parse_bytes(text).ok_or("give bytes, such as 1048576, 16MiB or 1GiB")?;
     let least = ogive::join::MEMORY_BYTES_MIN;
     if bytes < least { Err(format!("a join takes at least {least} bytes")) } else { Ok(bytes) }
 }

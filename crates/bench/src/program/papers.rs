@@ -67,6 +67,8 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         eprintln!("an interrupted run loses its current step only; --resume goes on with it");
     }
     let (mut failed, mut subjects) = (0, 0);
+    // Of all papers, a choice of steps is of some.
+    chosen.retain(|paper| paper.steps().iter().any(|step| is_chosen(arguments, step)));
     for paper in chosen {
         let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
         let folder = options.folder.join(paper.name);
@@ -85,6 +87,10 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     Ok(())
 }
 
+fn is_chosen(arguments: &PaperArguments, step: &Step) -> bool {
+    arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.experiment)
+}
+
 /// Fails if an experiment is no step of these papers.
 fn check_steps(only: &[String], papers: &[&'static Paper]) -> Result<()> {
     let known: Vec<&str> = papers.iter().flat_map(|paper| paper.steps()).map(|step| step.experiment).collect();
@@ -97,14 +103,12 @@ fn check_steps(only: &[String], papers: &[&'static Paper]) -> Result<()> {
 /// Fails if a structure is unknown, before each step fails of it, or if no chosen step takes it.
 fn check_structures(arguments: &PaperArguments, papers: &[&'static Paper]) -> Result<()> {
     let all: Vec<&Step> = papers.iter().flat_map(|paper| paper.steps()).collect();
-    let is_chosen =
-        |step: &&Step| arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.experiment);
     for name in &arguments.structures {
         if !is_program(name) {
             name.parse::<IndexKind>().map_err(|error| anyhow!(error))?;
         }
         let takes = |step: &&Step| step.takes(name, arguments.scale);
-        if !all.iter().copied().filter(is_chosen).any(|step| takes(&step)) {
+        if !all.iter().copied().filter(|step| is_chosen(arguments, step)).any(|step| takes(&step)) {
             let mut others: Vec<&str> = all.iter().copied().filter(takes).map(|step| step.experiment).collect();
             others.sort_unstable();
             others.dedup();

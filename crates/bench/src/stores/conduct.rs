@@ -11,6 +11,7 @@ use super::report::{MeasuredPart, described, failure, result};
 use super::system::{StoreSettings, StoreSystem};
 use super::systems::Systems;
 use super::workloads::{LOAD_THREADS, SCAN_ENTRIES, StoreWorkload};
+use crate::error::with_causes;
 use crate::output::{Reporter, machine};
 use crate::workload::Requests;
 
@@ -132,7 +133,7 @@ impl Conductor<'_> {
                     Ok(found) => found.into_iter().for_each(|(what, outcome)| add(parts, what, outcome)),
                     Err(error) => {
                         worker.failed = true;
-                        eprintln!("{name}: {} failed: {error:#}", worker.start.system.name);
+                        eprintln!("{name}: {} failed: {}", worker.start.system.name, with_causes(&error));
                         out.report(failure(worker.start.system.name, name, &error))?;
                     }
                 }

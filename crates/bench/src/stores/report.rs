@@ -9,6 +9,7 @@ use super::protocol::JobOutcome;
 use super::system::{StoreSettings, StoreSystem};
 use super::systems::Systems;
 use super::workloads::StoreWorkload;
+use crate::error::with_causes;
 use crate::output::{Record, Reporter, Spread};
 
 /// The name of the records: the one they had when only `ogive-rivals` printed them, so that old ones stay comparable.
@@ -78,5 +79,5 @@ pub(super) struct MeasuredPart {
 
 /// A workload that a system could not do.
 pub(super) fn failure(system: &str, workload: &str, error: &anyhow::Error) -> Record {
-    Record::new(EXPERIMENT).figure("system", system).figure("workload", workload).error(format!("{error:#}"))
+    Record::new(EXPERIMENT).figure("system", system).figure("workload", workload).error(with_causes(error))
 }

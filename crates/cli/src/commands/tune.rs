@@ -226,6 +226,9 @@ fn print(arguments: &TuneArguments, profile: &Profile, rows: &[Row], output: &mu
     let profiles = std::slice::from_ref(profile);
     let price = |report: &TableReport, profile: &Profile| price_us(report, &arguments.workload, profile);
     output.line(design_table(profiles, rows.iter().map(|row| (row.name.as_str(), &row.report)), price))?;
+    if !arguments.workload.is_cold() {
+        output.line("reads: those of a cold lookup of any key, which opens the table")?;
+    }
     output.line("")?;
     output.line("layers, root first:")?;
     for row in rows {

@@ -556,8 +556,7 @@ pub(super) fn emit_unpaired(
     rows: Range<usize>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    let has_long = |rows: &mut Range<usize>| rows.any(|row| stream.rows().is_long(row));
-    if !has_long(&mut rows.clone()) {
+    if !rows.clone().any(|row| stream.rows().is_long(row)) {
         return emit_side(side, stream.rows(), rows, sink);
     }
     let mut value = Vec::new();

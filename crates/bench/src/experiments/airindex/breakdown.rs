@@ -27,7 +27,7 @@ const LOOKUPS: usize = 100_000;
 const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| table(case, output))
+    each_table(context, BREAKDOWN.name, (&PROFILES, &DESIGNS), output, table)
 }
 
 /// Sums since the last record.

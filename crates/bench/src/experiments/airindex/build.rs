@@ -11,7 +11,7 @@ use ogive::table::{TableReport, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 
 use super::super::indexes::{IndexStore, IndexSubject, LOAD_BUDGET_BYTES, pages, subjects};
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::{Keys, fill_value};
 use super::rows::IntegerRecords;
 use super::settings::{Progress, designs, is_searched, profiles, search};
@@ -42,8 +42,8 @@ enum BuildSubject {
 }
 
 /// Figures of a design, or of a structure, one value per round.
-struct Runs {
-    written: BuildSubject,
+struct Runs<'w> {
+    written: &'w BuildSubject,
     build_s: Vec<f64>,
     memory_bytes: Vec<f64>,
     report: Option<TableReport>,
@@ -51,30 +51,38 @@ struct Runs {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let folder = context.device_folder()?;
-    for spec in context.specs(&["gmm"]) {
+    let profiles = profiles(context, &PROFILES)?;
+    let tables = designs(context, &DESIGNS)?.into_iter().map(BuildSubject::Table);
+    let structures = subjects(context, &[])?.into_iter().map(|subject| BuildSubject::Structure(Box::new(subject)));
+    let written: Vec<BuildSubject> = tables.chain(structures).collect();
+    each_set(context, BUILD.name, &["gmm"], output, |spec, output| {
         for fraction in FRACTIONS {
             let count = (context.count / fraction).max(1);
-            let set = open_with(&spec, count, Some(context.seed))?;
-            for profile in profiles(context, &PROFILES)? {
-                measure(context, folder.path(), &set, &profile, output)?;
+            let set = open_with(spec, count, Some(context.seed))?;
+            for profile in &profiles {
+                measure(context, folder.path(), &set, (profile, &written), output)?;
             }
             if set.len() != count {
                 // The set has a size of its own.
                 break;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, output: &mut Output<'_>) -> Result<()> {
+fn measure(
+    context: &Context,
+    folder: &Path,
+    set: &KeySet,
+    (profile, written): (&Profile, &[BuildSubject]),
+    output: &mut Output<'_>,
+) -> Result<()> {
     if set.is_text() {
         bail!("this experiment works on integer keys; take a generated set or a .u64 file");
     }
-    let tables = designs(context, &DESIGNS)?.into_iter().map(BuildSubject::Table);
-    let structures = subjects(context, &[])?.into_iter().map(|subject| BuildSubject::Structure(Box::new(subject)));
     let start = |written| Runs { written, build_s: Vec::new(), memory_bytes: Vec::new(), report: None };
-    let mut all: Vec<Runs> = tables.chain(structures).map(start).collect();
+    let mut all: Vec<Runs<'_>> = written.iter().map(start).collect();
     let rounds = ROUNDS.max(context.seeds);
     warm_up(context, folder, set, profile)?;
     let progress = Progress::new(all.len() * rounds as usize)?;
@@ -82,7 +90,7 @@ fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, ou
         for runs in &mut all {
             progress.on(format!("{} of {}", runs.written.name(), set.name()));
             let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
-            let build_s = match &runs.written {
+            let build_s = match runs.written {
                 BuildSubject::Table(design) => {
                     let options = options(context, set, profile, design);
                     let (report, build_s) = write(folder, set, options, context.payload_bytes)?;
@@ -104,7 +112,7 @@ fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, ou
     };
     for runs in &all {
         let record = record(set, profile, runs, without_s.map(|spread| spread.median));
-        let searched_s = match (&runs.written, &records) {
+        let searched_s = match (runs.written, &records) {
             (BuildSubject::Table(design), Some(records)) => search_s(records, profile, design)?,
             _ => None,
         };
@@ -170,7 +178,7 @@ fn warm_up(context: &Context, folder: &Path, set: &KeySet, profile: &Profile) ->
     Ok(())
 }
 
-fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) -> Record {
+fn record(set: &KeySet, profile: &Profile, runs: &Runs<'_>, without_s: Option<f64>) -> Record {
     let mut record = Record::new(BUILD.name)
         .keys(set.name())
         .profile(profile.name())
@@ -179,7 +187,7 @@ fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) 
         .spread("build_s", &runs.build_s);
     let build_s = Spread::of(&runs.build_s).median;
     if let Some(without_s) =
-        without_s.filter(|_| matches!(&runs.written, BuildSubject::Table(design) if *design != DesignRequest::None))
+        without_s.filter(|_| matches!(runs.written, BuildSubject::Table(design) if *design != DesignRequest::None))
     {
         record = record
             .figure("index_s", build_s - without_s)

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ogive::tune::BuilderKind;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::rows::{IntegerRecords, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
@@ -27,8 +27,8 @@ const SETS: [(&str, &[BuilderKind]); 5] = [
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
-    for spec in context.specs(&KEY_SETS) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, BUILDERS.name, &KEY_SETS, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         let progress = Progress::new(profiles.len() * SETS.len())?;
         for profile in &profiles {
@@ -49,6 +49,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

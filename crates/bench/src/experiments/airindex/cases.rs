@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::io::Profile;
 use ogive::tune::DesignRequest;
 
-use super::super::Context;
+use super::super::{Context, Output, each_set};
 use super::keys::Keys;
 use super::settings::{KEY_SETS, Progress, designs, profiles};
 use super::tables::Recipe;
@@ -40,23 +40,24 @@ impl LookupCase<'_> {
 /// given designs and profiles are defaults, too.
 pub(super) fn each_table(
     context: &Context,
-    default_profiles: &[&str],
-    default_designs: &[&str],
-    mut measure: impl FnMut(&LookupCase<'_>) -> Result<()>,
+    experiment: &str,
+    (default_profiles, default_designs): (&[&str], &[&str]),
+    output: &mut Output<'_>,
+    mut measure: impl FnMut(&LookupCase<'_>, &mut Output<'_>) -> Result<()>,
 ) -> Result<()> {
     let profiles = profiles(context, default_profiles)?;
     let designs = designs(context, default_designs)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, experiment, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let keys = Keys::load(&set)?;
         let progress = Progress::new(profiles.len() * designs.len())?;
         for profile in &profiles {
             for design in &designs {
                 progress.on(format!("{design} on {}", profile.name()));
-                measure(&LookupCase { context, set: set.name(), keys: &keys, profile, design })?;
+                measure(&LookupCase { context, set: set.name(), keys: &keys, profile, design }, output)?;
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Profile};
 use ogive::table::TableReport;
 use ogive::tune::DesignRequest;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::device::MeasuredDevice;
 use super::keys::Keys;
 use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
@@ -66,13 +66,12 @@ struct DesignRun {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
-    let specs = context.specs(&KEY_SETS);
     let mut device = MeasuredDevice::new(context);
-    for spec in specs {
+    each_set(context, DESIGNS.name, &KEY_SETS, output, |spec, output| {
         let mut cells: Vec<DesignCell> = Vec::new();
-        let mut name = spec.clone();
+        let mut name = spec.to_owned();
         for seed in context.seeds() {
-            let set = context.open(&spec, seed)?;
+            let set = context.open(spec, seed)?;
             name = without_seed(set.name(), context.seeds);
             let keys = Keys::load(&set)?;
             let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), seed)?;
@@ -85,8 +84,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
         }
         report(context, &name, &cells, output)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The name of a set without its seed, for results over several seeds.

@@ -15,7 +15,7 @@ use ogive::tune::DesignRequest;
 use ogive::{Table, TableOptions};
 use ogive_object_store::{ObjectOptions, ObjectStorage};
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::cases::{LookupCase, each_table};
 use super::keys::Keys;
 use super::lookups::{Bench, check, positions};
@@ -43,7 +43,7 @@ const FIRST_LOOKUPS: usize = 5;
 const FACTORS: [(f64, f64); 4] = [(0.1, 1.0), (10.0, 1.0), (1.0, 0.1), (1.0, 10.0)];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| lookups(case, output))?;
+    each_table(context, EMULATED.name, (&PROFILES, &DESIGNS), output, lookups)?;
     mismatches(context, output)
 }
 
@@ -149,22 +149,23 @@ fn median(values: &[f64]) -> f64 {
 /// Figure 14: a table on a storage other than it was tuned for, beside one that was tuned for that.
 fn mismatches(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let tuned = DesignRequest::Tuned;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    let profiles = profiles(context, &PROFILES)?;
+    each_set(context, EMULATED.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let keys = Keys::load(&set)?;
         let asked = first_positions(context, &keys)?;
-        for profile in profiles(context, &PROFILES)? {
+        for profile in &profiles {
             let progress = Progress::new(FACTORS.len())?;
             for (latency_factor, bandwidth_factor) in FACTORS {
                 progress.on(format!("{} with {latency_factor}, {bandwidth_factor}", profile.name()));
-                let actual = changed(&profile, latency_factor, bandwidth_factor)?;
+                let actual = changed(profile, latency_factor, bandwidth_factor)?;
                 let of = |tuned_for: &Profile| -> Result<Vec<FirstLookup>> {
                     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
                     let recipe = Recipe::new(context, &tuned, tuned_for);
                     write_table(folder(Arc::clone(&store), tuned_for)?, &keys, &recipe)?;
                     first_lookups(&slowed(&store, &actual)?, &actual, &keys, context.payload_bytes, &asked)
                 };
-                let (ours, best) = (of(&profile)?, of(&actual)?);
+                let (ours, best) = (of(profile)?, of(&actual)?);
                 let best_us = median(&emulated_us(&best));
                 let record = Record::new(EMULATED.name)
                     .keys(set.name())
@@ -182,6 +183,6 @@ fn mismatches(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -5,7 +5,7 @@ use ogive::io::Profile;
 use ogive::tune::{Builder, Design, DesignRequest};
 use ogive_model::rmi::RootKind;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::rows::{Blocks, IntegerRecords, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
@@ -44,27 +44,28 @@ struct Setting {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let settings = settings();
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    let profiles = profiles(context, &PROFILES)?;
+    each_set(context, KNOBS.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
-        for profile in profiles(context, &PROFILES)? {
+        for profile in &profiles {
             let progress = Progress::new(settings.len() + 1)?;
             progress.on("tuned");
-            let (blocks, tuned) = records.tuned(&profile, &search())?;
+            let (blocks, tuned) = records.tuned(profile, &search())?;
             let tuned_us = tuned.cost.total_us;
-            output.report(record(set.name(), &profile, "tuned", &blocks, &tuned, tuned_us))?;
+            output.report(record(set.name(), profile, "tuned", &blocks, &tuned, tuned_us))?;
             for setting in &settings {
                 progress.step();
                 progress.on(&setting.design);
                 let options = search().page_bytes(setting.unit_bytes.unwrap_or(search().page_bytes));
                 let blocks = records.blocks(setting.block_bytes);
-                let design = blocks.design(&setting.request, &profile, &options);
-                let record = record(set.name(), &profile, &setting.design, &blocks, &design, tuned_us);
+                let design = blocks.design(&setting.request, profile, &options);
+                let record = record(set.name(), profile, &setting.design, &blocks, &design, tuned_us);
                 output.report(record.figure("knob", setting.knob).figure("value", setting.value))?;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn record(keys: &str, profile: &Profile, name: &str, blocks: &Blocks, design: &Design, tuned_us: f64) -> Record {

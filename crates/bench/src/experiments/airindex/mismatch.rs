@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ogive::io::Profile;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::rows::{IntegerRecords, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
@@ -23,16 +23,17 @@ const MANY_BYTES: u64 = 1 << 40;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let options = search();
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    let profiles = profiles(context, &PROFILES)?;
+    each_set(context, MISMATCH.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
-        for profile in profiles(context, &PROFILES)? {
-            let (blocks, design) = records.tuned(&profile, &options)?;
+        for profile in &profiles {
+            let (blocks, design) = records.tuned(profile, &options)?;
             let factors = factors(context.full);
             let progress = Progress::new(factors.len())?;
             for (latency_factor, bandwidth_factor) in factors {
                 progress.on(format!("{} with {latency_factor}, {bandwidth_factor}", profile.name()));
-                let actual = changed(&profile, latency_factor, bandwidth_factor)?;
+                let actual = changed(profile, latency_factor, bandwidth_factor)?;
                 let modelled_us = blocks.cost_us(&design, &actual, &options);
                 let (_, best) = records.tuned(&actual, &options)?;
                 let record = Record::new(MISMATCH.name)
@@ -50,8 +51,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Pairs of factors: each alone, or all of them with each other.

@@ -11,7 +11,7 @@ use ogive::io::{MemoryStorage, Profile, seed_random};
 use ogive::table::{LookupSample, TableOptions, TableReport, TableWriteOptions};
 use ogive::tune::{Caching, DesignRequest, Objective};
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::lookups::{Bench, check, positions};
 use super::settings::{KEY_SETS, Progress, profiles};
@@ -67,8 +67,8 @@ const GOALS: [(Goal, &str); 4] =
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open_of(&spec, COUNT)?;
+    each_set(context, RETUNE.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open_of(spec, COUNT)?;
         let keys = Keys::load(&set)?;
         let workloads = workloads(context, &keys)?;
         let progress = Progress::new(profiles.len() * workloads.len())?;
@@ -80,8 +80,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The lookups: those of the warm-up, then those that are measured.

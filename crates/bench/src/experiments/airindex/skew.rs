@@ -32,7 +32,7 @@ const RUNS: usize = 100;
 const BUDGET_BYTES: u64 = 64 << 20;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| table(case, output))
+    each_table(context, SKEW.name, (&PROFILES, &DESIGNS), output, table)
 }
 
 fn table(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use ogive::io::Profile;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::rows::{IntegerRecords, read_bytes, with_design};
 use super::settings::{KEY_SETS, Progress, search};
@@ -22,8 +22,8 @@ const BANDWIDTH_LOG10: std::ops::RangeInclusive<i32> = -3..=6;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let options = search();
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, SPECTRUM.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         let progress = Progress::new(LATENCY_LOG10.count() * BANDWIDTH_LOG10.count())?;
         for (latency, bandwidth) in LATENCY_LOG10.flat_map(|latency| BANDWIDTH_LOG10.map(move |b| (latency, b))) {
@@ -43,6 +43,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             output.report(with_design(record, &blocks, &design))?;
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

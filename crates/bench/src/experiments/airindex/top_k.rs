@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::io::Timer;
 use ogive::tune::DesignRequest;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::keys::Keys;
 use super::rows::{IntegerRecords, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
@@ -21,11 +21,12 @@ const MOST_CANDIDATES: usize = 20;
 const ROUNDS: usize = 3;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&KEY_SETS) {
-        let set = context.open(&spec, context.seed)?;
+    let profiles = profiles(context, &PROFILES)?;
+    each_set(context, TOP_K.name, &KEY_SETS, output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
-        for profile in profiles(context, &PROFILES)? {
-            let blocks = records.best_blocks(&profile, &search())?;
+        for profile in &profiles {
+            let blocks = records.best_blocks(profile, &search())?;
             let progress = Progress::new(MOST_CANDIDATES)?;
             for top_k in 1..=MOST_CANDIDATES {
                 progress.on(format!("k = {top_k}"));
@@ -34,7 +35,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 let mut best = None;
                 for _ in 0..ROUNDS {
                     let timer = Timer::start();
-                    best = Some(blocks.design(&DesignRequest::Tuned, &profile, &options));
+                    best = Some(blocks.design(&DesignRequest::Tuned, profile, &options));
                     tune_s.push(timer.elapsed_s());
                 }
                 let Some(design) = best else { continue };
@@ -51,6 +52,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -16,11 +16,11 @@ use ogive::io::{MemoryStorage, Profile};
 use ogive_papers::AirIndexOptions;
 
 use super::super::indexes::{
-    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, each_set,
-    or_report, pages, present, run_in_memory,
+    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, pages, present,
+    run_in_memory,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::keys::KeySet;
 use crate::output::Record;
 use crate::workload::{Mix, Operation, Population};

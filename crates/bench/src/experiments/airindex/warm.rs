@@ -9,7 +9,7 @@ use ogive::TableOptions;
 use ogive::io::{LocalStorage, MemoryStorage, Storage, Timer};
 use tempfile::TempDir;
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::cases::{LookupCase, each_table};
 use super::keys::Keys;
 use super::lookups::{Bench, check, positions};
@@ -35,7 +35,7 @@ const WARMED_BYTES: [u64; 3] = [0, 16 << 20, BUDGET_BYTES];
 pub(super) const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each_table(context, &PROFILES, &DESIGNS, |case| curves(case, output))?;
+    each_table(context, WARM.name, (&PROFILES, &DESIGNS), output, curves)?;
     if context.structures.is_empty() { Ok(()) } else { curves_of_structures(context, output) }
 }
 
@@ -71,8 +71,8 @@ fn asked(context: &Context, keys: &Keys) -> Result<Vec<u64>> {
 /// The curves of structures, each loaded once for all profiles.
 fn curves_of_structures(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
+    each_set(context, WARM.name, &KEY_SETS[..1], output, |spec, output| {
+        let set = context.open(spec, context.seed)?;
         let keys = Keys::load(&set)?;
         let subjects = rivals(context, &keys)?;
         let asked = keys_at(&keys, &asked(context, &keys)?);
@@ -99,8 +99,8 @@ fn curves_of_structures(context: &Context, output: &mut Output<'_>) -> Result<()
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The curves of one table, cold and, with the tuned design, warmed.

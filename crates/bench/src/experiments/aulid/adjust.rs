@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::super::indexes::{IndexSubject, IndexWorkload, distinct, each_set, growing, or_report, run_in_memory};
+use super::super::indexes::{IndexSubject, IndexWorkload, distinct, growing, run_in_memory};
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::keys::AS_OSM;
 use crate::output::Record;
 use crate::workload::Mix;

@@ -7,11 +7,10 @@ use ogive::index::{IndexKind, Statistics};
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, each_set, growing,
-    or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, growing, pages, subjects,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output, Resident};
+use super::super::{Context, Experiment, Output, Resident, each_set, or_report};
 use crate::keys::KeySet;
 use crate::output::Record;
 use crate::random::Random;

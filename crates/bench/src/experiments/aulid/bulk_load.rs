@@ -7,11 +7,10 @@ use ogive::index::IndexKind;
 use ogive::io::LocalStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, ProgramSubject, each_set, or_report, pages, programs,
-    subjects_beside_programs, with_size,
+    GENERATED, IndexStore, IndexSubject, ProgramSubject, pages, programs, subjects_beside_programs, with_size,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::keys::KeySet;
 use crate::output::{Record, Spread};
 

@@ -7,11 +7,10 @@ use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, each_set, growing, or_report, pages, payload,
-    present, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, pages, payload, present, subjects,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::output::Record;
 use crate::random::Random;
 use crate::workload::{COMMIT_OPERATIONS, Population};

@@ -8,11 +8,9 @@ use anyhow::{Context as _, Result};
 use ogive::index::IndexKind;
 use ogive::io::{LocalStorage, Profile};
 
-use super::super::indexes::{
-    IndexSubject, IndexWorkload, RunMemory, WorkloadOutcome, distinct, each_set, or_report, run_plan, subjects,
-};
+use super::super::indexes::{IndexSubject, IndexWorkload, RunMemory, WorkloadOutcome, distinct, run_plan, subjects};
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::keys::{AS_COVID, AS_GENOME, AS_OSM800, AS_PLANET};
 use crate::output::Record;
 use crate::workload::{Mix, Population};

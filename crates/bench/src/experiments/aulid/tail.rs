@@ -4,10 +4,10 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, RunMemory, each_population, or_report, run_in_memory, run_on_device, subjects,
+    IndexSubject, IndexWorkload, RunMemory, each_population, run_in_memory, run_on_device, subjects,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, or_report};
 use crate::output::Record;
 use crate::workload::Mix;
 

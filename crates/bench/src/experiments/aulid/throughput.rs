@@ -7,11 +7,11 @@ use ogive::index::IndexKind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
-    IndexSubject, IndexWorkload, ProgramSubject, RunMemory, WorkloadOutcome, each_population, operations_of, or_report,
-    programs, run_in_memory, run_on_device, subjects_beside_programs,
+    IndexSubject, IndexWorkload, ProgramSubject, RunMemory, WorkloadOutcome, each_population, operations_of, programs,
+    run_in_memory, run_on_device, subjects_beside_programs,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, or_report};
 use crate::keys::KeySet;
 use crate::output::Record;
 use crate::workload::{Mix, Population, Requests};

@@ -4,9 +4,9 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 use ogive_papers::AulidOptions;
 
-use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, each_set, load_and_count, or_report, present};
+use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, load_and_count, present};
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::output::Record;
 
 pub(in crate::experiments) const READ_OPTIMISATIONS: Experiment = Experiment {

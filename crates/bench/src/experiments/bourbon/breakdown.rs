@@ -7,7 +7,7 @@ use anyhow::Result;
 use ogive_papers::bourbon::{LookupSteps, StepTimer};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{SETS, lookups, records, requests};
 use super::store::{Order, Store};
 use super::subjects::{BASELINE, READ_ONLY, chosen};
@@ -71,8 +71,8 @@ fn indexing_ns(steps: &LookupSteps) -> f64 {
 
 fn fig8(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = chosen(context, &READ_ONLY)?;
-    for spec in context.specs(&SETS) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG8.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         let progress = Progress::new(subjects.len())?;
         let stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
@@ -95,14 +95,14 @@ fn fig8(context: &Context, output: &mut Output<'_>) -> Result<()> {
             )?;
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let devices = context.profiles_or(&["sata", "nvme", "optane"])?;
-    for spec in context.specs(&SETS[..1]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG2.name, &SETS[..1], output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         let stores = Stores::load(context, &records, &population, Order::Random, &[BASELINE], |options| options)?;
         for store in &stores.stores {
@@ -125,8 +125,8 @@ fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 output.report(row(device.name(), &on_device))?;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Reads of tables and of value files.

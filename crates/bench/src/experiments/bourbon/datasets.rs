@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{lookups, records, requests};
 use super::store::Order;
 use super::subjects::{READ_ONLY, chosen};
@@ -25,13 +25,12 @@ pub(in crate::experiments) const FIG15: Experiment = Experiment {
 };
 
 fn run(name: &str, sets: &[&str], context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let specs = context.specs(sets);
-    let progress = Progress::new(specs.len())?;
-    for spec in specs {
-        progress.on(&spec);
-        let records = records(context, &spec)?;
+    let subjects = chosen(context, &READ_ONLY)?;
+    let progress = Progress::new(context.specs(sets).len())?;
+    each_set(context, name, sets, output, |spec, output| {
+        progress.on(spec);
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
-        let subjects = chosen(context, &READ_ONLY)?;
         let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
         let requests = requests(context, Requests::Uniform);
         let asked = (0..rounds(context))
@@ -53,6 +52,6 @@ fn run(name: &str, sets: &[&str], context: &Context, output: &mut Output<'_>) ->
             )?;
         }
         progress.step();
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -10,7 +10,7 @@ use ogive::io::{ModelledClock, Profile, Storage};
 use ogive::lsm::DbOptions;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{SETS, lookups, options, records};
 use super::store::{Order, Store, StoreSetup};
 use super::subjects::{BASELINE, CODED, COST_BENEFIT, FILE, READ_ONLY, chosen};
@@ -84,8 +84,8 @@ fn lookups_on(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let subjects = chosen(context, &READ_ONLY)?;
-    for spec in context.specs(&SETS) {
-        let records = records(context, &spec)?;
+    each_set(context, name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         let progress = Progress::new(profiles.len() * subjects.len())?;
         for profile in profiles {
@@ -114,8 +114,8 @@ fn lookups_on(
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn on_device(row: Record, profile: &Profile, requests: &Requests, processor_us: f64, device_us: f64) -> Record {
@@ -138,8 +138,8 @@ fn timed(context: &Context, store: &Store<'_>, clock: &ModelledClock, requests: 
 fn fig16(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = context.profiles_or(&["optane"])?;
     let subjects = chosen(context, &[BASELINE, FILE, COST_BENEFIT, CODED])?;
-    for spec in context.specs(&["uniform"]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG16.name, &["uniform"], output, |spec, output| {
+        let records = records(context, spec)?;
         let population = growing(&records, lookups(context), context.seed);
         let progress = Progress::new(profiles.len() * subjects.len() * 4)?;
         for profile in &profiles {
@@ -177,6 +177,6 @@ fn fig16(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive_papers::bourbon::Bourbon;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{lookups, records, requests};
 use super::store::Order;
 use super::subjects::{BASELINE, FILE, FILE_IN_BLOCK, Subject};
@@ -20,11 +20,13 @@ pub(in crate::experiments) const FIG17: Experiment = Experiment {
 /// Error bounds in records; the best in the paper is 8.
 const ERRORS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 
+/// The paper's synthetic sets, and others.
+const SETS: [&str; 6] = ["linear", "seg1", "seg10", "normal", "lognormal", "uniform"];
+
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let specs = context.specs(&["linear", "seg1", "seg10", "normal", "lognormal", "uniform"]);
-    let progress = Progress::new(specs.len() * ERRORS.len())?;
-    for spec in specs {
-        let records = records(context, &spec)?;
+    let progress = Progress::new(context.specs(&SETS).len() * ERRORS.len())?;
+    each_set(context, FIG17.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         for error in ERRORS {
             progress.on(format!("error {error} on {spec}"));
@@ -54,6 +56,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

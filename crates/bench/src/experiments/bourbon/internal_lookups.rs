@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::records;
 use super::store::Order;
 use super::table_watch::Life;
@@ -45,8 +45,8 @@ impl MeanLookups {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let percent = context.write_percents.first().copied().unwrap_or(WRITES);
-    for spec in context.specs(&["uniform"]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG4.name, &["uniform"], output, |spec, output| {
+        let records = records(context, spec)?;
         let progress = Progress::new(CASES.len())?;
         let mut cases = Vec::new();
         for (order, requests) in CASES {
@@ -63,8 +63,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             progress.step();
         }
         conclude(&records, &cases, output)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn row(

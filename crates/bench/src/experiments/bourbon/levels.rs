@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{records, requests};
 use super::store::Order;
 use super::table_watch::Change;
@@ -18,8 +18,8 @@ pub(in crate::experiments) const FIG5: Experiment = Experiment {
 };
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&["uniform"]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG5.name, &["uniform"], output, |spec, output| {
+        let records = records(context, spec)?;
         let percents = percents(context);
         let progress = Progress::new(percents.len())?;
         let mut rests = Vec::new();
@@ -47,8 +47,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let confirmed = rests.is_sorted_by(|less, more| less.0 >= more.0 || less.1 > more.1);
         let says = "the more is written, the shorter the deepest level rests";
         output.report(guideline(FIG5.name, &records, 5, says, confirmed))?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Mean operations between two changes of a level; the whole run if it never changed.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{records, requests};
 use super::store::Order;
 use super::table_watch::Life;
@@ -21,8 +21,8 @@ pub(in crate::experiments) const FIG3: Experiment = Experiment {
 const SHORT: f64 = 0.05;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&["uniform"]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG3.name, &["uniform"], output, |spec, output| {
+        let records = records(context, spec)?;
         let percents = percents(context);
         let progress = Progress::new(percents.len())?;
         let (mut deeper_live_longer, mut short_at_the_bottom) = (true, false);
@@ -57,8 +57,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             "even at the deepest level some tables are short-lived, at some share of writes",
             short_at_the_bottom,
         ))?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn mean(lives: &[Life]) -> f64 {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{SETS, lookups, records, requests};
 use super::store::Order;
 use super::subjects::{READ_ONLY, chosen};
@@ -19,10 +19,10 @@ pub(in crate::experiments) const FIG10: Experiment = Experiment {
 const ORDERS: [Order; 2] = [Order::Sequential, Order::Random];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&SETS) {
-        let records = records(context, &spec)?;
+    let subjects = chosen(context, &READ_ONLY)?;
+    each_set(context, FIG10.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
-        let subjects = chosen(context, &READ_ONLY)?;
         let requests = requests(context, Requests::Uniform);
         let progress = Progress::new(ORDERS.len())?;
         for order in ORDERS {
@@ -47,6 +47,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

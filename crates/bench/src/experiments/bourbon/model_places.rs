@@ -13,7 +13,7 @@ use ogive_model::pgm::{Pgm, UPPER_ERROR};
 use ogive_model::{Fence, Locate};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{lookups, options, records, requests};
 use super::store::{Order, Store, StoreSetup};
 use super::subjects::CODED;
@@ -95,10 +95,9 @@ impl TableGuide for BlockSearch {
 
 fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let context = &Context { inline_values: true, ..context.clone() };
-    let specs = context.specs(&SETS);
-    let progress = Progress::new(specs.len() * BLOCK_BYTES.len())?;
-    for spec in specs {
-        let records = records(context, &spec)?;
+    let progress = Progress::new(context.specs(&SETS).len() * BLOCK_BYTES.len())?;
+    each_set(context, IN_BLOCK.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         for block_bytes in BLOCK_BYTES {
             progress.on(format!("blocks of {block_bytes} bytes on {spec}"));
@@ -137,8 +136,8 @@ fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The last keys of the tables of a level, and what predicts the table of a key.
@@ -193,10 +192,9 @@ fn find_table(context: &Context, output: &mut Output<'_>) -> Result<()> {
     type Find = fn(&Level, u64) -> usize;
     const WAYS: [(&str, Find); 3] =
         [("bisection", Level::by_bisection), ("line", Level::by_line), ("segments", Level::by_segments)];
-    let specs = context.specs(&SETS);
-    let progress = Progress::new(specs.len() * TABLES.len())?;
-    for spec in specs {
-        let set = context.open_of(&spec, KEYS)?;
+    let progress = Progress::new(context.specs(&SETS).len() * TABLES.len())?;
+    each_set(context, FIND_TABLE.name, &SETS, output, |spec, output| {
+        let set = context.open_of(spec, KEYS)?;
         let keys = set.load()?;
         ensure!(!keys.is_empty(), "{} has no keys to find; take a set of some thousands", set.name());
         for tables in TABLES {
@@ -237,8 +235,8 @@ fn find_table(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[cfg(test)]

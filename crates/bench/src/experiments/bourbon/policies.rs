@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::learned::Learned;
 use super::setting::{options, records, requests};
 use super::store::{Order, Store, StoreSetup, Work};
@@ -71,8 +71,8 @@ fn run(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let subjects = chosen(context, subjects)?;
-    for spec in context.specs(&["lognormal"]) {
-        let records = records(context, &spec)?;
+    each_set(context, name, &["lognormal"], output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
         let progress = Progress::new(percents.len() * subjects.len() * context.seeds as usize)?;
         for &percent in percents {
@@ -87,8 +87,8 @@ fn run(
             }
             report(name, context, &records, percent, &subjects, &runs, output)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn operations(

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{SETS, lookups, records, requests};
 use super::store::Order;
 use super::subjects::{READ_ONLY, chosen};
@@ -21,10 +21,10 @@ const LENGTHS: [usize; 6] = [1, 5, 10, 50, 100, 500];
 const ENTRIES_OF_LOOKUP: usize = 10;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&SETS) {
-        let records = records(context, &spec)?;
+    let subjects = chosen(context, &READ_ONLY)?;
+    each_set(context, FIG12.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
-        let subjects = chosen(context, &READ_ONLY)?;
         let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
         let requests = requests(context, Requests::Uniform);
         let progress = Progress::new(LENGTHS.len())?;
@@ -41,6 +41,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

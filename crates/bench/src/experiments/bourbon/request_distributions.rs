@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{SETS, lookups, records};
 use super::store::Order;
 use super::subjects::{READ_ONLY, chosen};
@@ -26,10 +26,10 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     } else {
         context.requests.clone()
     };
-    for spec in context.specs(&SETS) {
-        let records = records(context, &spec)?;
+    let subjects = chosen(context, &READ_ONLY)?;
+    each_set(context, FIG11.name, &SETS, output, |spec, output| {
+        let records = records(context, spec)?;
         let population = Population::whole((0..records.len() as u64).collect());
-        let subjects = chosen(context, &READ_ONLY)?;
         let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
         let progress = Progress::new(distributions.len())?;
         for requests in &distributions {
@@ -44,6 +44,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::setting::{lookups, options, records, requests};
 use super::store::{Order, Store, StoreSetup, Work};
 use super::subjects::{BASELINE, POLICIES, Subject, chosen};
@@ -39,8 +39,8 @@ pub(super) fn drawn(
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = chosen(context, &POLICIES)?;
-    for spec in context.specs(&["uniform", "lognormal"]) {
-        let records = records(context, &spec)?;
+    each_set(context, FIG14.name, &["uniform", "lognormal"], output, |spec, output| {
+        let records = records(context, spec)?;
         let population = growing(&records, lookups(context), context.seed);
         let progress = Progress::new(StoreMix::YCSB.len() * subjects.len() * context.seeds as usize)?;
         for mix in StoreMix::YCSB {
@@ -57,8 +57,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             report(&records, mix, &asked, &subjects, &works, output)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn once(

@@ -4,9 +4,9 @@ use anyhow::Result;
 use ogive::index::IndexKind;
 use ogive::io::Profile;
 
-use super::super::indexes::{IndexSubject, IndexWorkload, each_population, or_report, pages, run_in_memory, subjects};
+use super::super::indexes::{IndexSubject, IndexWorkload, each_population, pages, run_in_memory, subjects};
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, or_report};
 use crate::output::Record;
 use crate::workload::{Mix, Population};
 

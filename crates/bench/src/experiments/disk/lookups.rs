@@ -6,11 +6,10 @@ use ogive::index::IndexKind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, LIPP, LIPP_BTREE, PGM, PGM_BTREE};
 
 use super::super::indexes::{
-    GENERATED, LOOKUPS_A_SCAN, ProgramSubject, distinct, each_set, load_and_count, or_report, present, programs,
-    subjects_beside_programs,
+    GENERATED, LOOKUPS_A_SCAN, ProgramSubject, distinct, load_and_count, present, programs, subjects_beside_programs,
 };
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set, or_report};
 use crate::output::Record;
 use crate::workload::Operation;
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use ogive_model::{fmcd, pla};
 
-use super::super::indexes::{distinct, each_set};
-use super::super::{Context, Experiment, Output};
+use super::super::indexes::distinct;
+use super::super::{Context, Experiment, Output, each_set};
 use crate::keys::{AS_COVID, AS_GENOME, AS_OSM, AS_PLANET};
 use crate::output::Record;
 

@@ -2,11 +2,8 @@
 
 use anyhow::{Result, ensure};
 
-use super::super::{Context, Output};
-use super::subjects::or_report;
-use crate::error::Error;
+use super::super::{Context, Output, each_set};
 use crate::keys::KeySet;
-use crate::output::Record;
 use crate::workload::{Mix, Population};
 
 /// The sets on which the blocks of the authors' code were counted.
@@ -29,30 +26,6 @@ pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<K
     }
     // Some sets are smaller.
     Ok(set.resized(2 * set.len()).unwrap_or(set))
-}
-
-/// Calls `visit` for each requested key set. What fails for one, such as a damaged file, is reported, and the others
-/// follow; a name of no set is an error before the first.
-pub(in crate::experiments) fn each_set(
-    context: &Context,
-    experiment: &str,
-    default: &[&str],
-    output: &mut Output<'_>,
-    mut visit: impl FnMut(&str, &mut Output<'_>) -> Result<()>,
-) -> Result<()> {
-    let specs = context.specs(default);
-    let mut names = Vec::with_capacity(specs.len());
-    for spec in &specs {
-        names.push(match context.open(spec, context.seed) {
-            Ok(set) => set.name().to_owned(),
-            Err(error @ Error::Spec { .. }) => return Err(error.into()),
-            Err(_) => spec.clone(),
-        });
-    }
-    for (spec, name) in specs.iter().zip(&names) {
-        or_report(output, Record::new(experiment).keys(name), |output| visit(spec, output))?;
-    }
-    Ok(())
 }
 
 /// As [`each_set`] for generated sets, and for each mix, by default those of `mixes`, with the population of the mix:

@@ -155,7 +155,8 @@ impl IndexStore {
 
 fn get(reader: &IndexReader<u64, u64>, key: u64, present: bool) -> Result<()> {
     let (found, expected) = (reader.get(key)?, present.then(|| payload(key)));
-    ensure!(found == expected, "a lookup of {key} found {found:?} instead of {expected:?}");
+    let told = |value: Option<u64>| value.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
+    ensure!(found == expected, "a lookup of {key} found {} instead of {}", told(found), told(expected));
     Ok(())
 }
 
@@ -165,7 +166,7 @@ fn scan(reader: &IndexReader<u64, u64>, key: u64) -> Result<()> {
     for entry in reader.range(key..).take(SCAN_ENTRIES) {
         let (found, value) = entry?;
         let follows = last.map_or(found == key, |last| last < found);
-        ensure!(follows && value == payload(found), "a scan from {key} found ({found}, {value}) after {last:?}");
+        ensure!(follows && value == payload(found), "a scan from {key} found a wrong key, {found}, or value, {value}");
         last = Some(found);
     }
     last.map(|_| ()).with_context(|| format!("a scan from {key} found nothing"))

@@ -4,9 +4,8 @@ use anyhow::{Result, anyhow};
 use ogive::index::{IndexKind, IndexOptions};
 use ogive_papers::{AirIndexOptions, AulidOptions};
 
-use super::super::{Context, Output, caught};
+use super::super::Context;
 use super::programs::{is_program, refuse_programs};
-use crate::output::Record;
 
 /// An index to measure: a kind, or a named variant of one.
 #[derive(Debug, Clone)]
@@ -60,20 +59,4 @@ pub(in crate::experiments) fn subjects_beside_programs(
     }
     let parse = |name: &String| name.parse::<IndexKind>().map(IndexSubject::of).map_err(|error| anyhow!(error));
     context.structures.iter().filter(|name| !is_program(name)).map(parse).collect()
-}
-
-/// Runs a measurement; a failure is reported, and the run continues.
-pub(in crate::experiments) fn or_report<T>(
-    output: &mut Output<'_>,
-    record: Record,
-    measure: impl FnOnce(&mut Output<'_>) -> Result<T>,
-) -> Result<Option<T>> {
-    // A failure of one structure must not discard the results of the others.
-    let error = match caught(|| measure(output)) {
-        Ok(measured) => return Ok(Some(measured)),
-        Err(error) if error.is::<std::io::Error>() => return Err(error),
-        Err(error) => format!("{error:#}"),
-    };
-    output.report(record.error(error))?;
-    Ok(None)
 }

@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinMethod, JoinOptions, JoinSource};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, PROFILES, Place};
 use super::relations::{inner, open_shuffled, open_table, outer_places, outer_rows, ratios, write_shuffled};
@@ -48,8 +48,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = Device::of(context)?;
     let profiles = context.profiles_or(&PROFILES)?;
     let ratios = ratios(context);
-    for spec in context.specs(&SETS) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, AUTO.name, &SETS, output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         write_all(&memory, &records, &ratios, context.seed)?;
         let mut places: Vec<Place> = profiles.iter().map(|profile| Place::emulated(&memory, profile.clone())).collect();
@@ -78,8 +78,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 const SHUFFLED: &str = "inner.bin";

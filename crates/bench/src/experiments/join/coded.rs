@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use ogive::join::{self, JoinMethod, JoinOptions, JoinOutput, JoinReport};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer};
 use super::place::{Device, Place};
 use super::relations::{TableRows, inner, open_table, outer_places};
@@ -43,8 +43,8 @@ struct CodedOutcome {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let Some(device) = Device::of(context)? else { return Ok(()) };
-    for spec in context.specs(&["lognormal"]) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, CODED.name, &["lognormal"], output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         for coding in [false, true] {
             write(&device, &records, coding, context.seed)?;
         }
@@ -53,15 +53,15 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let progress = Progress::new(rounds as usize)?;
         let mut outcomes = CASES.map(|_| Vec::new());
         for _ in 0..rounds {
-            progress.on(spec.clone());
+            progress.on(spec);
             for ((_, coding), outcomes) in CASES.into_iter().zip(&mut outcomes) {
                 outcomes.push(joined(&place, coding)?);
             }
             progress.step();
         }
         report(&records, &place, &outcomes, output)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn name(relation: &str, coding: bool) -> String {

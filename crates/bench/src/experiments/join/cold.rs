@@ -11,7 +11,7 @@ use ogive::join::{JoinMethod, JoinOptions};
 
 use super::super::device::read_plainly;
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, Place};
 use super::relations::{inner, open_table, outer_rows};
@@ -52,14 +52,14 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let Some(device) = Device::of(context)? else { return Ok(()) };
     let ratios = if context.ratios.is_empty() { RATIOS.to_vec() } else { context.ratios.clone() };
     let places = [device.direct(), Place::local(device.folder.path(), device.profile.clone(), false)];
-    for spec in context.specs(&["lognormal"]) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, COLD.name, &["lognormal"], output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         write_relations(&device.storage(), &records, KeyForm::Bytes8, &ratios, context.seed)?;
         for &ratio in &ratios {
             compare(context, &device, &places, &records, ratio, output)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn cases<'a>(context: &Context, places: &'a [Place; 2]) -> Result<Vec<ColdCase<'a>>> {

@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::JoinOptions;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::place::{Device, PROFILES, Place};
 use super::relations::{SETS, TableRows, inner, open_table, outer_places, outer_rows, ratios};
 use super::rounds::{in_turn, methods, paper_options};
@@ -35,8 +35,8 @@ fn run(name: &str, form: KeyForm, context: &Context, output: &mut Output<'_>) ->
     let device = Device::of(context)?;
     let profiles = context.profiles_or(&PROFILES)?;
     let ratios = ratios(context);
-    for spec in context.specs(&SETS) {
-        let records = inner(context, &spec, form, ROWS)?;
+    each_set(context, name, &SETS, output, |spec, output| {
+        let records = inner(context, spec, form, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         write_relations(&memory, &records, form, &ratios, context.seed)?;
         if let Some(device) = &device {
@@ -52,8 +52,8 @@ fn run(name: &str, form: KeyForm, context: &Context, output: &mut Output<'_>) ->
                 progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The inner relation, and an outer one per ratio.

@@ -14,7 +14,7 @@ use ogive_model::{Fence, Locate, mean_window_children, sampled};
 use ogive_papers::joins;
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, Place};
 use super::relations::{BLOCK_BYTES, inner, open_table};
@@ -48,8 +48,8 @@ const BTREE_ENTRY_BYTES: u64 = 16;
 const MOST_RMI_LEAVES: usize = 1 << 20;
 
 fn table2(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&SETS) {
-        let (name, keys) = keys_of(context, &spec)?;
+    each_set(context, TABLE2.name, &SETS, output, |spec, output| {
+        let (name, keys) = keys_of(context, spec)?;
         let rows = [("keys", 1), ("sampled", SAMPLED_EVERY), ("blocks", u64::from(BLOCK_BYTES) / 16)];
         let rows = rows.map(|(over, keys_per_child)| (over, Row::of(&keys, keys_per_child)));
         for window in WINDOWS {
@@ -62,8 +62,8 @@ fn table2(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             output.report(record)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The distinct integers of a set, with its name.
@@ -92,8 +92,8 @@ struct Shape {
 
 fn fig7(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = Device::of(context)?;
-    for spec in context.specs(&SETS) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, FIG7.name, &SETS, output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         write_relations(&memory, &records, KeyForm::Bytes8, &[1], context.seed)?;
         let mut places: Vec<Place> = vec![Place::modelled(&memory, Profile::named("ssd")?)];
@@ -118,8 +118,8 @@ fn fig7(context: &Context, output: &mut Output<'_>) -> Result<()> {
             alex(context, place, &records, output)?;
             progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn head(records: &Records, place: &Place, method: JoinMethod) -> Record {

@@ -8,7 +8,7 @@ use ogive::join::{JoinMethod, JoinOptions};
 
 use super::super::device::read_plainly;
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Place};
 use super::relations::{inner, open_table};
@@ -31,8 +31,8 @@ const COPY: &str = "copied";
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let Some(device) = Device::of(context)? else { return Ok(()) };
-    for spec in context.specs(&["lognormal"]) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, MERGE.name, &["lognormal"], output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         write_relations(&device.storage(), &records, KeyForm::Bytes8, &[1], context.seed)?;
         for place in [device.direct(), device.cached()] {
             let rounds = context.seeds.max(ROUNDS);
@@ -66,8 +66,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .figure("merge_over_plain", ratio),
             )?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Reads both files entirely, then writes and syncs the bytes of the output: microseconds.

@@ -5,6 +5,7 @@ use ogive::join::{JoinMethod, JoinOptions, JoinSource, Side};
 
 use super::super::Context;
 use super::place::{Outcome, Place};
+use crate::error::with_causes;
 
 /// The requested methods, else `default`.
 pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<JoinMethod>> {
@@ -53,7 +54,7 @@ pub(super) fn in_turn(
                 continue;
             }
             let next = place.join(left, right, &options(method));
-            let next = next.map_err(|error| format!("{error:#}"));
+            let next = next.map_err(|error| with_causes(&error));
             if let Some(outcome) = next.as_ref().ok().filter(|outcome| outcome.report.rows != expected_rows) {
                 bail!("{method} gives {} rows instead of {expected_rows}", outcome.report.rows);
             }

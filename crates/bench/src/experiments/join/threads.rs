@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinMethod, JoinOptions};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Place};
 use super::relations::{inner, open_table, outer_rows, ratios};
@@ -56,8 +56,8 @@ fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<
     let device = Device::of(context)?;
     let ratios = ratios(context);
     let cores = std::thread::available_parallelism().ok().map(|cores| cores.get() as u64);
-    for spec in context.specs(&["lognormal"]) {
-        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+    each_set(context, name, &["lognormal"], output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, ROWS)?;
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         write_relations(&memory, &records, KeyForm::Bytes8, &ratios, context.seed)?;
         let profiles = context.profiles_or(&PROFILES)?;
@@ -96,6 +96,6 @@ fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<
                 }
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinOptions, MEMORY_BYTES_MIN};
 
 use super::super::progress::Progress;
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use super::place::{Device, Place};
 use super::relations::{SETS, inner, open_shuffled, outer_places, outer_rows, write_shuffled};
 use super::rounds::{free_options, in_turn, methods};
@@ -41,28 +41,28 @@ const RIGHT: &str = "right.bin";
 fn fig4(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let ratios = if context.ratios.is_empty() { FIG4_RATIOS.to_vec() } else { context.ratios.clone() };
     let device = Device::of(context)?;
-    for spec in context.specs(&SETS) {
-        let records = inner(context, &spec, KeyForm::Bytes8, FIG4_ROWS)?;
+    each_set(context, FIG4.name, &SETS, output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, FIG4_ROWS)?;
         for &ratio in &ratios {
             let places = places(context, device.as_ref(), &records, ratio, &["ssd", "hdd"])?;
             let shares = MEMORY_SHARES.map(|share| (records.raw_bytes() as f64 * 2.0 * share) as u64);
             let limits = limits(context, &shares);
             compare(FIG4.name, context, &records, ratio, &places, &limits, output)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn partition(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let (rows, limit_bytes) = if context.full { (FULL_ROWS, Some(FULL_MEMORY_BYTES)) } else { (PARTITION_ROWS, None) };
     let device = Device::of(context)?;
-    for spec in context.specs(&["lognormal"]) {
-        let records = inner(context, &spec, KeyForm::Bytes8, rows)?;
+    each_set(context, PARTITION.name, &["lognormal"], output, |spec, output| {
+        let records = inner(context, spec, KeyForm::Bytes8, rows)?;
         let places = places(context, device.as_ref(), &records, 1, &["nvme"])?;
         let limits = limits(context, &[limit_bytes.unwrap_or(records.raw_bytes() / 2)]);
         compare(PARTITION.name, context, &records, 1, &places, &limits, output)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The requested memory limits, else those of `default`, or the least that a join takes if they are smaller.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use ogive::{Db, DbOptions, Durability, KeyType, MemoryStorage, Table, TableOptions, TableWriteOptions, TableWriter};
 
-use super::super::{Context, Experiment, Output};
+use super::super::{Context, Experiment, Output, each_set};
 use crate::keys::{KeySet, open_with};
 use crate::output::Record;
 use crate::random::Random;
@@ -34,19 +34,19 @@ const SKETCH_HEAD_BYTES: f64 = 12.0;
 type Round<'a> = &'a dyn Fn() -> Result<u64>;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    for spec in context.specs(&KEY_SETS) {
-        let set = open_with(&spec, context.count, Some(context.seed))?;
+    each_set(context, CODING.name, &KEY_SETS, output, |spec, output| {
+        let set = open_with(spec, context.count, Some(context.seed))?;
         let keys = StoredKeys::load(&set)?;
         ensure!(!keys.keys.is_empty(), "{spec} has no keys to look up; take a set of some thousands");
         let mut random = Random::new(context.seed, "coded lookups");
         let count = context.lookups.unwrap_or(LOOKUPS);
         let asked: Vec<&[u8]> =
             (0..count).map(|_| &*keys.keys[random.below(keys.keys.len() as u64) as usize]).collect();
-        space(&spec, &keys, output)?;
-        tables(&spec, &keys, &asked, output)?;
-        stores(&spec, &keys, &asked, output)?;
-    }
-    Ok(())
+        space(spec, &keys, output)?;
+        tables(spec, &keys, &asked, output)?;
+        stores(spec, &keys, &asked, output)?;
+        Ok(())
+    })
 }
 
 /// Keys as they are stored.

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Write};
 use anyhow::Result;
 
 use super::state::State;
+use crate::error::with_causes;
 use crate::stores::protocol::{Answer, Job, JobOutcome};
 use crate::stores::resources::{Timed, drop_from_page_cache};
 use crate::stores::systems::Systems;
@@ -14,7 +15,7 @@ pub(in crate::stores) fn serve(setup: &str, systems: &Systems, out: &mut dyn Wri
     let mut state = State::new(serde_json::from_str(setup)?, systems)?;
     for line in io::stdin().lock().lines() {
         let job: Job = serde_json::from_str(&line?)?;
-        let answer: Answer = perform(&mut state, &job).map_err(|error| format!("{error:#}"));
+        let answer: Answer = perform(&mut state, &job).map_err(|error| with_causes(&error));
         serde_json::to_writer(&mut *out, &answer)?;
         out.write_all(b"\n")?;
         out.flush()?;

@@ -244,7 +244,7 @@ impl PlanInput<'_> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
             true => Ok(outer),
-            false => Err(format!("{} is not sorted, so its keys cannot be looked up in order", outer.name)),
+            false => Err(format!("{} is not known to be sorted, so its keys cannot be looked up in order", outer.name)),
         }
     }
 
