@@ -245,13 +245,17 @@ mod tests {
 
     #[test]
     fn every_search_finds_the_table_of_each_key() {
-        let ends: Vec<u64> = (1_u64..200).map(|table| table * table * table).collect();
-        let level = Level::new(ends.clone());
-        let keys = ends.iter().flat_map(|&end| [end - 1, end, end + 1]).chain([0, 1 << 40, u64::MAX]);
-        for key in keys {
-            let wanted = ends.iter().take_while(|&&end| end < key).count();
-            let found = [level.by_bisection(key), level.by_line(key), level.by_segments(key)];
-            assert_eq!(found, [wanted; 3], "{key}");
+        // A line guesses too few tables of the first level, and too many of the second.
+        let growing: Vec<u64> = (1_u64..200).map(|table| table * table * table).collect();
+        let shrinking: Vec<u64> = growing.iter().rev().map(|end| 200_u64.pow(3) - end).collect();
+        for ends in [growing, shrinking] {
+            let level = Level::new(ends.clone());
+            let keys = ends.iter().flat_map(|&end| [end - 1, end, end + 1]).chain([0, 1 << 40, u64::MAX]);
+            for key in keys {
+                let wanted = ends.iter().take_while(|&&end| end < key).count();
+                let found = [level.by_bisection(key), level.by_line(key), level.by_segments(key)];
+                assert_eq!(found, [wanted; 3], "{key}");
+            }
         }
     }
 }
