@@ -409,12 +409,12 @@ fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize, const MARK: usi
 pub(crate) type RowCallback<'a> = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<()> + Send + 'a;
 
 /// Passes rows to the caller's callback.
-pub(crate) struct CallerSink<'a> {
-    pub(crate) visit: Box<RowCallback<'a>>,
+pub(crate) struct CallerSink<'s, 'a> {
+    pub(crate) visit: &'s mut RowCallback<'a>,
     pub(crate) rows: u64,
 }
 
-impl RowSink for CallerSink<'_> {
+impl RowSink for CallerSink<'_, '_> {
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         (self.visit)(key, left, right)

@@ -143,14 +143,14 @@ fn task(kind: JoinKind) -> Arc<Task> {
 fn joined(task: &Arc<Task>, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Joined>, usize) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let theirs = seen.clone();
-    let visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
+    let mut visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
         theirs.lock().unwrap().push((key.to_vec(), left.map(<[u8]>::to_vec), right.map(<[u8]>::to_vec)));
         Ok(())
     };
     let kept = Kept::default();
     let reads = kept.0.clone();
     let mut group = KeyGroup::new(task, group_bytes, Some(Box::new(kept))).unwrap();
-    let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
+    let mut sink = CallerSink { visit: &mut visit, rows: 0 };
     let mut rows = 0;
     join(task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
     let seen = seen.lock().unwrap().clone();
@@ -276,7 +276,7 @@ fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
     let many: Vec<Row> = (0..1000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
     let task = task(JoinKind::Inner);
     let mut group = KeyGroup::new(&task, 0, None).unwrap();
-    let mut sink = CallerSink { visit: Box::new(|_, _, _| Ok(())), rows: 0 };
+    let mut sink = CallerSink { visit: &mut |_, _, _| Ok(()), rows: 0 };
     let (mut left, mut right) =
         (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));
     let refused = join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |_| ());

@@ -405,13 +405,13 @@ mod tests {
     ) -> (Result<()>, Vec<Row>) {
         let seen = Arc::new(Shared::new(Vec::new()));
         let theirs = seen.clone();
-        let visit = move |key: &[u8], left: Option<&[u8]>, _: Option<&[u8]>| {
+        let mut visit = move |key: &[u8], left: Option<&[u8]>, _: Option<&[u8]>| {
             theirs.lock().unwrap().push((key.to_vec(), left.unwrap().to_vec()));
             Ok(())
         };
-        let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
+        let mut sink = CallerSink { visit: &mut visit, rows: 0 };
         let outcome = parallel.run(&Task::new(options).unwrap(), &ranges(), work, &mut sink);
-        drop(sink);
+        drop(visit);
         (outcome, Arc::into_inner(seen).unwrap().into_inner().unwrap())
     }
 

@@ -3,7 +3,6 @@
 use super::emit::RowForm;
 use super::execute::Execution;
 use super::joined::JoinedRecords;
-use super::merge::RowSink;
 use super::method::JoinMethod;
 use super::no_spill::NoSpillStorage;
 use super::options::{JoinOptions, JoinPhase};
@@ -63,7 +62,7 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 pub fn join(
     left: &JoinSource,
     right: &JoinSource,
-    output: JoinOutput<'_>,
+    mut output: JoinOutput<'_>,
     options: &JoinOptions,
 ) -> Result<JoinReport> {
     let records = JoinedRecords::of(left, right, options.kind)?;
@@ -77,13 +76,7 @@ pub fn join(
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
     let (storage, prefix) = spill_location(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
-    let form = RowForm::new(options.kind, left.facts(), right.facts());
-    let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
-    let mut sink = output.begin(form, records, &task, output_bytes)?;
-    let plan = execute([left, right], plan, options, &task, &spill, &mut *sink)?;
-    task.report(JoinPhase::Finishing, 0, 1);
-    let rows = sink.rows();
-    task.timed(TimedPhase::Writing, || sink.finish())?;
+    let (plan, rows) = execute([left, right], plan, &mut output, &records, options, &spill)?;
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
     report.predicted_us = plan.explanation.predicted.elapsed_us();
@@ -98,44 +91,64 @@ pub fn join(
 /// that are looked up in.
 const FALLBACKS: [JoinMethod; 3] = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition];
 
-/// Runs a plan; returns the one that was run. Methods hold keys, values and blocks whose sizes are unknown when `auto`
-/// chooses one: if they do not fit memory, the others are tried, unless rows were returned. If none fits, the error is
-/// that of the one which needs the least.
+/// Runs a plan, and completes the output; returns the plan that was run, and the number of rows.
+///
+/// Methods hold keys, values and blocks whose sizes are unknown when `auto` chooses one: if they do not fit memory, the
+/// others are tried, unless a caller has got rows. If none fits, the error is that of the one which needs the least.
 fn execute(
     relations: [&Arc<dyn Relation>; 2],
-    plan: Plan,
+    mut plan: Plan,
+    output: &mut JoinOutput<'_>,
+    records: &JoinedRecords,
     options: &JoinOptions,
-    task: &Arc<Task>,
     spill: &Arc<Spill>,
-    sink: &mut dyn RowSink,
-) -> Result<Plan> {
-    let run =
-        |plan: &Plan, sink: &mut dyn RowSink| Execution::prepare(relations, plan, options, task, spill)?.run(sink);
-    let mut failure = match run(&plan, sink) {
-        Ok(()) => return Ok(plan),
-        Err(error) => error,
-    };
-    if options.method != JoinMethod::Auto {
-        return Err(failure);
-    }
-    let [left, right] = relations;
-    for method in FALLBACKS.into_iter().filter(|method| *method != plan.method) {
-        let Error::JoinMemoryShort { needed_bytes: needed_before, .. } = failure else { break };
-        if sink.rows() > 0 {
-            break;
-        }
-        // Not every method has this kind of join.
-        let Ok(mut plan) = self::plan(&**left, &**right, &JoinOptions { method, ..options.clone() }) else { continue };
-        plan.explanation.is_asked_for = false;
-        match run(&plan, sink) {
-            Ok(()) => return Ok(plan),
-            Err(Error::JoinMemoryShort { needed_bytes, .. }) if needed_bytes >= needed_before => {}
+) -> Result<(Plan, u64)> {
+    let ([left, right], task) = (relations, spill.task());
+    let form = RowForm::new(options.kind, left.facts(), right.facts());
+    let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
+    let first = plan.method;
+    let mut fallbacks = FALLBACKS.into_iter().filter(|method| *method != first);
+    let mut failure = None;
+    loop {
+        let mut sink = output.begin(form, records.clone(), task, output_bytes)?;
+        let run = Execution::prepare(relations, &plan, options, task, spill).and_then(|join| join.run(&mut *sink));
+        let rows = sink.rows();
+        let Err(error) = run else {
+            task.report(JoinPhase::Finishing, 0, 1);
+            task.timed(TimedPhase::Writing, || sink.finish())?;
+            return Ok((plan, rows));
+        };
+        drop(sink);
+        let least = match (failure, error) {
+            (None, error @ Error::JoinMemoryShort { .. }) => error,
+            (Some(before), error @ Error::JoinMemoryShort { .. }) => of_less_memory(before, error),
             // It would spill, and there is nowhere to spill to.
-            Err(Error::InvalidArgument(_)) => {}
-            Err(error) => failure = error,
-        }
+            (Some(before), Error::InvalidArgument(_)) => before,
+            (_, error) => return Err(error),
+        };
+        // Not every method has this kind of join.
+        let planned = |method| self::plan(&**left, &**right, &JoinOptions { method, ..options.clone() }).ok();
+        let may_go_on = options.method == JoinMethod::Auto && (rows == 0 || output.can_begin_again());
+        let next = if may_go_on { fallbacks.by_ref().find_map(planned) } else { None };
+        plan = match next {
+            Some(next) => next,
+            None => return Err(least),
+        };
+        plan.explanation.is_asked_for = false;
+        failure = Some(least);
     }
-    Err(failure)
+}
+
+/// The one of two failures that needs less memory.
+fn of_less_memory(before: Error, error: Error) -> Error {
+    match (&before, &error) {
+        (Error::JoinMemoryShort { needed_bytes: least, .. }, Error::JoinMemoryShort { needed_bytes, .. })
+            if needed_bytes < least =>
+        {
+            error
+        }
+        _ => before,
+    }
 }
 
 /// Plans a join without running it: returns the method that [`join`] would use, and the predicted cost of each

@@ -209,11 +209,11 @@ struct JoinForm {
 fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &Arc<Task>) -> Vec<Seen> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let taken = seen.clone();
-    let visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
+    let mut visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
         taken.lock().unwrap().push((key.to_vec(), left.unwrap().to_vec(), right.map(<[u8]>::to_vec)));
         Ok(())
     };
-    let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
+    let mut sink = CallerSink { visit: &mut visit, rows: 0 };
     let outer: Arc<dyn Relation> = Arc::new(TableRelation::new(outer.clone()));
     let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
     let PlannedScan { mut outer, mut inner } =

@@ -136,35 +136,40 @@ impl<'a> JoinOutput<'a> {
         matches!(self.target, OutputTarget::Table { .. })
     }
 
+    /// Whether it can begin again after rows: a file leaves nothing behind, but a caller has had them.
+    pub(crate) fn can_begin_again(&self) -> bool {
+        self.storage().is_some()
+    }
+
     /// Creates the output, with about `memory_bytes` of the task's budget for its buffers.
     ///
     /// # Errors
     /// [`crate::Error::InvalidArgument`] if rows vary in width and the output needs one width, or if memory is short;
     /// errors of [`TableWriter::create`](crate::table::TableWriter::create) and of the storage.
     pub(crate) fn begin(
-        self,
+        &mut self,
         form: RowForm,
         records: JoinedRecords,
         task: &Arc<Task>,
         memory_bytes: u64,
-    ) -> Result<Box<dyn RowSink + 'a>> {
-        match self.target {
+    ) -> Result<Box<dyn RowSink + '_>> {
+        match &mut self.target {
             OutputTarget::Table { storage, name, options } => {
-                let form = form.of_records(&records);
-                let target = (storage, &name[..]);
-                let writer = TableOutput::create(target, *options, form, records.record_type(), task, memory_bytes)?;
+                let (form, options) = (form.of_records(&records), (**options).clone());
+                let target = (storage.clone(), &name[..]);
+                let writer = TableOutput::create(target, options, form, records.record_type(), task, memory_bytes)?;
                 Ok(Box::new(Emitter::of_records(form, records, Box::new(writer))))
             }
             OutputTarget::Records { storage, name, replace } => {
-                let widths = RecordWriter::widths(&form, &storage.path(&name))?;
-                let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
+                let widths = RecordWriter::widths(&form, &storage.path(name))?;
+                let file = OutputFile::create(storage.clone(), name, *replace, task, memory_bytes)?;
                 Ok(Box::new(Emitter::dense(form, widths, Box::new(RecordWriter::new(file)))))
             }
             OutputTarget::Lines { storage, name, replace, header, line } => {
-                let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
-                Ok(Box::new(LineSink::new(file, &header, line)?))
+                let file = OutputFile::create(storage.clone(), name, *replace, task, memory_bytes)?;
+                Ok(Box::new(LineSink::new(file, header, &mut **line)?))
             }
-            OutputTarget::Caller(visit) => Ok(Box::new(CallerSink { visit, rows: 0 })),
+            OutputTarget::Caller(visit) => Ok(Box::new(CallerSink { visit: &mut **visit, rows: 0 })),
             OutputTarget::Rows(sender) => Ok(Box::new(sender.begin(task, memory_bytes)?)),
         }
     }

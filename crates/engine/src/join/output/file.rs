@@ -83,20 +83,20 @@ impl RowWriter for RecordWriter {
 }
 
 /// Writes one line per row.
-pub(super) struct LineSink {
+pub(super) struct LineSink<'l> {
     file: OutputFile,
-    line: Box<LineFormatter>,
+    line: &'l mut LineFormatter,
     rows: u64,
 }
 
-impl LineSink {
-    pub(super) fn new(mut file: OutputFile, header: &[u8], line: Box<LineFormatter>) -> Result<Self> {
+impl<'l> LineSink<'l> {
+    pub(super) fn new(mut file: OutputFile, header: &[u8], line: &'l mut LineFormatter) -> Result<Self> {
         file.file.put(header)?;
         Ok(Self { file, line, rows: 0 })
     }
 }
 
-impl RowSink for LineSink {
+impl RowSink for LineSink<'_> {
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let line = &mut self.line;

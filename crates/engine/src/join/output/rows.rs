@@ -171,11 +171,12 @@ pub(crate) struct RowSender(Arc<Handoff<Vec<u8>>>);
 
 impl RowSender {
     /// The sink, with batches of up to `memory_bytes` together.
-    pub(super) fn begin(self, task: &Arc<Task>, memory_bytes: u64) -> Result<HandedRows> {
+    pub(super) fn begin(&self, task: &Arc<Task>, memory_bytes: u64) -> Result<HandedRows> {
         let batch_bytes = (memory_bytes / BATCHES as u64).min(BATCH_BYTES_MAX);
         let grant = task.budget.take(batch_bytes * BATCHES as u64, "handing rows over")?;
         let batch_bytes = batch_bytes as usize;
-        Ok(HandedRows { handoff: self.0, batch: None, batch_bytes, rows: 0, task: Arc::clone(task), _grant: grant })
+        let (handoff, task) = (Arc::clone(&self.0), Arc::clone(task));
+        Ok(HandedRows { handoff, batch: None, batch_bytes, rows: 0, task, _grant: grant })
     }
 }
 

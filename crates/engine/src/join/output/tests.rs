@@ -36,7 +36,7 @@ fn expected(i: u64) -> (Vec<u8>, Vec<u8>) {
     ((i / 2).to_be_bytes().to_vec(), [&i.to_le_bytes()[..], &[7; 4]].concat())
 }
 
-fn finished(output: JoinOutput, form: RowForm) -> u64 {
+fn finished(mut output: JoinOutput<'_>, form: RowForm) -> u64 {
     let mut sink = output.begin(form, records_of(form.key_type), &task(), 1 << 20).unwrap();
     give(&mut *sink).unwrap();
     let rows = sink.rows();
@@ -67,19 +67,11 @@ fn a_file_of_records_is_what_an_index_can_be_made_beside() {
     index_records(storage.clone(), "out", "out.ogive", records, TableWriteOptions::default()).unwrap();
     let table = Table::open(storage.clone(), "out.ogive", &TableOptions::default()).unwrap();
     assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
-    let refused = JoinOutput::records(storage.clone(), "other", false).begin(
-        form(KeyType::Bytes, None),
-        records_of(KeyType::Bytes),
-        &task(),
-        1 << 20,
-    );
+    let mut output = JoinOutput::records(storage.clone(), "other", false);
+    let refused = output.begin(form(KeyType::Bytes, None), records_of(KeyType::Bytes), &task(), 1 << 20);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    let taken = JoinOutput::records(storage.clone(), "out", false).begin(
-        form(KeyType::U64, Some(8)),
-        records_of(KeyType::U64),
-        &task(),
-        1 << 20,
-    );
+    let mut output = JoinOutput::records(storage.clone(), "out", false);
+    let taken = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20);
     assert!(matches!(taken, Err(Error::Io { .. })));
     finished(JoinOutput::records(storage, "out", true), form(KeyType::U64, Some(8)));
 }
@@ -110,7 +102,7 @@ fn an_output_that_is_dropped_leaves_nothing_behind() {
             Ok(())
         }),
     ];
-    for output in outputs {
+    for mut output in outputs {
         let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20).unwrap();
         give(&mut *sink).unwrap();
         drop(sink);
@@ -122,7 +114,7 @@ fn an_output_that_is_dropped_leaves_nothing_behind() {
 fn the_caller_gets_rows_as_they_are_and_its_error_ends_the_join() {
     let seen = Arc::new(Mutex::new(0));
     let theirs = seen.clone();
-    let output = JoinOutput::caller(move |key, left, right| {
+    let mut output = JoinOutput::caller(move |key, left, right| {
         assert_eq!((key.len(), left.map(<[u8]>::len), right), (8, Some(8), Some(&[7; 4][..])));
         *theirs.lock().unwrap() += 1;
         if *theirs.lock().unwrap() == 10 { Err(Error::Interrupted) } else { Ok(()) }
@@ -139,9 +131,8 @@ fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
     let task = Task::new(&JoinOptions { memory_bytes: 1 << 20, ..JoinOptions::default() }).unwrap();
     let options = TableWriteOptions { block_bytes: Some(512), ..JoinOutput::options() };
     let _rest = task.budget.take((768 << 10) - 1, "the rest").unwrap();
-    let mut sink = JoinOutput::table(storage.clone(), "out", options)
-        .begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task, 256 << 10)
-        .unwrap();
+    let mut output = JoinOutput::table(storage.clone(), "out", options);
+    let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task, 256 << 10).unwrap();
     let refused = (0..40).try_for_each(|_| give_sorted(&mut *sink));
     assert!(matches!(refused, Err(Error::JoinMemoryShort { .. })), "{refused:?}");
     drop(sink);

@@ -6,7 +6,7 @@
 use crate::support::{Joined, Row, Shape, check, collect, options, reference, table, unsorted};
 use crate::{methods, some_methods};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, RecordShape, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, RecordShape, explain, join};
 use ogive::table::{Table, TableOptions};
 use ogive::types::RecordType;
 use ogive::{Error, KeyType};
@@ -200,4 +200,45 @@ fn auto_merges_where_lookups_do_not_fit_memory() {
     let (_, report) = collect(&one, &other, &asked(JoinMethod::Auto)).unwrap();
     assert_eq!(report.method, "merge");
     assert!(!report.explanation.unwrap().is_asked_for);
+}
+
+/// A file that is not complete can be written anew.
+#[test]
+fn auto_begins_a_file_again_where_a_long_row_comes_late() {
+    let storage = Arc::new(MemoryStorage::new());
+    let shape = Shape { key_type: KeyType::U64, value_width: None, design: "tuned", block_bytes: 4096, coding: true };
+    let key = |at: u64| (at * 3).to_be_bytes().to_vec();
+    let mut rescued = 0;
+    for long_bytes in [12_000, 18_000, 40_000, 100_000] {
+        let bytes = |at: u64| if at > 1000 && at.is_multiple_of(100) { long_bytes } else { 40 };
+        let left: Vec<Row> = (0..2000).map(|at| (key(at), vec![at as u8; bytes(at)])).collect();
+        let right: Vec<Row> = (0..3000).map(|at| (key(at * 2), vec![at as u8; 10])).collect();
+        let (one, other) = (table(&left, shape), unsorted(&right, KeyType::U64, None));
+        for (kind, memory_bytes) in [JoinKind::Semi, JoinKind::Anti, JoinKind::Left]
+            .into_iter()
+            .flat_map(|kind| [1 << 20, 3 << 19, 2 << 20, 3 << 20].map(|memory_bytes| (kind, memory_bytes)))
+        {
+            let run = |method, name: &str| {
+                let line = |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, out: &mut Vec<u8>| {
+                    out.extend([key, left.unwrap_or(b"-"), right.unwrap_or(b"-")].concat());
+                    Ok(())
+                };
+                let output = JoinOutput::lines(storage.clone(), name, true, line);
+                join(&one, &other, output, &options(kind, method, memory_bytes))
+            };
+            let fits: Vec<JoinMethod> = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition]
+                .into_iter()
+                .filter(|method| run(*method, "one").is_ok())
+                .collect();
+            let chosen = explain(&one, &other, &options(kind, JoinMethod::Auto, memory_bytes)).unwrap().method;
+            rescued += u32::from(!fits.is_empty() && fits.iter().all(|method| method.to_string() != chosen));
+            let auto = run(JoinMethod::Auto, "auto");
+            assert_eq!(auto.is_ok(), !fits.is_empty(), "{kind} {memory_bytes} {long_bytes}: {fits:?} {auto:?}");
+            if auto.is_ok() {
+                let [auto, one] = ["auto", "one"].map(|name| storage.content(name).unwrap().len());
+                assert_eq!(auto, one, "{kind} {memory_bytes} {long_bytes}");
+            }
+        }
+    }
+    assert!(rescued > 0, "the chosen method always fits");
 }
