@@ -107,6 +107,9 @@ fn print(assessment: &Assessment, output: &mut Output) -> Result<()> {
     let gain = format!("a new search could gain at most {:.1} %", assessment.gain_max() * 100.0);
     match assessment.worth_tuning(WORTH_FRACTION) {
         true => output.line(format_args!("{gain}; it is worth it: `ogive build` makes the table anew")),
+        false if assessment.step_complexity_us > assessment.current_us => {
+            output.line(format_args!("{gain}; an ideal step index would be slower than the table's own"))
+        }
         false => output.line(format_args!("{gain}; an ideal step index would gain too little to be worth it")),
     }
 }

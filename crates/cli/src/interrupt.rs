@@ -14,6 +14,13 @@ pub(crate) fn is_asked_anywhere() -> bool {
     watched.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }
 
+/// Makes a write beyond the limit of a file's size an error of that write, where the signal would end the process and
+/// leave its temporary files.
+pub(crate) fn tell_file_size_limits() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 /// Watches for interrupts from the terminal and for requests to terminate.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {

@@ -49,6 +49,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     ogive_papers::register();
+    interrupt::tell_file_size_limits();
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = match command_line::parse(&words) {
         Ok(arguments) => arguments,

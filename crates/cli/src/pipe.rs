@@ -84,6 +84,19 @@ impl InputFile {
     }
 }
 
+/// Opens a file of a format that is not read from its start to its end, which no pipe can be.
+///
+/// # Errors
+/// Those of the system; a pipe is refused, since opening it would wait for its writer.
+pub(crate) fn open_seekable(path: &Path) -> io::Result<File> {
+    match is_pipe(path) {
+        true => {
+            Err(io::Error::other("it is a pipe, and this format is read from files only; write it to a file first"))
+        }
+        false => File::open(path),
+    }
+}
+
 impl Pipe {
     fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), pieces: None, piece: io::Cursor::default() }

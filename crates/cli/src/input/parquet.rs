@@ -7,6 +7,7 @@ use super::schema::{ReadColumn, Schema, Selection};
 use super::{InputError, InputOptions};
 use crate::failure::Result;
 use crate::key;
+use crate::pipe::open_seekable;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
@@ -60,7 +61,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
 /// Opens the file at `source`, which messages call `path`.
 fn open(source: &Path, path: &Path) -> Result<(SerializedFileReader<File>, u64), InputError> {
     let refused = |source| InputError::Io { path: path.to_owned(), source };
-    let file = File::open(source).map_err(refused)?;
+    let file = open_seekable(source).map_err(refused)?;
     let length_bytes = file.metadata().map_err(refused)?.len();
     Ok((SerializedFileReader::new(file).map_err(|error| malformed(path, &error))?, length_bytes))
 }

@@ -2,6 +2,7 @@
 
 use super::InputError;
 use super::record::{Input, InputFacts, Record};
+use crate::pipe::open_seekable;
 use ogive::KeyType;
 use ogive::tune::Sample;
 use ogive::types::RecordType;
@@ -32,7 +33,7 @@ impl SosdInput {
     pub(crate) fn open(source: &Path, path: &Path, key_bytes: u64) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let not_sosd = |detail| InputError::NotSosd { path: path.to_owned(), key_bytes, detail };
-        let mut file = File::open(source).map_err(refused)?;
+        let mut file = open_seekable(source).map_err(refused)?;
         let length_bytes = file.metadata().map_err(refused)?.len();
         if length_bytes < HEADER_BYTES {
             return Err(not_sosd(format!("its {length_bytes} bytes are too few for the count")));

@@ -6,12 +6,11 @@ use crate::commands::verbs;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
-use crate::pipe::{input_named, shown};
+use crate::pipe::{InputFile, input_named, shown};
 use crate::value;
 use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -69,7 +68,7 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     }
 }
 
-fn open_file(path: &Path) -> Result<File> {
+fn open_file(path: &Path) -> Result<InputFile> {
     let path = input_named(path.as_os_str());
-    File::open(path).map_err(|source| Failure::File { action: "open", path: shown(path).to_string(), source })
+    InputFile::open(path).map_err(|source| Failure::File { action: "open", path: shown(path).to_string(), source })
 }
