@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Context, Experiment, Output};
+use super::{Context, Experiment, Output, each_set};
 use crate::keys::{generators, summarise};
 use crate::output::Record;
 
@@ -11,10 +11,10 @@ pub(super) const GENERATORS: Experiment =
 
 fn run(context: &Context, output: &mut Output<'_>) -> anyhow::Result<()> {
     let names: Vec<&str> = generators().iter().map(|generator| generator.name).collect();
-    for spec in context.specs(&names) {
+    each_set(context, GENERATORS.name, &names, output, |spec, output| {
         let (mut rates, mut last) = (Vec::new(), None);
         for seed in context.seeds() {
-            let set = context.open(&spec, seed)?;
+            let set = context.open(spec, seed)?;
             let start = Instant::now();
             let mut stream = set.stream()?;
             let mut keys = 0;
@@ -28,7 +28,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> anyhow::Result<()> {
             rates.push(keys as f64 / start.elapsed().as_secs_f64());
             last = Some(set);
         }
-        let Some(set) = last else { continue };
+        let Some(set) = last else { return Ok(()) };
         let summary = summarise(set.stream()?)?;
         let (min, max) = summary.ends.unzip();
         let record = Record::new(GENERATORS.name)
@@ -40,6 +40,6 @@ fn run(context: &Context, output: &mut Output<'_>) -> anyhow::Result<()> {
             .figure("max_key", max.unwrap_or_default())
             .spread("keys_per_s", &rates);
         output.report(record)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }

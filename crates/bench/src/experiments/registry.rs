@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use ogive::io::Profile;
+use ogive::io::{Profile, seed_random};
 use tempfile::TempDir;
 
 use super::{Resident, airindex, aulid, bourbon, disk, generators, join, store};
@@ -172,11 +172,22 @@ pub struct Experiment {
     pub name: &'static str,
     /// Its purpose, in one line.
     pub about: &'static str,
-    /// Runs it and prints its records.
-    pub run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,
+    pub(super) run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,
 }
 
 impl Experiment {
+    /// Runs it and prints its records. They repeat, but for times: identities of files, on which it depends what leaves
+    /// a full cache, are drawn by the seed.
+    ///
+    /// # Errors
+    /// Those of the experiment. Failures of single measurements are records.
+    pub fn measure(&self, context: &Context, output: &mut Output<'_>) -> anyhow::Result<()> {
+        seed_random(Some(context.seed));
+        let outcome = (self.run)(context, output);
+        seed_random(None);
+        outcome
+    }
+
     /// Names of the experiments on indexes that take programs as structures. The others look into the pages of
     /// structures.
     pub const WITH_PROGRAMS: [&str; 8] = [

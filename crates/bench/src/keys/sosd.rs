@@ -1,7 +1,7 @@
 //! Key sets in SOSD files: a little-endian u64 count, then ascending little-endian u64 keys.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -32,7 +32,7 @@ impl SosdReader {
     /// [`Error::Io`]; [`Error::SosdHeader`] for less than 8 bytes; [`Error::SosdLength`] if the file is shorter or
     /// longer than its count says.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut file = File::open(path).map_err(|source| Error::io("open", path, source))?;
+        let mut file = open_file(path)?;
         let found_bytes = file.metadata().map_err(|source| Error::io("read the length of", path, source))?.len();
         if found_bytes < KEY_BYTES as u64 {
             return Err(Error::SosdHeader { path: path.into(), length_bytes: found_bytes });
@@ -124,6 +124,16 @@ pub(super) fn publish(unfinished: NamedTempFile, path: &Path, replace: bool) -> 
     let persisted = if replace { unfinished.persist(path) } else { unfinished.persist_noclobber(path) };
     persisted.map_err(|error| Error::io("create", path, error.error))?;
     File::open(folder_of(path)).and_then(|folder| folder.sync_all()).map_err(failed("sync the directory of"))
+}
+
+/// Opens a file of keys. A pipe is refused: it has no length, and keys are read more than once.
+pub(super) fn open_file(path: &Path) -> Result<File> {
+    let failed = |source| Error::io("open", path, source);
+    let found = fs::metadata(path).map_err(failed)?;
+    if found.is_file() || found.is_dir() {
+        return File::open(path).map_err(failed);
+    }
+    Err(failed(io::Error::other("it is no regular file; write the keys to one first")))
 }
 
 fn folder_of(path: &Path) -> &Path {

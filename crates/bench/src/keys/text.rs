@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use super::sosd::open_file;
 use crate::error::{Error, Result};
 
 /// Bytes read at a time.
@@ -11,7 +12,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// Number of lines of a file; a last line without an end counts.
 pub(super) fn count_lines(path: &Path) -> Result<u64> {
-    let mut file = File::open(path).map_err(|source| Error::io("open", path, source))?;
+    let mut file = open_file(path)?;
     let mut buffer = vec![0; BUFFER_BYTES];
     let (mut lines, mut last) = (0, b'\n');
     loop {
@@ -39,7 +40,7 @@ pub struct Lines {
 
 impl Lines {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::io("open", path, source))?;
+        let file = open_file(path)?;
         let file = BufReader::with_capacity(BUFFER_BYTES, file);
         Ok(Self { path: path.into(), file, index: 0, last: Vec::new(), ended: false })
     }

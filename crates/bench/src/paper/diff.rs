@@ -109,6 +109,8 @@ const MEASURED: &[&str] = &[
 /// Fields that depend on what was measured: what an analyser learned in time.
 const DECIDED_BY_TIME: &[&str] =
     &["model_path_share", "models_learned", "models_given_up", "tables_skipped", "stored_ratio_to_raw"];
+/// Beginnings of fields that a store estimates from a sample of its lookups.
+const ESTIMATED: &[&str] = &["positive_per_", "negative_per_", "lookups_per_table"];
 
 /// The field of a difference of records that one side lacks.
 const RECORDS: &str = "records";
@@ -162,16 +164,22 @@ pub fn diff(first: &[Run], second: &[Run]) -> Differences {
     let of_one_side = of_first.symmetric_difference(&of_second).map(|&name| name.to_owned()).collect();
     let (first, second) = (by_subject(first, &in_both), by_subject(second, &in_both));
     let mut differences = Differences { of_one_side, ..Differences::default() };
-    for (subject, rows) in &first {
-        match second.get(subject) {
-            Some(others) if others.len() == rows.len() => {
+    for (subject, runs) in &first {
+        let others = second.get(subject).map(Vec::as_slice).unwrap_or_default();
+        if others.is_empty() {
+            differences.missing(subject, records_of(runs), 0);
+        }
+        // Papers that share a step have its records each, and one side may have fewer papers.
+        for (rows, others) in runs.iter().zip(others) {
+            if rows.len() == others.len() {
                 rows.iter().zip(others).for_each(|(row, other)| differences.compare(subject, *row, *other));
+            } else {
+                differences.missing(subject, rows.len(), others.len());
             }
-            others => differences.missing(subject, rows.len(), others.map_or(0, Vec::len)),
         }
     }
-    for (subject, rows) in second.iter().filter(|(subject, _)| !first.contains_key(*subject)) {
-        differences.missing(subject, 0, rows.len());
+    for (subject, runs) in second.iter().filter(|(subject, _)| !first.contains_key(*subject)) {
+        differences.missing(subject, 0, records_of(runs));
     }
     differences
 }
@@ -181,18 +189,24 @@ fn experiments(runs: &[Run]) -> BTreeSet<&str> {
     runs.iter().flat_map(Run::records).map(RunRow::experiment).collect()
 }
 
-/// The records that are compared, by what they are about; those about the same are in order.
-fn by_subject<'r>(runs: &'r [Run], is_compared: &dyn Fn(&&RunRow) -> bool) -> BTreeMap<String, Vec<Scaled<'r>>> {
-    let mut rows: BTreeMap<String, Vec<Scaled<'r>>> = BTreeMap::new();
+fn records_of(runs: &[Vec<Scaled<'_>>]) -> usize {
+    runs.iter().map(Vec::len).sum()
+}
+
+/// The records that are compared, by what they are about, of each run that has some; those about the same are in order.
+fn by_subject<'r>(runs: &'r [Run], is_compared: &dyn Fn(&&RunRow) -> bool) -> BTreeMap<String, Vec<Vec<Scaled<'r>>>> {
+    let mut all: BTreeMap<String, Vec<Vec<Scaled<'r>>>> = BTreeMap::new();
     for run in runs {
+        let mut rows: BTreeMap<String, Vec<Scaled<'r>>> = BTreeMap::new();
         let is_short = run.machine().is_some_and(|machine| machine.text("scale") == "small");
         for row in run.records().filter(is_compared) {
             let fields = SUBJECT.iter().filter(|field| is_subject(row, field)).map(|field| row.text(field));
             let fields = fields.filter(|text| !text.is_empty());
             rows.entry(fields.collect::<Vec<_>>().join(", ")).or_default().push((row, is_short));
         }
+        rows.into_iter().for_each(|(subject, rows)| all.entry(subject).or_default().push(rows));
     }
-    rows
+    all
 }
 
 /// Whether a field says what a record is about. `requests` is a distribution of keys, or a count of reads.
@@ -217,6 +231,7 @@ fn is_measured(row: &RunRow, field: &str) -> bool {
         || is_emulated
         || MEASURED.iter().any(|part| field.contains(part)) && !field.contains("modelled_ops_per_s")
         || DECIDED_BY_TIME.contains(&field)
+        || ESTIMATED.iter().any(|start| field.starts_with(start))
 }
 
 impl Differences {
@@ -314,6 +329,20 @@ mod tests {
         assert!(found(base()?, run("medium", 7, &[1.3, 1.6, 1.9], 81.0)?).is_empty());
         assert_eq!(found(base()?, run("medium", 7, &[1.5, 1.6, 1.9], 100.0)?), ["load_s"]);
         assert_eq!(found(base()?, run("medium", 7, &[1.0, 1.2, 1.4], 79.0)?), ["measured_ops_per_s"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_step_that_papers_share_is_compared_with_one_of_them() -> Result<()> {
+        let of = |blocks| run("medium", blocks, &[1.0, 1.2], 100.0);
+        let compared = |first: &[Run], second: &[Run]| {
+            let found = diff(first, second).found;
+            found.into_iter().map(|difference| difference.field).collect::<Vec<_>>()
+        };
+        assert!(compared(&[of(7)?, of(7)?], &[of(7)?]).is_empty() && compared(&[of(7)?], &[of(7)?, of(7)?]).is_empty());
+        assert_eq!(compared(&[of(7)?, of(7)?], &[of(7)?, of(8)?]), ["file_blocks"]);
+        let lost = Run::of_records(&[Record::new("machine").figure("scale", "medium")])?;
+        assert_eq!(diff(&[of(7)?], &[lost]).of_one_side, ["aulid/x"]);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::aulid::{
     ALL_REAL_KEYS, DISK, INSERT, NOTHING, ON_DISK, PROFILING, RATE, STORAGE, STRUCTURES, TAIL, UNCACHED, pgm_by_reads,
     uncached,
 };
-use super::judging::{at_most_equal, by_least, told};
+use super::judging::{TIE, at_most_equal, by_least, told};
 use super::plan::{Item, Paper, counts};
 use super::rows::{Rows, Span, short};
 use super::step::{Step, keys, names};
@@ -298,7 +298,7 @@ const ITEMS: &[Item] = &[
                 let over: Vec<Span> =
                     others.iter().filter_map(|name| by_block_size(&rows.with("structure", name))).collect();
                 let over = Span::of(over.iter().flat_map(|span| [span.min, span.max]))?;
-                Some(Verdict::of(over.max < 1.0, format!("16 KiB over 1 KiB: {over}")))
+                Some(Verdict::of(over.max < 1.0 / TIE, format!("16 KiB over 1 KiB: {over}")))
             }),
         ],
     },

@@ -24,9 +24,9 @@ pub fn markdown(results: &PaperResults, command: &str) -> String {
         let cells = [judged.item.place, judged.says(), judged.verdict.ours(), &judged.verdict.with_reason()];
         page.push_str(&format!("| {} |\n", cells.map(text).join(" | ")));
     }
-    page.push_str(&format!("\nExplanatory, without results: {}.\n", paper.explanatory.join(", ")));
+    page.push_str(&format!("\nExplanatory, without results: {}.\n\n", paper.explanatory.join(", ")));
     for item in paper.items {
-        page.push_str(&format!("\n## {}: {}\n\n", text(item.place), text(item.shows)));
+        page.push_str(&format!("## {}: {}\n\n", text(item.place), text(item.shows)));
         results.steps_of(item).iter().for_each(|result| page.push_str(&step(result)));
     }
     page.push_str(&machines(results));
@@ -73,7 +73,7 @@ fn machines(results: &PaperResults) -> String {
         }
     }
     let title = if machines.len() > 1 { "The machines" } else { "The machine" };
-    let mut section = format!("\n## {title}\n");
+    let mut section = format!("## {title}\n");
     for (facts, steps) in &machines {
         if machines.len() > 1 {
             section.push_str(&format!("\n{}\n", wrapped(&format!("Of {}:", steps.join(", ")))));

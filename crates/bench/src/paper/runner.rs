@@ -215,7 +215,7 @@ fn measured(step: &Step, path: &Path, context: &Context, command: &str, scale: S
         let mut output = Reporter::new(stream, true).keep(true);
         let written = || format!("while {} was written", part.display());
         output.report(head.clone()).with_context(written)?;
-        caught(|| (experiment.run)(context, &mut output)).with_context(written)?;
+        caught(|| experiment.measure(context, &mut output)).with_context(written)?;
         output.kept().get(1..).unwrap_or_default().to_vec()
     };
     ensure!(!records.is_empty(), "it gave no records");

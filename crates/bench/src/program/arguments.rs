@@ -154,7 +154,11 @@ pub(super) struct FetchArguments {
     pub(super) force: bool,
 }
 
+/// Options are those of all experiments.
+const RUN_NOTE: &str = "An experiment ignores options that have no meaning for it.";
+
 #[derive(Debug, Args)]
+#[command(after_help = RUN_NOTE)]
 pub(super) struct RunArguments {
     /// Name of the experiment, from `ogive-bench list`, or a prefix that ends in a slash, to run several
     pub(super) experiment: String,
@@ -167,8 +171,8 @@ pub(super) struct RunArguments {
     /// First seed of generated sets without a seed
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Number of seeds; figures are medians over them. Joins take one seed, and this number of rounds, of which the
-    /// fastest counts
+    /// Number of seeds, in experiments that repeat over them: figures are medians. Joins take one seed, and this number
+    /// of rounds, of which the fastest counts
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) seeds: u64,
     /// Storage profiles, by name or JSON file [default: by experiment]

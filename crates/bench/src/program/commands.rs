@@ -192,13 +192,15 @@ fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Rep
     // Known before the experiments, which may take hours.
     let mut page = arguments.html.as_deref().map(|path| create(path, arguments.force)).transpose()?;
     out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))).figure("command", bench.command_line()))?;
-    let mut failed = Vec::new();
+    let (mut empty, mut failed, mut failures) = (Vec::new(), Vec::new(), 0);
     for experiment in chosen {
         let (records, errors) = out.counts();
-        (experiment.run)(&context, out)?;
+        experiment.measure(&context, out)?;
         out.flush()?;
         let (records, errors) = (out.counts().0 - records, out.counts().1 - errors);
+        empty.extend((records == 0).then_some(experiment.name));
         failed.extend((errors > 0 && errors == records).then_some(experiment.name));
+        failures += errors;
     }
     if let Some(page) = &mut page {
         let run = Run::of_records(out.kept())?;
@@ -206,6 +208,12 @@ fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Rep
     }
     // The failure of some subjects is a result; that of all leaves none.
     ensure!(failed.is_empty(), "nothing was measured of {}; the records say why", failed.join(", "));
+    let hint =
+        if context.modelled_only { "leave --modelled-only out, to measure this device" } else { "see its options" };
+    ensure!(empty.is_empty(), "nothing was measured of {}; {hint}", empty.join(", "));
+    if failures > 0 {
+        eprintln!("{failures} measurements failed; the records say why");
+    }
     Ok(())
 }
 

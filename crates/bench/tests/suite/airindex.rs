@@ -19,7 +19,7 @@ fn run(name: &str, context: &Context) -> Result<Vec<Value>, Box<dyn std::error::
     let mut printed = Vec::new();
     {
         let stream: &mut dyn std::io::Write = &mut printed;
-        (experiment.run)(context, &mut Reporter::new(stream, true))?;
+        experiment.measure(context, &mut Reporter::new(stream, true))?;
     }
     let records: Vec<Value> = str::from_utf8(&printed)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     assert!(!records.is_empty());

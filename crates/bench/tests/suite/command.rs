@@ -128,6 +128,27 @@ fn a_key_set_that_cannot_be_used_is_reported_and_the_others_follow() -> TestResu
 }
 
 #[test]
+fn counts_repeat() -> TestResult {
+    let folder = tempfile::TempDir::new()?;
+    let sizes = ["-n", "20k", "--keys", "lognormal", "--lookups", "2k", "--modelled-only", "--json"];
+    for name in ["first.jsonl", "second.jsonl"] {
+        let mut records = Vec::new();
+        for experiment in [&["aulid/throughput", "--workload", "w3", "w5"][..], &["disk/buffer"]] {
+            let run = ogive_bench(&[&["run"], experiment, &sizes].concat())?;
+            assert!(run.status.success());
+            records.extend(run.stdout);
+        }
+        std::fs::write(folder.path().join(name), records)?;
+    }
+    let paths = ["first.jsonl", "second.jsonl"].map(|name| folder.path().join(name).display().to_string());
+    let compared = ogive_bench(&["paper", "diff", &paths[0], &paths[1], "--json"])?;
+    let printed = str::from_utf8(&compared.stdout)?;
+    let exact: Vec<&str> = printed.lines().filter(|line| line.contains("exact")).collect();
+    assert!(!printed.is_empty() && exact.is_empty(), "{exact:#?}");
+    Ok(())
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() -> TestResult {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ogive-bench"))
         .args(["keys", "linear:10M"])

@@ -4,10 +4,11 @@
 //! holds are not counted. Eviction is S3-FIFO with a Clock-PRO memory of recent evictions (crate `quick_cache`), so
 //! that a scan does not displace the working set of lookups.
 
+use super::number_hash::NumberHash;
 use super::slots::SlotCache;
 use crate::telemetry::Counter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use quick_cache::{OptionsBuilder, Weighter};
 use std::sync::Arc;
 
 /// Bookkeeping charged for each block: the header of its allocation, its slot, and its share of the empty slots that
@@ -52,7 +53,7 @@ impl Weighter<BlockKey, Arc<[u8]>> for BlockWeighter {
 #[derive(Debug)]
 pub struct BlockCache {
     /// `None` if the budget is too small for a cache.
-    cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>,
+    cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter, NumberHash>>,
     /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
     slots: Option<SlotCache>,
     hits: Counter,
@@ -93,12 +94,12 @@ impl BlockCache {
             .estimated_items_capacity(usize::try_from(budget_bytes / per_mark_bytes * 2).unwrap_or(usize::MAX))
             .build();
         let cache = options.ok().map(|options| {
-            Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
+            Cache::with_options(options, BlockWeighter, NumberHash::default(), DefaultLifecycle::default())
         });
         Self::of(cache, None)
     }
 
-    fn of(cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>, slots: Option<SlotCache>) -> Self {
+    fn of(cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter, NumberHash>>, slots: Option<SlotCache>) -> Self {
         Self { cache, slots, hits: Counter::default(), misses: Counter::default() }
     }
 

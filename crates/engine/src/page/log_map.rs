@@ -1,6 +1,7 @@
 //! The log map: the position in the log of each page that is there, for readers.
 
 use super::pages::PageNumber;
+use crate::block::NumberHash;
 use crate::log::{RecordLocation, Segment};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -62,7 +63,7 @@ const PAGE_OVERHEAD_BYTES: u64 = 64;
 /// The map of the log.
 #[derive(Debug, Default)]
 pub(super) struct LogMap {
-    pages: HashMap<PageNumber, Vec<PageVersion>>,
+    pages: HashMap<PageNumber, Vec<PageVersion>, NumberHash>,
     segments: BTreeMap<u32, Arc<Segment>>,
     versions: u64,
     bodies_bytes: u64,
@@ -136,7 +137,7 @@ impl LogMap {
             !versions.is_empty()
         });
         if self.pages.is_empty() {
-            self.pages = HashMap::new();
+            self.pages = HashMap::default();
         }
         self.versions = self.pages.values().map(|versions| versions.len() as u64).sum();
         self.bodies_bytes = self.pages.values().flatten().map(PageVersion::body_bytes).sum();

@@ -2,7 +2,7 @@
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
-use crate::block::{BlockCache, BlockKey};
+use crate::block::{BlockCache, BlockKey, NumberHash};
 use crate::io::Purpose;
 use crate::io::sync::RwLock;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(super) struct PagePool {
 
 #[derive(Debug, Default)]
 struct ResidentPages {
-    pages: HashMap<PageNumber, ResidentPage>,
+    pages: HashMap<PageNumber, ResidentPage, NumberHash>,
     /// Number of pages of each depth.
     by_depth: Vec<usize>,
 }

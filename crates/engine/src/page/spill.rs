@@ -8,6 +8,7 @@ use super::log_map::{DeltaChain, PageVersion};
 use super::pages::{Page, PageNumber};
 use super::shared::PageFileShared;
 use super::transaction::Transaction;
+use crate::block::NumberHash;
 use crate::error::Result;
 use crate::io::Purpose;
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ const SPILLED_CHANGES_MAX: usize = 15;
 pub(super) struct SpilledPages {
     /// The records of each page, from the transaction's last image of it on; without an image they follow what was
     /// committed.
-    pages: HashMap<PageNumber, Vec<PageVersion>>,
+    pages: HashMap<PageNumber, Vec<PageVersion>, NumberHash>,
     /// Estimated bytes in memory.
     held_bytes: u64,
 }

@@ -11,6 +11,7 @@ use super::space::TakenExtent;
 use super::spill::SpilledPages;
 use super::write_statistics::{PageTouch, Phase, StatisticsRecorder, WriteStatistics};
 use super::writer::PageWriter;
+use crate::block::NumberHash;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::collections::HashMap;
@@ -28,7 +29,7 @@ pub struct Transaction {
     pub(super) view: Option<SnapshotView>,
     /// The writer, held until the end.
     pub(super) writer: Option<Box<PageWriter>>,
-    pub(super) dirty: HashMap<PageNumber, DirtyPage>,
+    pub(super) dirty: HashMap<PageNumber, DirtyPage, NumberHash>,
     /// Changed pages spilled to the log.
     pub(super) spilled: SpilledPages,
     /// The position of the first spilled record.
@@ -57,7 +58,7 @@ impl Transaction {
             shared,
             view: Some(view),
             writer: Some(writer),
-            dirty: HashMap::new(),
+            dirty: HashMap::default(),
             spilled: SpilledPages::default(),
             first_spilled: None,
             taken: Vec::new(),

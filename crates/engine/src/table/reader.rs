@@ -16,7 +16,7 @@ use super::value::VALUE_BYTES_MAX;
 use super::versions::{ResidentParts, SharedOptions};
 use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::slots::SlotDirectory;
-use crate::block::{checksum, compress};
+use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::sync::Mutex;
@@ -24,7 +24,6 @@ use crate::io::{FastPaths, Place, Profile, Purpose, ReadRequest, ReadableFile, S
 use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,32 +110,9 @@ pub(super) fn cache_bytes_of(free_bytes: u64) -> u64 {
 pub(super) struct ReadContext<'r> {
     pub(super) trace: Option<&'r mut ReadTrace>,
     /// By level (0 is data) and number.
-    pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>, BuildHasherDefault<ChildHasher>>,
+    pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>, NumberHash>,
     /// In a batch of lookups: what they lack. Nothing is read then.
     pub(super) missing: Option<MissingParts>,
-}
-
-/// A hasher of levels and numbers of children, which are numbers of this program and not of strangers.
-#[derive(Debug, Default)]
-pub(super) struct ChildHasher(u64);
-
-impl Hasher for ChildHasher {
-    fn finish(&self) -> u64 {
-        // Tables take the slot from the low bits, and a tag from the high ones.
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
 }
 
 impl ReadContext<'_> {
