@@ -7,14 +7,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The builder of [`NumberHasher`], for maps and caches.
 pub(crate) type NumberHash = BuildHasherDefault<NumberHasher>;
 
+/// Odd, with as many ones as zeros in no order: the golden ratio's fraction.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// A hasher of a few numbers.
 #[derive(Debug, Default)]
 pub(crate) struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
-        // Tables take the slot from the low bits, and a tag from the high ones.
-        self.0 ^ self.0 >> 32
+        self.0
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -26,10 +28,39 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // Both halves of the product: caches take a shard from some bits, a slot from others, and a tag from the highest
+        // ones, and offsets are multiples of powers of two.
+        let product = u128::from(self.0.rotate_left(5) ^ number) * u128::from(MULTIPLIER);
+        self.0 = product as u64 ^ (product >> 64) as u64;
     }
 
     fn write_usize(&mut self, number: usize) {
         self.write_u64(number as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::hash::{BuildHasher, Hash};
+
+    #[derive(Hash)]
+    struct Place(u64, u64);
+
+    #[test]
+    fn bits_that_choose_a_shard_say_nothing_of_those_that_choose_a_slot() {
+        for step in [1, 512, 4096, 1 << 20] {
+            let hashes = (0..1_u64 << 16).map(|number| NumberHash::default().hash_one(Place(7, number * step)));
+            // A shard of 64, by the bits that the cache takes, and a slot of 1,024 in it.
+            let of_shard = hashes.filter(|hash| hash >> 32 & 63 == 9).map(|hash| hash & 1023);
+            let (mut slots, mut count) = (HashSet::new(), 0);
+            of_shard.for_each(|slot| {
+                slots.insert(slot);
+                count += 1;
+            });
+            // At random, 1,024 keys take 647 of as many slots.
+            assert!((900..1150).contains(&count) && slots.len() > 550, "{step}: {count} in {}", slots.len());
+        }
     }
 }
