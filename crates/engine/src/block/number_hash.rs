@@ -28,8 +28,8 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Both halves of the product: caches take a shard from some bits, a slot from others, and a tag from the highest
-        // ones, and offsets are multiples of powers of two.
+        // Both halves of the product: caches take a shard from some bits, a slot from others, and a tag from the
+        // highest ones, and offsets are multiples of powers of two.
         let product = u128::from(self.0.rotate_left(5) ^ number) * u128::from(MULTIPLIER);
         self.0 = product as u64 ^ (product >> 64) as u64;
     }
