@@ -102,7 +102,7 @@ const ITEMS: &[Item] = &[
                 let over = rows.ratios(&["keys", "ratio"], ("method", BTREE, SAMPLED), DEVICE)?;
                 Some(Verdict::of(about_equal(over), format!("B-tree over sampled PGM, modelled device: {over}")))
             }),
-            times("The two become equal as the ratio grows (Section 6.2).", |rows| {
+            times("The two become equal as the ratio grows (Section 6.2; here: on an SSD).", |rows| {
                 let rows = rows.with("profile", "ssd");
                 let (at_one, at_thousand) = (over_sampled(&rows, 1.0)?, over_sampled(&rows, 1000.0)?);
                 let told = format!("{B_TREE_OVER}: {at_one} at ratio 1, {at_thousand} at 1000");

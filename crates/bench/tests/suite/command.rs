@@ -95,6 +95,10 @@ fn an_experiment_of_which_nothing_was_measured_fails_after_its_records() -> Test
     assert_eq!(all.status.code(), Some(1));
     assert!(str::from_utf8(&all.stderr)?.contains("nothing was measured of disk/lookups; the records say why"));
     assert!(str::from_utf8(&all.stdout)?.contains(r#""error":"program"#));
+    // Some experiments measure a device only.
+    let nothing = ogive_bench(&["run", "join/coded", "--modelled-only", "-n", "2k"])?;
+    let told = str::from_utf8(&nothing.stderr)?;
+    assert!(nothing.status.code() == Some(1) && told.contains("leave --modelled-only out"), "{told}");
     // Others were measured.
     assert!(of(&["btree", "program:false"])?.status.success());
     Ok(())

@@ -12,7 +12,7 @@ use super::report::JoinReport;
 use super::source::{JoinSource, Relation, RelationFacts};
 use super::spill::Spill;
 use super::task::{Task, TimedPhase};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, VALUE_BYTES_MAX};
 use crate::io::Storage;
 use crate::types::{KeyType, NullTest};
 use std::sync::Arc;
@@ -119,12 +119,12 @@ fn execute(
             return Ok((plan, rows));
         };
         drop(sink);
-        let least = match (failure, error) {
-            (None, error @ Error::JoinMemoryShort { .. }) => error,
-            (Some(before), error @ Error::JoinMemoryShort { .. }) => of_less_memory(before, error),
+        let least = match (failure, needed_bytes(&error, options.memory_bytes)) {
+            (Some((least, before)), Some(needed)) if needed >= least => (least, before),
+            (_, Some(needed)) => (needed, error),
             // It would spill, and there is nowhere to spill to.
-            (Some(before), Error::InvalidArgument(_)) => before,
-            (_, error) => return Err(error),
+            (Some(before), None) if matches!(error, Error::InvalidArgument(_)) => before,
+            _ => return Err(error),
         };
         // Not every method has this kind of join.
         let planned = |method| self::plan(&**left, &**right, &JoinOptions { method, ..options.clone() }).ok();
@@ -132,22 +132,23 @@ fn execute(
         let next = if may_go_on { fallbacks.by_ref().find_map(planned) } else { None };
         plan = match next {
             Some(next) => next,
-            None => return Err(least),
+            None => return Err(least.1),
         };
         plan.explanation.is_asked_for = false;
         failure = Some(least);
     }
 }
 
-/// The one of two failures that needs less memory.
-fn of_less_memory(before: Error, error: Error) -> Error {
-    match (&before, &error) {
-        (Error::JoinMemoryShort { needed_bytes: least, .. }, Error::JoinMemoryShort { needed_bytes, .. })
-            if needed_bytes < least =>
-        {
-            error
+/// The memory limit with which a method would not have failed; `None` if it failed for another reason.
+fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
+    match error {
+        Error::JoinMemoryShort { needed_bytes, .. } => Some(*needed_bytes),
+        // A value has a share of the memory.
+        Error::ValueTooLarge { length, limit, .. } if *limit < VALUE_BYTES_MAX => {
+            let needed = u128::from(memory_bytes) * u128::from(*length) / u128::from((*limit).max(1));
+            Some(u64::try_from(needed).unwrap_or(u64::MAX))
         }
-        _ => before,
+        _ => None,
     }
 }
 

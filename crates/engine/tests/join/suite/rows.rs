@@ -213,24 +213,25 @@ fn auto_begins_a_file_again_where_a_long_row_comes_late() {
         let bytes = |at: u64| if at > 1000 && at.is_multiple_of(100) { long_bytes } else { 40 };
         let left: Vec<Row> = (0..2000).map(|at| (key(at), vec![at as u8; bytes(at)])).collect();
         let right: Vec<Row> = (0..3000).map(|at| (key(at * 2), vec![at as u8; 10])).collect();
-        let (one, other) = (table(&left, shape), unsorted(&right, KeyType::U64, None));
-        for (kind, memory_bytes) in [JoinKind::Semi, JoinKind::Anti, JoinKind::Left]
-            .into_iter()
-            .flat_map(|kind| [1 << 20, 3 << 19, 2 << 20, 3 << 20].map(|memory_bytes| (kind, memory_bytes)))
-        {
+        let sources = [table(&left, shape), unsorted(&left, KeyType::U64, None)];
+        let other = unsorted(&right, KeyType::U64, None);
+        let kinds = [JoinKind::Semi, JoinKind::Anti, JoinKind::Left];
+        let memories = [1 << 20, 3 << 19, 2 << 20, 3 << 20];
+        let cases = sources.iter().flat_map(|one| kinds.map(|kind| (one, kind)));
+        for ((one, kind), memory_bytes) in cases.flat_map(|case| memories.map(|memory_bytes| (case, memory_bytes))) {
             let run = |method, name: &str| {
                 let line = |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, out: &mut Vec<u8>| {
                     out.extend([key, left.unwrap_or(b"-"), right.unwrap_or(b"-")].concat());
                     Ok(())
                 };
                 let output = JoinOutput::lines(storage.clone(), name, true, line);
-                join(&one, &other, output, &options(kind, method, memory_bytes))
+                join(one, &other, output, &options(kind, method, memory_bytes))
             };
             let fits: Vec<JoinMethod> = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition]
                 .into_iter()
                 .filter(|method| run(*method, "one").is_ok())
                 .collect();
-            let chosen = explain(&one, &other, &options(kind, JoinMethod::Auto, memory_bytes)).unwrap().method;
+            let chosen = explain(one, &other, &options(kind, JoinMethod::Auto, memory_bytes)).unwrap().method;
             rescued += u32::from(!fits.is_empty() && fits.iter().all(|method| method.to_string() != chosen));
             let auto = run(JoinMethod::Auto, "auto");
             assert_eq!(auto.is_ok(), !fits.is_empty(), "{kind} {memory_bytes} {long_bytes}: {fits:?} {auto:?}");
