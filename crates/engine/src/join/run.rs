@@ -87,9 +87,9 @@ pub fn join(
     Ok(report)
 }
 
-/// The methods that `auto` tries in turn if the chosen one does not fit memory: they need neither an index nor blocks
-/// that are looked up in.
-const FALLBACKS: [JoinMethod; 3] = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition];
+/// The methods that `auto` tries in turn if the chosen one does not fit memory: first those that need neither an index
+/// nor blocks that are looked up in.
+const FALLBACKS: [JoinMethod; 4] = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition, JoinMethod::Inlj];
 
 /// Runs a plan, and completes the output; returns the plan that was run, and the number of rows.
 ///

@@ -234,8 +234,8 @@ fn auto_begins_a_file_again_where_a_long_row_comes_late() {
             let chosen = explain(one, &other, &options(kind, JoinMethod::Auto, memory_bytes)).unwrap().method;
             rescued += u32::from(!fits.is_empty() && fits.iter().all(|method| method.to_string() != chosen));
             let auto = run(JoinMethod::Auto, "auto");
-            assert_eq!(auto.is_ok(), !fits.is_empty(), "{kind} {memory_bytes} {long_bytes}: {fits:?} {auto:?}");
-            if auto.is_ok() {
+            assert!(auto.is_ok() || fits.is_empty(), "{kind} {memory_bytes} {long_bytes}: {fits:?} {auto:?}");
+            if !fits.is_empty() {
                 let [auto, one] = ["auto", "one"].map(|name| storage.content(name).unwrap().len());
                 assert_eq!(auto, one, "{kind} {memory_bytes} {long_bytes}");
             }
