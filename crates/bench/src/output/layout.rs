@@ -123,8 +123,8 @@ fn names(columns: &[&Column], fits: impl Fn(&[&Column]) -> bool) -> usize {
         let count = names.first().map_or(0, |column| column.cells.len());
         (0..count).all(|row| rows.insert(names.iter().map(|column| &column.cells[row]).collect::<Vec<_>>()))
     };
-    let fitting = (1..columns.len()).take_while(|&count| fits(&columns[..count]));
-    let telling = fitting.into_iter().find(|&count| tell_apart(&columns[..count]));
+    let mut fitting = (1..columns.len()).take_while(|&count| fits(&columns[..count]));
+    let telling = fitting.find(|&count| tell_apart(&columns[..count]));
     telling.unwrap_or_else(|| columns.iter().take_while(|column| !column.is_numeric).count())
 }
 

@@ -123,7 +123,7 @@ fn result_of(
 ) -> StepResult {
     let context = step.context(options);
     let command = command_of(step.experiment, &context);
-    let is_chosen = options.only.is_empty() || options.only.iter().any(|name| name == step.experiment);
+    let is_chosen = step.is_among(&options.only);
     let former = match options.resume || !is_chosen {
         true => resumed(paper, step, path, options, &command, tell),
         false => None,

@@ -53,6 +53,11 @@ impl Step {
         context
     }
 
+    /// Whether a choice of experiments has it; an empty choice has all.
+    pub fn is_among(&self, only: &[String]) -> bool {
+        only.is_empty() || only.iter().any(|name| name == self.experiment)
+    }
+
     /// Whether it measures a structure or program beside those that it names.
     pub fn takes(&self, structure: &str, scale: Scale) -> bool {
         let names_some = !(self.settings)(scale).structures.is_empty();

@@ -68,7 +68,7 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
     }
     let (mut failed, mut subjects) = (0, 0);
     // Of all papers, a choice of steps is of some.
-    chosen.retain(|paper| paper.steps().iter().any(|step| is_chosen(arguments, step)));
+    chosen.retain(|paper| paper.steps().iter().any(|step| step.is_among(&arguments.only)));
     for paper in chosen {
         let results = paper::run(paper, &options, &mut |line| eprintln!("{line}"))?;
         let folder = options.folder.join(paper.name);
@@ -85,10 +85,6 @@ fn run_all(bench: &BenchCommand, arguments: &PaperArguments, out: &mut Printer<'
         bail!("{subjects} subjects failed; the pages say why, below the commands of their steps");
     }
     Ok(())
-}
-
-fn is_chosen(arguments: &PaperArguments, step: &Step) -> bool {
-    arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.experiment)
 }
 
 /// Fails if an experiment is no step of these papers.
@@ -108,7 +104,7 @@ fn check_structures(arguments: &PaperArguments, papers: &[&'static Paper]) -> Re
             name.parse::<IndexKind>().map_err(|error| anyhow!(error))?;
         }
         let takes = |step: &&Step| step.takes(name, arguments.scale);
-        if !all.iter().copied().filter(|step| is_chosen(arguments, step)).any(|step| takes(&step)) {
+        if !all.iter().copied().filter(|step| step.is_among(&arguments.only)).any(|step| takes(&step)) {
             let mut others: Vec<&str> = all.iter().copied().filter(takes).map(|step| step.experiment).collect();
             others.sort_unstable();
             others.dedup();

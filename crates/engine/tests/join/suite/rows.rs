@@ -158,15 +158,17 @@ fn values_of_another_width_than_was_stated_are_refused() {
     }
 }
 
+/// Blocks that take much memory.
+const WIDE: Shape =
+    Shape { key_type: KeyType::Bytes, value_width: None, design: "tuned", block_bytes: 1 << 20, coding: true };
+
 /// A merge sorts one side and reads long blocks of the other: other methods have enough of less memory.
 #[test]
 fn auto_joins_within_any_memory_that_some_method_has_enough_of() {
-    let wide =
-        Shape { key_type: KeyType::Bytes, value_width: None, design: "tuned", block_bytes: 1 << 20, coding: true };
     let key = |at: u32| format!("{:0>400}{at:08}", "").into_bytes();
     let left: Vec<Row> = (0..10_000).map(|at| (key(at * 3), vec![at as u8; 8])).collect();
     let right: Vec<Row> = (0..10_000).map(|at| (key(at * 2), vec![at as u8; 4])).collect();
-    let (one, other) = (unsorted(&left, KeyType::Bytes, None), table(&right, wide));
+    let (one, other) = (unsorted(&left, KeyType::Bytes, None), table(&right, WIDE));
     let mut rescued = 0;
     for memory_bytes in (1..=24).map(|steps: u64| steps << 21) {
         for kind in [JoinKind::Inner, JoinKind::Anti] {
@@ -186,12 +188,10 @@ fn auto_joins_within_any_memory_that_some_method_has_enough_of() {
 
 #[test]
 fn auto_merges_where_lookups_do_not_fit_memory() {
-    let wide =
-        Shape { key_type: KeyType::Bytes, value_width: None, design: "tuned", block_bytes: 1 << 20, coding: true };
     let key = |at: u32| format!("{:0>100}{at:08}", "").into_bytes();
     let left: Vec<Row> = (0..20_000).map(|at| (key(at * 3), vec![at as u8; 1000])).collect();
     let right: Vec<Row> = (0..100).map(|at| (key(at * 600), vec![at as u8; 4])).collect();
-    let (one, other) = (table(&left, wide), table(&right, Shape { block_bytes: 4096, ..wide }));
+    let (one, other) = (table(&left, WIDE), table(&right, Shape { block_bytes: 4096, ..WIDE }));
     let asked = |method| options(JoinKind::Inner, method, 8 << 20);
     let looked_up = collect(&one, &other, &asked(JoinMethod::Inlj));
     assert!(matches!(looked_up, Err(Error::JoinMemoryShort { .. })), "{looked_up:?}");
