@@ -345,10 +345,10 @@ pub enum Error {
         /// What its name leads to now.
         detail: &'static str,
     },
-    /// A keyspace with records was opened with other types than its own.
+    /// A keyspace with records, or with typed handles, was opened with other types than its own.
     #[error(
-        "the keyspace {name:?} of {} is {found}, not {asked}; open it with its own types, or use another keyspace",
-        path.display()
+        "the keyspace {name:?} of {} is {found}, not {asked}; open it with its own types, {}",
+        path.display(), how_to_replace_types(*handles)
     )]
     WrongRecordType {
         /// The folder of the store.
@@ -359,6 +359,8 @@ pub enum Error {
         found: String,
         /// The types requested.
         asked: String,
+        /// Typed handles, ranges and batches of this process that use its types; 0 if they are not what forbids others.
+        handles: usize,
     },
     /// A table was read with other types than its own.
     #[error("{} is a table of {found}, not {asked}; read it with its own types", path.display())]
@@ -488,6 +490,15 @@ fn hint(action: &str, source: &io::Error) -> &'static str {
         io::ErrorKind::IsADirectory => " (a table or an index is a file; a store is a folder)",
         io::ErrorKind::NotADirectory => " (a store is a folder; a table or an index is a file)",
         _ => "",
+    }
+}
+
+/// The way to other types of a keyspace whose types are in use.
+fn how_to_replace_types(handles: usize) -> String {
+    match handles {
+        0 => "or use another keyspace".to_owned(),
+        1 => "or drop the 1 typed handle, range or batch that uses them; it has no records".to_owned(),
+        _ => format!("or drop the {handles} typed handles, ranges and batches that use them; it has no records"),
     }
 }
 

@@ -26,7 +26,8 @@ use crate::lsm::table_file::{
     keyspace_property,
 };
 use crate::lsm::version::{
-    FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
+    FileKind, LEVELS, ManifestEdit, ManifestState, StatedTypes, TableFileMeta, file_name, largest_number,
+    parse_file_name,
 };
 use crate::lsm::{DbOptions, wal};
 use crate::table::{Table, TableOptions};
@@ -84,7 +85,7 @@ pub(super) fn rebuild(
         |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |(name, _)| name.clone());
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
     let typed = statements.iter().filter(|(id, (_, types))| (**id == 0 || keyspaces.contains(id)) && !types.is_bytes());
-    edit.types = typed.map(|(&id, (_, types))| (id, Arc::new(types.clone()))).collect();
+    edit.types = typed.map(|(&id, (_, types))| (id, StatedTypes::next(Arc::new(types.clone())))).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(context.next_file() + 1);
     edit.reserved = edit.next_file;
@@ -129,7 +130,9 @@ fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTree
         }
     }
     let of_manifest = stale.into_iter().flat_map(|state| &state.keyspaces);
-    found.extend(of_manifest.map(|(&id, keyspace)| (id, (keyspace.name.clone(), keyspace.types.as_ref().clone()))));
+    found.extend(
+        of_manifest.map(|(&id, keyspace)| (id, (keyspace.name.clone(), keyspace.types.types.as_ref().clone()))),
+    );
     found
 }
 

@@ -42,7 +42,7 @@ pub(super) fn repair_in_place(
         ValueEvidence { values, suspect, ..ValueEvidence::default() },
     );
     let statements =
-        state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace_property(&keyspace.name, &keyspace.types)));
+        state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace_property(&keyspace.name, &keyspace.types.types)));
     context.keyspaces = statements.collect();
     let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {

@@ -261,7 +261,7 @@ impl Core {
     /// The statement of a keyspace for its tables.
     fn keyspace_property(&self, id: KeyspaceId) -> Vec<u8> {
         let shared = self.shared.lock();
-        let property = |tree: &Arc<KeyspaceTree>| keyspace_property(&tree.name, &tree.types.peek());
+        let property = |tree: &Arc<KeyspaceTree>| keyspace_property(&tree.name, &tree.types.peek().types);
         shared.trees.get(&id).map(property).unwrap_or_default()
     }
 

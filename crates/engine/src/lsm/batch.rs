@@ -3,6 +3,7 @@
 use super::db::Db;
 use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
 use super::keyspace::Keyspace;
+use super::pinned_types::PinnedTypes;
 use super::view::KeyspaceTree;
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::durability::Durability;
@@ -31,6 +32,8 @@ pub struct Batch {
     db: Db,
     operations: Operations,
     durability: Option<Durability>,
+    /// The types of typed keyspaces that it changes.
+    pinned: Vec<PinnedTypes>,
 }
 
 /// Typical length of what an encoded operation has besides key and value: its code, and three short varints.
@@ -141,7 +144,7 @@ fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Ve
 
 impl Batch {
     pub(super) fn new(db: Db) -> Self {
-        Self { db, operations: Operations::default(), durability: None }
+        Self { db, operations: Operations::default(), durability: None, pinned: Vec::new() }
     }
 
     /// Whether a keyspace belongs to the same store; if not, the commit will fail.
@@ -152,6 +155,17 @@ impl Batch {
             self.operations.error.get_or_insert(error);
         }
         is_ours
+    }
+
+    /// Keeps the types of a keyspace that it changes until it is committed, and checks them then.
+    pub(crate) fn pin(&mut self, types: &PinnedTypes) -> &mut Self {
+        let is_same = |pinned: &PinnedTypes| {
+            pinned.keyspace().id() == types.keyspace().id() && pinned.generation() == types.generation()
+        };
+        if !self.pinned.iter().any(is_same) {
+            self.pinned.push(types.clone());
+        }
+        self
     }
 
     /// Records an error for [`Self::commit`] to report.
@@ -224,6 +238,7 @@ impl Batch {
     /// is that of the store.
     pub(crate) fn commit_if(mut self, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
         self.operations.take_error()?;
+        self.pinned.iter().try_for_each(PinnedTypes::check)?;
         self.db.core().commit_if(condition, self.operations)
     }
 
@@ -235,6 +250,7 @@ impl Batch {
     /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.operations.take_error()?;
+        self.pinned.iter().try_for_each(PinnedTypes::check)?;
         self.db.core().commit(self.operations, self.durability)
     }
 }

@@ -207,22 +207,19 @@ impl Db {
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes; as [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
-        let tree = self.core().keyspace(name, &Arc::default())?;
+        let tree = self.core().keyspace(name)?;
         Ok(Keyspace::new(Arc::clone(self.default.open()), tree))
     }
 
-    /// Returns the keyspace with this name and these types, creating it if necessary. A keyspace without records takes
-    /// any types, and one with records rows with added fields ([`RowType::extends`](crate::types::RowType::extends)).
-    ///
-    /// Types are statements: keys and values that are written as bytes are not checked.
+    /// Returns the keyspace with this name and these types, creating it if necessary, as [`Keyspace::declare`] does.
+    /// The types are not pinned.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`] if a keyspace with records has other types; as [`Self::keyspace`].
+    /// As [`Self::keyspace`] and [`Keyspace::declare`].
     pub fn keyspace_of(&self, name: &str, types: &RecordType) -> Result<Keyspace> {
         types.check()?;
-        let types = Arc::new(types.clone());
-        let keyspace = Keyspace::new(Arc::clone(self.default.open()), self.core().keyspace(name, &types)?);
-        keyspace.take_types(&types)?;
+        let keyspace = self.keyspace(name)?;
+        keyspace.declare(types)?;
         Ok(keyspace)
     }
 

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::io::FastPaths;
 use crate::table::LookupSample;
 use crate::table::versions::LookupStep;
-use crate::types::{RecordType, range_of_prefix};
+use crate::types::range_of_prefix;
 use crate::vlog::ValueStream;
 use std::io::Read;
 use std::ops::{Bound, RangeBounds};
@@ -129,29 +129,6 @@ impl Keyspace {
         &self.tree.name
     }
 
-    /// The types of its keys and values.
-    #[must_use]
-    pub fn record_type(&self) -> Arc<RecordType> {
-        self.tree.types.get()
-    }
-
-    /// Changes the types, if the records allow it.
-    pub(crate) fn take_types(&self, types: &Arc<RecordType>) -> Result<()> {
-        let found = self.record_type();
-        if found == *types {
-            return Ok(());
-        }
-        if types.extends(&found) || self.iter().next().transpose()?.is_none() {
-            return self.core().set_types(&self.tree, types);
-        }
-        Err(Error::WrongRecordType {
-            path: self.path(),
-            name: self.name().to_owned(),
-            found: found.to_string(),
-            asked: types.to_string(),
-        })
-    }
-
     /// Refuses a keyspace of another store.
     pub(super) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
         if Arc::ptr_eq(&self.open, open) {
@@ -233,18 +210,31 @@ impl Keyspace {
         expected: Option<&[u8]>,
         new: Option<&[u8]>,
     ) -> Result<std::result::Result<(), Mismatch>> {
+        self.swap_if(key.as_ref(), new, |current| {
+            let is_expected = current.as_deref() == expected;
+            Ok((current, is_expected))
+        })
+    }
+
+    /// Atomically sets the value of a key to `new`, or removes it, if `is_expected` says so of its current value, which
+    /// it returns as a mismatch has it.
+    pub(super) fn swap_if(
+        &self,
+        key: &[u8],
+        new: Option<&[u8]>,
+        is_expected: impl Fn(Option<Slice>) -> Result<(Option<Slice>, bool)>,
+    ) -> Result<std::result::Result<(), Mismatch>> {
         let mut operations = Operations::default();
         let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
-        operations.push(self, Action::Put(kind), key.as_ref(), new.unwrap_or_default());
+        operations.push(self, Action::Put(kind), key, new.unwrap_or_default());
         operations.take_error()?;
         let mut found = None;
-        let is_expected = || {
-            let current = self.get(key.as_ref())?;
-            let is_expected = current.as_deref() == expected;
+        let condition = || {
+            let (current, is_expected) = is_expected(self.get(key)?)?;
             found = Some(current);
             Ok(is_expected)
         };
-        match self.core().commit_if(is_expected, operations)? {
+        match self.core().commit_if(condition, operations)? {
             true => Ok(Ok(())),
             false => Ok(Err(Mismatch { current: found.flatten() })),
         }

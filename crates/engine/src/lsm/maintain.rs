@@ -5,12 +5,11 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::version::{ClosedLengths, FileKind, ManifestEdit};
+use super::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::MutexGuard;
-use crate::types::RecordType;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,8 +17,8 @@ use std::sync::atomic::Ordering;
 const NAME_BYTES_MAX: usize = 255;
 
 impl Core {
-    /// Returns the keyspace with this name, creating it with these types if necessary.
-    pub(super) fn keyspace(&self, name: &str, types: &Arc<RecordType>) -> Result<Arc<KeyspaceTree>> {
+    /// Returns the keyspace with this name, creating it if necessary; its types are undecided then.
+    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
                 "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
@@ -40,32 +39,12 @@ impl Core {
         let edit = ManifestEdit {
             keyspaces_created: vec![(id, name.to_owned())],
             next_keyspace: Some(id + 1),
-            types: [(id, Arc::clone(types))].into_iter().filter(|(_, types)| !types.is_bytes()).collect(),
             ..ManifestEdit::default()
         };
-        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), types.as_ref().clone(), shared.empty_view.clone()));
+        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), StatedTypes::default(), shared.empty_view.clone()));
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
         Ok(tree)
-    }
-
-    /// States other types of a keyspace; of a read-only store only in memory.
-    pub(super) fn set_types(&self, tree: &KeyspaceTree, types: &Arc<RecordType>) -> Result<()> {
-        if self.read_only {
-            tree.types.set(types.as_ref().clone());
-            return Ok(());
-        }
-        let mut shared = self.shared.lock();
-        if let Some(error) = self.refusal(&shared) {
-            return Err(error);
-        }
-        if tree.is_dropped() {
-            return Err(self.gone(tree));
-        }
-        let edit = ManifestEdit { types: vec![(tree.id, Arc::clone(types))], ..ManifestEdit::default() };
-        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
-        tree.types.set(types.as_ref().clone());
-        Ok(())
     }
 
     /// Drops a keyspace; returns `false` if there is none.

@@ -6,6 +6,7 @@ use super::entry::{Entry, Sequence, ValueKind};
 use super::keyspace::Keyspace;
 use super::level::{LevelCursor, LevelTables};
 use super::merge::MergeCursor;
+use super::pinned_types::PinnedTypes;
 use super::value_ahead::{QueuedRecord, ValueQueue};
 use super::value_wave::BatchLimits;
 use super::view::{FoundValue, KeyspaceView};
@@ -37,6 +38,8 @@ pub struct DbRange {
     is_done: bool,
     /// An error to report instead of records.
     refused: Option<Error>,
+    /// The types in which values are returned, if they were stated.
+    pinned: Option<PinnedTypes>,
 }
 
 /// A record whose value is read on demand.
@@ -46,6 +49,7 @@ pub struct LazyRecord {
     found: FoundValue,
     keyspace: Keyspace,
     view: Arc<KeyspaceView>,
+    pinned: Option<PinnedTypes>,
 }
 
 impl LazyRecord {
@@ -60,7 +64,11 @@ impl LazyRecord {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn value(&self) -> Result<Slice> {
-        self.keyspace.value(self.found.clone(), &self.view.values)
+        let value = self.keyspace.value(self.found.clone(), &self.view.values)?;
+        match &self.pinned {
+            Some(pinned) => pinned.adapt(value),
+            None => Ok(value),
+        }
     }
 }
 
@@ -79,7 +87,14 @@ impl DbRange {
             back_ahead,
             is_done: false,
             refused: None,
+            pinned: None,
         }
+    }
+
+    /// The same range, whose values are of these types.
+    pub(super) fn pinned(mut self, types: PinnedTypes) -> Self {
+        self.pinned = Some(types);
+        self
     }
 
     /// Fails if the keyspace belongs to another store than `open`.
@@ -118,6 +133,16 @@ impl DbRange {
     /// # Errors
     /// As [`Keyspace::get`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
+        if self.pinned.is_some() {
+            // The generation is checked for each record.
+            for record in self.by_ref() {
+                let (key, value) = record?;
+                if visit(&key, &value).is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
         let reads_ahead = self.reads_ahead();
         loop {
             if let Some(queued) = self.take_queued(true) {
@@ -158,6 +183,15 @@ impl DbRange {
 
     fn ahead(&mut self, forward: bool) -> &mut ValueQueue {
         if forward { &mut self.front_ahead } else { &mut self.back_ahead }
+    }
+
+    /// A record whose value is of the pinned types.
+    #[inline]
+    fn adapted(&mut self, record: Result<(Slice, Slice)>) -> Result<(Slice, Slice)> {
+        let Some(pinned) = self.pinned.as_ref().filter(|pinned| !pinned.is_current()) else { return record };
+        let adapted = record.and_then(|(key, value)| Ok((key, pinned.adapt(value)?)));
+        self.is_done |= adapted.is_err();
+        adapted
     }
 
     /// The next record from one end, with its value.
@@ -360,7 +394,7 @@ fn pair(
     visible: &VisibleCursor,
 ) -> Result<LazyRecord> {
     let (key, found) = (entry.key.into(), found(entry, visible));
-    Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
+    Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view), pinned: None })
 }
 
 /// A step of [`DbRange::visit`].
@@ -374,13 +408,15 @@ impl Iterator for DbRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.record(true)
+        let record = self.record(true)?;
+        Some(self.adapted(record))
     }
 }
 
 impl DoubleEndedIterator for DbRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.record(false)
+        let record = self.record(false)?;
+        Some(self.adapted(record))
     }
 }
 
@@ -406,17 +442,24 @@ impl DoubleEndedIterator for KeyIter {
 
 struct LazyRecordIter(DbRange);
 
+impl LazyRecordIter {
+    fn step(&mut self, forward: bool) -> Option<Result<LazyRecord>> {
+        let pinned = self.0.pinned.clone();
+        Some(self.0.step(forward, pair)?.map(|record| LazyRecord { pinned, ..record }))
+    }
+}
+
 impl Iterator for LazyRecordIter {
     type Item = Result<LazyRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.step(true, pair)
+        self.step(true)
     }
 }
 
 impl DoubleEndedIterator for LazyRecordIter {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.step(false, pair)
+        self.step(false)
     }
 }
 

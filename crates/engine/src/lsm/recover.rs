@@ -604,7 +604,7 @@ impl Core {
     fn create_trees(&self, shared: &mut SharedState, found: &MemtableSet) {
         let keyspaces = shared.state.keyspaces.iter();
         let trees = keyspaces.map(|(&id, found)| {
-            let types = found.types.as_ref().clone();
+            let types = found.types.clone();
             (id, Arc::new(KeyspaceTree::new(id, found.name.clone(), types, shared.empty_view.clone())))
         });
         shared.trees = trees.collect();

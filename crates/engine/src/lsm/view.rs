@@ -7,13 +7,13 @@ use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
 use super::value_files::ValueFiles;
+use super::version::StatedTypes;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
 use crate::table::LookupSample;
 use crate::table::versions::LookupStep;
-use crate::types::RecordType;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A keyspace, with its current view.
@@ -21,7 +21,11 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct KeyspaceTree {
     pub(crate) id: KeyspaceId,
     pub(crate) name: String,
-    pub(crate) types: Published<RecordType>,
+    /// Changed by [`PinnedTypes`](super::PinnedTypes) alone, with the generation behind it.
+    pub(super) types: Published<StatedTypes>,
+    pub(super) generation: AtomicU64,
+    /// Typed handles, ranges and batches of this process.
+    pub(super) pins: AtomicUsize,
     pub(crate) view: Published<KeyspaceView>,
     /// The sample of the keys that are looked up, once one is asked for.
     pub(crate) lookup_sample: OnceLock<LookupSample>,
@@ -29,9 +33,17 @@ pub(crate) struct KeyspaceTree {
 }
 
 impl KeyspaceTree {
-    pub(crate) fn new(id: KeyspaceId, name: String, types: RecordType, view: KeyspaceView) -> Self {
-        let (types, view) = (Published::new(types), Published::new(view));
-        Self { id, name, types, view, lookup_sample: OnceLock::new(), dropped: AtomicBool::new(false) }
+    pub(crate) fn new(id: KeyspaceId, name: String, types: StatedTypes, view: KeyspaceView) -> Self {
+        Self {
+            id,
+            name,
+            generation: AtomicU64::new(types.generation),
+            types: Published::new(types),
+            pins: AtomicUsize::new(0),
+            view: Published::new(view),
+            lookup_sample: OnceLock::new(),
+            dropped: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

@@ -55,6 +55,15 @@ pub trait TypedValue: TypedData {
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a type that no values can have.
     fn value_type() -> Result<ValueType>;
+
+    /// The bytes of a value: those of [`TypedData::encode`], but for floats, which keep all their bits.
+    ///
+    /// # Errors
+    /// As [`TypedData::encode`].
+    #[inline]
+    fn encode_value<'a>(value: &'a Self::Arg<'_>) -> Result<Self::Bytes<'a>> {
+        Self::encode(value)
+    }
 }
 
 /// A Rust type of one component: for keys, values, components of tuples and fields of rows.
@@ -72,6 +81,24 @@ pub trait TypedScalar: TypedData {
     /// As [`TypedData::encode`].
     fn to_bytes(&self) -> Result<Self::Bytes<'_>>;
 
+    /// The bytes of this value as a field of a row: those of [`Self::to_bytes`], but for floats.
+    ///
+    /// # Errors
+    /// As [`TypedData::encode`].
+    #[inline]
+    fn to_field(&self) -> Result<Self::Bytes<'_>> {
+        self.to_bytes()
+    }
+
+    /// As [`TypedValue::encode_value`].
+    ///
+    /// # Errors
+    /// As [`TypedData::encode`].
+    #[inline]
+    fn encode_scalar<'a>(value: &'a Self::Arg<'_>) -> Result<Self::Bytes<'a>> {
+        Self::encode(value)
+    }
+
     /// The component at the start of `key`, which is advanced; `None` if there is none. See [`take_fixed`] and
     /// [`take_variable`].
     fn take<'a>(key: &mut &'a [u8], descending: bool) -> Option<Self::Part<'a>>;
@@ -86,6 +113,11 @@ impl<T: TypedScalar + ?Sized> TypedKey for T {
 impl<T: TypedScalar + ?Sized> TypedValue for T {
     fn value_type() -> Result<ValueType> {
         Ok(T::scalar_type().into())
+    }
+
+    #[inline]
+    fn encode_value<'a>(value: &'a Self::Arg<'_>) -> Result<Self::Bytes<'a>> {
+        T::encode_scalar(value)
     }
 }
 

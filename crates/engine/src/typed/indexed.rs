@@ -9,8 +9,8 @@ use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
-use crate::lsm::{Batch, Db, DbSnapshot, Keyspace};
-use crate::types::{Component, KeyType};
+use crate::lsm::{Batch, Db, DbSnapshot, PinnedTypes};
+use crate::types::{Component, KeyType, range_of_prefix};
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +32,7 @@ type EntryOf = dyn Fn(&[u8], &[u8]) -> Result<Option<Vec<u8>>> + Send + Sync;
 #[derive(Clone)]
 struct DeclaredIndex {
     name: String,
-    keyspace: Keyspace,
+    pinned: PinnedTypes,
     components: Vec<Component>,
     entry_of: Arc<EntryOf>,
 }
@@ -119,7 +119,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         };
         let declared = DeclaredIndex {
             name: name.to_owned(),
-            keyspace: multimap.untyped().clone(),
+            pinned: multimap.pinned().clone(),
             components: I::components(),
             entry_of: Arc::new(move |key, value| {
                 let Some(mut entry) = entry_of(key, value)? else { return Ok(None) };
@@ -145,20 +145,22 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
     /// Builds an index, if it is not noted as complete or `anew` is set.
     fn complete(&self, index: &DeclaredIndex, anew: bool) -> Result<()> {
         let _building = BUILDING.lock();
-        let records = self.records.untyped();
-        // Numbers of keyspaces are not reused, so the note does not outlive either of the two.
-        let noted = [records.number(), index.keyspace.number()].map(u32::to_be_bytes).concat();
+        let entries = index.pinned.keyspace();
+        // Numbers of keyspaces are not reused, so the note does not outlive either of the two, and an index of other
+        // types is of another generation.
+        let both = [self.records.untyped().number(), entries.number()].map(u32::to_be_bytes).concat();
+        let noted = [&both[..], &index.pinned.generation().to_be_bytes()].concat();
         let complete = self.db.keyspace(COMPLETE)?;
         if !anew && complete.contains_key(&noted)? {
             return Ok(());
         }
-        complete.remove(&noted)?;
-        index.keyspace.remove_range::<&[u8]>(..)?;
+        complete.remove_range(range_of_prefix(both))?;
+        entries.remove_range::<&[u8]>(..)?;
         let mut batch = self.db.batch();
-        for record in records.iter() {
+        for record in self.records.iter() {
             let (key, value) = record?;
-            if let Some(entry) = (index.entry_of)(&key, &value)? {
-                batch.insert(&index.keyspace, entry, []);
+            if let Some(entry) = (index.entry_of)(key.bytes(), value.bytes())? {
+                batch.insert(entries, entry, []);
             }
             if batch.len() >= BUILD_ENTRIES {
                 std::mem::replace(&mut batch, self.db.batch()).commit()?;
@@ -178,13 +180,13 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
             return Err(Error::InvalidArgument(format!("{:?} has no index named {name:?}", self.records.name())));
         };
         if declared.components != I::components() {
-            let found = declared.keyspace.record_type().keys;
+            let found = declared.pinned.types().keys;
             return Err(Error::InvalidArgument(format!(
                 "the keys of the index {name:?} are {found}; they do not begin with {}",
                 std::any::type_name::<I>()
             )));
         }
-        let entries = TypedMultimap::of(declared.keyspace.clone());
+        let entries = TypedMultimap::of(declared.pinned.clone());
         Ok(SecondaryIndex { entries, records: self.records.clone(), db: self.db.clone() })
     }
 
@@ -292,7 +294,7 @@ pub struct IndexedBatch<'a, K: ?Sized, V: ?Sized> {
 impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_, K, V> {
     /// Sets the value of a key. Errors are reported by [`Self::commit`].
     pub fn insert<'k, 'v>(&mut self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> &mut Self {
-        match (K::encode(key.borrow()), V::encode(value.borrow())) {
+        match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
             (Ok(key), Ok(value)) => _ = self.changes.insert(key.as_ref().to_vec(), Some(value.as_ref().to_vec())),
             (Err(error), _) | (_, Err(error)) => _ = self.refused.get_or_insert(error),
         }
@@ -343,20 +345,21 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
 
     /// Adds the change of one key to a batch; returns its old value.
     fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&[u8]>) -> Result<Option<Slice>> {
-        let records = self.keyspace.records.untyped();
+        let records = self.keyspace.records.checked()?;
         let old = records.get(key)?;
+        let known = old.clone().map(|old| self.keyspace.records.pinned().adapt(old)).transpose()?;
         for index in &self.keyspace.indexes {
             let entry = |value: &[u8]| (index.entry_of)(key, value);
-            let before = old.as_deref().map(entry).transpose()?.flatten();
+            let before = known.as_deref().map(entry).transpose()?.flatten();
             let after = new.map(entry).transpose()?.flatten();
             if before == after {
                 continue;
             }
             if let Some(before) = before {
-                batch.remove(&index.keyspace, before);
+                batch.remove(index.pinned.keyspace(), before);
             }
             if let Some(after) = after {
-                batch.insert(&index.keyspace, after, []);
+                batch.insert(index.pinned.keyspace(), after, []);
             }
         }
         match new {
@@ -460,8 +463,8 @@ where
 {
     fn record(&self, entry: Result<(TypedPart<I>, TypedPart<K>)>) -> Result<TypedRecord<K, V>> {
         let key = key_of(entry)?;
-        let value = self.snapshot.get(self.records.untyped(), key.bytes())?;
-        let value = value.ok_or_else(|| {
+        let value = self.snapshot.get(self.records.untyped(), key.bytes());
+        let value = self.records.pinned().adapt_found(value)?.ok_or_else(|| {
             Error::InvalidArgument(format!(
                 "an index of the keyspace {:?} leads to a key that it does not have; writes bypassed the index: call \
                  `rebuild`",

@@ -4,7 +4,7 @@ use super::data::{TypedData, TypedKey, TypedValue};
 use super::guard::{TypedGuard, TypedRange, byte_bounds, read};
 use super::parts::TypedPrefix;
 use crate::error::Result;
-use crate::lsm::{Batch, DbSnapshot, Keyspace};
+use crate::lsm::{Batch, DbSnapshot, Keyspace, PinnedTypes};
 use crate::types::RecordType;
 use std::borrow::Borrow;
 use std::fmt;
@@ -13,7 +13,7 @@ use std::ops::RangeBounds;
 
 /// A keyspace with keys of type `K` and values of type `V`: see [`Keyspace::typed`]. It is cheap to clone.
 pub struct TypedKeyspace<K: ?Sized, V: ?Sized> {
-    keyspace: Keyspace,
+    pinned: PinnedTypes,
     data: PhantomData<fn(&K, &V)>,
 }
 
@@ -29,8 +29,9 @@ where
 }
 
 impl Keyspace {
-    /// The same keyspace with keys and values of these types, which it states from now on. A keyspace without records
-    /// takes any types, and one with rows those with fields added at their end.
+    /// The same keyspace with keys and values of these types, which it states from now on, as [`Self::declare`] does:
+    /// one without records and other typed handles takes any types, and one with rows those with fields added at their
+    /// end.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -46,18 +47,17 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType) if it has records of other types; as
-    /// [`Db::keyspace_of`](crate::Db::keyspace_of).
+    /// As [`Self::declare`].
     pub fn typed<K: TypedKey + ?Sized, V: TypedValue + ?Sized>(&self) -> Result<TypedKeyspace<K, V>> {
-        self.state(RecordType::new(K::key_type()?, V::value_type()?))?;
-        Ok(TypedKeyspace { keyspace: self.clone(), data: PhantomData })
+        let pinned = self.state(RecordType::new(K::key_type()?, V::value_type()?))?;
+        Ok(TypedKeyspace { pinned, data: PhantomData })
     }
 
-    /// Takes types, and keeps the names of key columns.
-    pub(super) fn state(&self, types: RecordType) -> Result<()> {
+    /// Declares types, and keeps the names of key columns.
+    pub(super) fn state(&self, types: RecordType) -> Result<PinnedTypes> {
         let found = self.record_type();
         let columns = if found.keys == types.keys { found.key_columns.clone() } else { Vec::new() };
-        self.take_types(&types.key_columns(columns).into())
+        self.declare(&types.key_columns(columns))
     }
 }
 
@@ -65,13 +65,26 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// The keyspace without types.
     #[must_use]
     pub fn untyped(&self) -> &Keyspace {
-        &self.keyspace
+        self.pinned.keyspace()
+    }
+
+    /// Its types, in the generation in which it was opened.
+    #[must_use]
+    pub fn pinned(&self) -> &PinnedTypes {
+        &self.pinned
+    }
+
+    /// The keyspace for a write: its types are still these, or extend them.
+    #[inline]
+    pub(super) fn checked(&self) -> Result<&Keyspace> {
+        self.pinned.check()?;
+        Ok(self.pinned.keyspace())
     }
 
     /// The name of the keyspace.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.keyspace.name()
+        self.untyped().name()
     }
 
     /// Sets the value of a key.
@@ -79,7 +92,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// # Errors
     /// As [`Keyspace::insert`], and [`TypedData::encode`] for the key and the value.
     pub fn insert<'k, 'v>(&self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
-        self.keyspace.insert(K::encode(key.borrow())?, V::encode(value.borrow())?)
+        self.checked()?.insert(K::encode(key.borrow())?, V::encode_value(value.borrow())?)
     }
 
     /// Removes a key, if present.
@@ -87,7 +100,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// # Errors
     /// As [`Self::insert`].
     pub fn remove<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
-        self.keyspace.remove(K::encode(key.borrow())?)
+        self.checked()?.remove(K::encode(key.borrow())?)
     }
 
     /// Removes all keys in a range, at a cost independent of their number.
@@ -95,7 +108,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// # Errors
     /// As [`Self::insert`].
     pub fn remove_range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> Result<()> {
-        self.keyspace.remove_range(byte_bounds::<K>(&range)?)
+        self.checked()?.remove_range(byte_bounds::<K>(&range)?)
     }
 
     /// Returns the value of a key, in the bytes that were read.
@@ -104,7 +117,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// As [`Keyspace::get`].
     #[inline(always)]
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
-        TypedGuard::of_found(self.keyspace.get(K::encode(key.borrow())?))
+        TypedGuard::of_found(self.pinned.adapt_found(self.untyped().get(K::encode(key.borrow())?)))
     }
 
     /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
@@ -116,8 +129,8 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
         Q: Borrow<K::Arg<'k>>,
     {
         let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
-        let found = self.keyspace.multi_get(keys)?;
-        Ok(found.into_iter().map(|found| found.map(TypedGuard::new)).collect())
+        let found = self.untyped().multi_get(keys)?;
+        found.into_iter().map(|found| TypedGuard::of_found(self.pinned.adapt_found(Ok(found)))).collect()
     }
 
     /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
@@ -129,7 +142,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     where
         V: for<'a> TypedData<Read<'a> = R>,
     {
-        match self.keyspace.get(K::encode(key.borrow())?)? {
+        match self.pinned.adapt_found(self.untyped().get(K::encode(key.borrow())?))? {
             Some(bytes) => read::<V>(&bytes).map(Some),
             None => Ok(None),
         }
@@ -140,19 +153,19 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<bool> {
-        self.keyspace.contains_key(K::encode(key.borrow())?)
+        self.checked()?.contains_key(K::encode(key.borrow())?)
     }
 
     /// The records in a range of keys, from either end.
     #[must_use]
     pub fn range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> TypedRange<K, V> {
-        TypedRange::new(byte_bounds::<K>(&range).map(|bounds| self.keyspace.range(bounds)))
+        TypedRange::new(byte_bounds::<K>(&range).map(|bounds| self.pinned.adapt_range(self.untyped().range(bounds))))
     }
 
     /// The records whose keys begin with `prefix`: for tuples with these components, as in `prefix(("ann",))`.
     #[must_use]
     pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V> {
-        TypedRange::new(prefix_bytes(&prefix).map(|prefix| self.keyspace.prefix(prefix)))
+        TypedRange::new(prefix_bytes(&prefix).map(|prefix| self.pinned.adapt_range(self.untyped().prefix(prefix))))
     }
 
     /// All records, from either end.
@@ -162,7 +175,8 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     }
 
     /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
-    /// absent).
+    /// absent). Values are compared as this type has them, not their bytes: a row that was written before a field was
+    /// added equals the one that [`Self::load`] returns, and a NaN equals a NaN. 0 and -0 differ.
     ///
     /// # Errors
     /// As [`Self::insert`] and [`Self::get`].
@@ -175,10 +189,10 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     where
         for<'a> V::Read<'a>: fmt::Debug,
     {
-        let (key, expected) = (K::encode(key.borrow())?, expected.map(V::encode).transpose()?);
-        let new = new.map(V::encode).transpose()?;
+        let key = K::encode(key.borrow())?;
+        let (expected, new) = (expected.map(V::encode_value).transpose()?, new.map(V::encode_value).transpose()?);
         let (expected, new) = (expected.as_ref().map(AsRef::as_ref), new.as_ref().map(AsRef::as_ref));
-        let swapped = self.keyspace.compare_and_swap(key, expected, new)?;
+        let swapped = self.pinned.compare_and_swap(key, expected, new)?;
         Ok(swapped.map_err(|mismatch| TypedMismatch { current: mismatch.current.map(TypedGuard::new) }))
     }
 }
@@ -196,13 +210,13 @@ pub(super) fn prefix_bytes<K: ?Sized>(prefix: &impl TypedPrefix<K>) -> Result<Ve
 
 impl<K: ?Sized, V: ?Sized> Clone for TypedKeyspace<K, V> {
     fn clone(&self) -> Self {
-        Self { keyspace: self.keyspace.clone(), data: PhantomData }
+        Self { pinned: self.pinned.clone(), data: PhantomData }
     }
 }
 
 impl<K: ?Sized, V: ?Sized> fmt::Debug for TypedKeyspace<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TypedKeyspace").field(&self.keyspace.name()).finish()
+        f.debug_tuple("TypedKeyspace").field(&self.pinned.keyspace().name()).finish()
     }
 }
 
@@ -214,8 +228,8 @@ impl Batch {
         key: impl Borrow<K::Arg<'k>>,
         value: impl Borrow<V::Arg<'v>>,
     ) -> &mut Self {
-        match (K::encode(key.borrow()), V::encode(value.borrow())) {
-            (Ok(key), Ok(value)) => self.insert(&keyspace.keyspace, key, value),
+        match (K::encode(key.borrow()), V::encode_value(value.borrow())) {
+            (Ok(key), Ok(value)) => self.pin(&keyspace.pinned).insert(keyspace.untyped(), key, value),
             (Err(error), _) | (_, Err(error)) => self.refuse(error),
         }
     }
@@ -227,7 +241,7 @@ impl Batch {
         key: impl Borrow<K::Arg<'k>>,
     ) -> &mut Self {
         match K::encode(key.borrow()) {
-            Ok(key) => self.remove(&keyspace.keyspace, key),
+            Ok(key) => self.pin(&keyspace.pinned).remove(keyspace.untyped(), key),
             Err(error) => self.refuse(error),
         }
     }
@@ -257,8 +271,8 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
     /// # Errors
     /// As [`DbSnapshot::get`].
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
-        let found = self.snapshot.get(&self.keyspace.keyspace, K::encode(key.borrow())?)?;
-        Ok(found.map(TypedGuard::new))
+        let found = self.snapshot.get(self.keyspace.untyped(), K::encode(key.borrow())?);
+        TypedGuard::of_found(self.keyspace.pinned.adapt_found(found))
     }
 
     /// Returns the values of many keys, in their order, as [`DbSnapshot::multi_get`] does.
@@ -270,8 +284,9 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
         Q: Borrow<K::Arg<'k>>,
     {
         let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
-        let found = self.snapshot.multi_get(&self.keyspace.keyspace, keys)?;
-        Ok(found.into_iter().map(|found| found.map(TypedGuard::new)).collect())
+        let found = self.snapshot.multi_get(self.keyspace.untyped(), keys)?;
+        let pinned = &self.keyspace.pinned;
+        found.into_iter().map(|found| TypedGuard::of_found(pinned.adapt_found(Ok(found)))).collect()
     }
 
     /// Returns the value of a key, for values that borrow nothing.
@@ -290,21 +305,23 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
     /// # Errors
     /// As [`DbSnapshot::get`].
     pub fn contains_key<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<bool> {
-        self.snapshot.contains_key(&self.keyspace.keyspace, K::encode(key.borrow())?)
+        self.snapshot.contains_key(self.keyspace.checked()?, K::encode(key.borrow())?)
     }
 
     /// The records in a range of keys, from either end.
     #[must_use]
     pub fn range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> TypedRange<K, V> {
         let bounds = byte_bounds::<K>(&range);
-        TypedRange::new(bounds.map(|bounds| self.snapshot.range(&self.keyspace.keyspace, bounds)))
+        let range = |bounds| self.snapshot.range(self.keyspace.untyped(), bounds);
+        TypedRange::new(bounds.map(|bounds| self.keyspace.pinned.adapt_range(range(bounds))))
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V> {
         let prefix = prefix_bytes(&prefix);
-        TypedRange::new(prefix.map(|prefix| self.snapshot.prefix(&self.keyspace.keyspace, prefix)))
+        let range = |prefix: Vec<u8>| self.snapshot.prefix(self.keyspace.untyped(), prefix);
+        TypedRange::new(prefix.map(|prefix| self.keyspace.pinned.adapt_range(range(prefix))))
     }
 
     /// All records, from either end.

@@ -4,7 +4,7 @@ use super::guard::{ByteBounds, wrong};
 use super::parts::TypedParts;
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::{Batch, Db, DbRange, DbSnapshot, Keyspace};
+use crate::lsm::{Batch, Db, DbRange, DbSnapshot, Keyspace, PinnedTypes};
 use crate::types::{KeyType, RecordType, TupleType, ValueType, end_of_prefix};
 use std::borrow::Borrow;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::ops::{Bound, RangeBounds};
 ///
 /// Keys and values are the components of one tuple, which is the key in the keyspace; its values are empty.
 pub struct TypedMultimap<K: ?Sized, V: ?Sized> {
-    keyspace: Keyspace,
+    pinned: PinnedTypes,
     data: PhantomData<fn(&K, &V)>,
 }
 
@@ -76,22 +76,29 @@ impl Db {
     pub fn multimap<K: TypedParts + ?Sized, V: TypedParts + ?Sized>(&self, name: &str) -> Result<TypedMultimap<K, V>> {
         let components = [K::components(), V::components()].concat();
         let keys = TupleType::new(&components).map(KeyType::Tuple)?;
-        let keyspace = self.keyspace(name)?;
-        keyspace.state(RecordType::new(keys, ValueType::default()))?;
-        Ok(TypedMultimap::of(keyspace))
+        Ok(TypedMultimap::of(self.keyspace(name)?.state(RecordType::new(keys, ValueType::default()))?))
     }
 }
 
 impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// The multimap in a keyspace that states its type.
-    pub(super) fn of(keyspace: Keyspace) -> Self {
-        Self { keyspace, data: PhantomData }
+    pub(super) fn of(pinned: PinnedTypes) -> Self {
+        Self { pinned, data: PhantomData }
     }
 
     /// The keyspace without types.
     #[must_use]
     pub fn untyped(&self) -> &Keyspace {
-        &self.keyspace
+        self.pinned.keyspace()
+    }
+
+    pub(super) fn pinned(&self) -> &PinnedTypes {
+        &self.pinned
+    }
+
+    fn checked(&self) -> Result<&Keyspace> {
+        self.pinned.check()?;
+        Ok(self.pinned.keyspace())
     }
 
     /// Adds a value to those of a key.
@@ -99,7 +106,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// # Errors
     /// As [`Keyspace::insert`], and [`TypedData::encode`](super::TypedData::encode) for the key and the value.
     pub fn insert<'k, 'v>(&self, key: impl Borrow<K::PartArg<'k>>, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
-        self.keyspace.insert(Self::entry(key.borrow(), value.borrow())?, [])
+        self.checked()?.insert(Self::entry(key.borrow(), value.borrow())?, [])
     }
 
     /// Removes a value from those of a key, if present.
@@ -107,7 +114,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// # Errors
     /// As [`Self::insert`].
     pub fn remove<'k, 'v>(&self, key: impl Borrow<K::PartArg<'k>>, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
-        self.keyspace.remove(Self::entry(key.borrow(), value.borrow())?)
+        self.checked()?.remove(Self::entry(key.borrow(), value.borrow())?)
     }
 
     /// Removes all values of a key, at a cost independent of their number.
@@ -116,7 +123,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
     /// As [`Self::insert`].
     pub fn remove_all<'k>(&self, key: impl Borrow<K::PartArg<'k>>) -> Result<()> {
         let bounds = Self::bounds(&(Bound::Included(key.borrow()), Bound::Included(key.borrow())))?;
-        self.keyspace.remove_range(bounds)
+        self.checked()?.remove_range(bounds)
     }
 
     /// Whether a key has a value.
@@ -128,7 +135,7 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
         key: impl Borrow<K::PartArg<'k>>,
         value: impl Borrow<V::PartArg<'v>>,
     ) -> Result<bool> {
-        self.keyspace.contains_key(Self::entry(key.borrow(), value.borrow())?)
+        self.checked()?.contains_key(Self::entry(key.borrow(), value.borrow())?)
     }
 
     /// The values of a key in ascending order, from either end.
@@ -155,8 +162,8 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
         at: Option<&DbSnapshot>,
     ) -> MultimapRange<K, V> {
         let entries = |bounds| match at {
-            Some(snapshot) => snapshot.range(&self.keyspace, bounds),
-            None => self.keyspace.range(bounds),
+            Some(snapshot) => self.pinned.adapt_range(snapshot.range(self.untyped(), bounds)),
+            None => self.pinned.adapt_range(self.untyped().range(bounds)),
         };
         MultimapRange { entries: Some(Self::bounds(&range).map(entries)), data: PhantomData }
     }
@@ -195,13 +202,13 @@ impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
 
 impl<K: ?Sized, V: ?Sized> Clone for TypedMultimap<K, V> {
     fn clone(&self) -> Self {
-        Self { keyspace: self.keyspace.clone(), data: PhantomData }
+        Self { pinned: self.pinned.clone(), data: PhantomData }
     }
 }
 
 impl<K: ?Sized, V: ?Sized> fmt::Debug for TypedMultimap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TypedMultimap").field(&self.keyspace.name()).finish()
+        f.debug_tuple("TypedMultimap").field(&self.pinned.keyspace().name()).finish()
     }
 }
 
@@ -214,7 +221,7 @@ impl Batch {
         value: impl Borrow<V::PartArg<'v>>,
     ) -> &mut Self {
         match TypedMultimap::<K, V>::entry(key.borrow(), value.borrow()) {
-            Ok(entry) => self.insert(&multimap.keyspace, entry, []),
+            Ok(entry) => self.pin(&multimap.pinned).insert(multimap.untyped(), entry, []),
             Err(error) => self.refuse(error),
         }
     }
@@ -227,7 +234,7 @@ impl Batch {
         value: impl Borrow<V::PartArg<'v>>,
     ) -> &mut Self {
         match TypedMultimap::<K, V>::entry(key.borrow(), value.borrow()) {
-            Ok(entry) => self.remove(&multimap.keyspace, entry),
+            Ok(entry) => self.pin(&multimap.pinned).remove(multimap.untyped(), entry),
             Err(error) => self.refuse(error),
         }
     }

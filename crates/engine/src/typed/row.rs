@@ -34,7 +34,7 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for T {
     }
 
     fn push(&self, row: &mut RowBuilder) -> Result<()> {
-        row.push_bytes(Some(self.to_bytes()?.as_ref()))
+        row.push_bytes(Some(self.to_field()?.as_ref()))
     }
 
     #[inline]
@@ -73,9 +73,10 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for Option<T> {
 /// supported.
 ///
 /// Fields that are added later come at the end and must be `Option`; older rows have `None` in them. Once a program has
-/// opened a keyspace with such a struct, the keyspace states the new type, and a program with the older struct can no
-/// longer open it: [`Keyspace::typed`](crate::Keyspace::typed) fails, so that it cannot drop the new fields. Tables
-/// state the type that they were written with.
+/// opened a keyspace with such a struct, the keyspace states the new type. Handles with the older struct that are open
+/// go on: they do not see the new fields, and rows that they write have `None` there. No new one can be opened:
+/// [`Keyspace::typed`](crate::Keyspace::typed) fails, so that it cannot drop the new fields. Tables state the type that
+/// they were written with.
 ///
 /// ```
 /// ogive::row! {

@@ -2,12 +2,19 @@
 
 use super::data::{TypedData, TypedScalar, TypedValue, take_fixed, take_variable};
 use crate::error::Result;
-use crate::types::{KeyType, ValueType, decode_f32, decode_f64, encode_f32, encode_f64};
+use crate::types::{
+    KeyType, ValueType, decode_f32, decode_f64, encode_f32, encode_f32_value, encode_f64, encode_f64_value,
+};
 use std::borrow::Cow;
 
 /// Implements the traits for a type of fixed width that is read as itself.
+///
+/// `as_value`, if given, has the bytes of a value or a field where they are not those of a key.
 macro_rules! fixed {
-    ($type:ty, $width:expr, $key_type:expr, |$value:ident| $encode:expr, |$bytes:ident| $decode:expr) => {
+    (
+        $type:ty, $width:expr, $key_type:expr, |$value:ident| $encode:expr, |$bytes:ident| $decode:expr
+        $(, as_value: |$field:ident| $encode_field:expr)?
+    ) => {
         impl $crate::typed::TypedData for $type {
             type Arg<'a> = $type;
             type Read<'a> = $type;
@@ -36,6 +43,18 @@ macro_rules! fixed {
             fn to_bytes(&self) -> $crate::Result<[u8; $width]> {
                 <$type as $crate::typed::TypedData>::encode(self)
             }
+
+            $(
+                #[inline]
+                fn to_field(&self) -> $crate::Result<[u8; $width]> {
+                    <$type as $crate::typed::TypedScalar>::encode_scalar(self)
+                }
+
+                #[inline]
+                fn encode_scalar($field: &$type) -> $crate::Result<[u8; $width]> {
+                    $encode_field
+                }
+            )?
 
             #[inline]
             fn take(key: &mut &[u8], descending: bool) -> Option<$type> {
@@ -69,8 +88,12 @@ fixed!(bool, 1, KeyType::Bool, |value| Ok([u8::from(*value)]), |bytes| match byt
     [1] => Some(true),
     _ => None,
 });
-fixed!(f32, 4, KeyType::F32, |value| Ok(encode_f32(*value)), |bytes| Some(decode_f32(bytes)));
-fixed!(f64, 8, KeyType::F64, |value| Ok(encode_f64(*value)), |bytes| Some(decode_f64(bytes)));
+fixed!(f32, 4, KeyType::F32, |value| Ok(encode_f32(*value)), |bytes| Some(decode_f32(bytes)), as_value: |value| {
+    Ok(encode_f32_value(*value))
+});
+fixed!(f64, 8, KeyType::F64, |value| Ok(encode_f64(*value)), |bytes| Some(decode_f64(bytes)), as_value: |value| {
+    Ok(encode_f64_value(*value))
+});
 
 impl<const N: usize> TypedData for [u8; N] {
     type Arg<'a> = [u8; N];

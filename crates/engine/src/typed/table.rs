@@ -208,7 +208,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTableWriter<K, V> {
     /// # Errors
     /// As [`TableWriter::append`], and [`TypedData::encode`] for the key and the value.
     pub fn append<'k, 'v>(&mut self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
-        self.writer.append(K::encode(key.borrow())?.as_ref(), V::encode(value.borrow())?.as_ref())
+        self.writer.append(K::encode(key.borrow())?.as_ref(), V::encode_value(value.borrow())?.as_ref())
     }
 
     /// Completes the table under its name.

@@ -20,6 +20,26 @@ pub(super) fn header_bytes(fields: usize) -> usize {
 }
 
 impl RowType {
+    /// The row of these bytes without the fields that `known` lacks, whose fields are the first ones of this type;
+    /// `None` if it has no others.
+    ///
+    /// # Errors
+    /// As [`Row::new`].
+    pub(crate) fn narrowed(&self, known: &Self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        let row = Row::new(self, bytes)?;
+        let fields = known.fields().len();
+        if row.count <= fields {
+            return Ok(None);
+        }
+        let mut narrowed = RowBuilder::new(known.clone());
+        for field in row.iter().take(fields) {
+            narrowed.push_bytes(field)?;
+        }
+        let mut out = Vec::new();
+        narrowed.finish(&mut out)?;
+        Ok(Some(out))
+    }
+
     /// The bytes in front of the field of a row with a single field of variable width, by the first byte of the row;
     /// `None` if no such row begins with it. With it, a field that does not fit in memory can be read as a stream.
     #[must_use]
@@ -396,7 +416,7 @@ impl RowBuilder {
         let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
         let (key_type, variable) = (field.key_type, field.key_type.width().is_none());
         let target = if variable { &mut self.heap } else { &mut self.fixed };
-        if let Err(error) = key_type.append_field(value, target) {
+        if let Err(error) = key_type.append_value(value, target) {
             self.clear();
             return Err(error);
         }

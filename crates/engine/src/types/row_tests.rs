@@ -61,10 +61,11 @@ proptest! {
         prop_assert!(named == row.value(index).unwrap() || matches!(named, Value::Float(_)));
         match row.field(index).unwrap() {
             None => prop_assert_eq!(&values[index], &Value::Null),
-            // Of a zero, keys have no sign.
+            // Floats keep all their bits, which keys do not; a 32-bit NaN may gain one on its way through 64 bits.
             Some(found) => match (&values[index], row.value(index).unwrap()) {
-                (Value::Float(zero), Value::Float(read)) if *zero == 0.0 => {
-                    prop_assert_eq!(read.to_bits(), zero.to_bits());
+                (Value::Float(float), Value::Float(read)) if *float == 0.0 || float.is_nan() => {
+                    prop_assert_eq!(read.is_sign_negative(), float.is_sign_negative());
+                    prop_assert!(field.key_type != KeyType::F64 || read.to_bits() == float.to_bits());
                 }
                 (value, _) => prop_assert_eq!(found, field.key_type.encode(value).unwrap()),
             },
@@ -137,7 +138,9 @@ proptest! {
         let bytes = value_type.encode(&Value::Tuple(values.clone())).unwrap();
         let shown = value_type.display(&bytes);
         if row_type.display_value(&values).is_some() {
-            prop_assert_eq!(value_type.parse(&shown).unwrap(), bytes, "{} as {}", value_type, shown);
+            // All NaNs are shown as one.
+            let read = value_type.comparable(&value_type.parse(&shown).unwrap());
+            prop_assert_eq!(read, value_type.comparable(&bytes), "{} as {}", value_type, shown);
         }
     }
 

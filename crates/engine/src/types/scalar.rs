@@ -14,21 +14,37 @@ pub fn encode_i64(value: i64) -> [u8; 8] {
     (value as u64 ^ SIGN).to_be_bytes()
 }
 
-/// The order-preserving bytes of a float. -0 becomes 0, and every NaN one that orders after infinity.
+/// The order-preserving bytes of a float in a key. -0 becomes 0, and every NaN one that orders after infinity.
 #[must_use]
 pub fn encode_f64(value: f64) -> [u8; 8] {
-    let value = if value == 0.0 { 0.0 } else { value };
-    let bits = if value.is_nan() { f64::NAN.to_bits() & !SIGN } else { value.to_bits() };
+    encode_f64_value(match value {
+        0.0 => 0.0,
+        value if value.is_nan() => f64::from_bits(f64::NAN.to_bits() & !SIGN),
+        value => value,
+    })
+}
+
+/// The bytes of a float in a value, which keeps all its bits; those of [`encode_f64`] unless it is -0 or NaN.
+#[must_use]
+pub fn encode_f64_value(value: f64) -> [u8; 8] {
+    let bits = value.to_bits();
     (if bits & SIGN == 0 { bits | SIGN } else { !bits }).to_be_bytes()
 }
 
 pub(crate) fn encode_f32(value: f32) -> [u8; 4] {
-    let value = if value == 0.0 { 0.0 } else { value };
-    let bits = if value.is_nan() { f32::NAN.to_bits() & !SIGN_32 } else { value.to_bits() };
+    encode_f32_value(match value {
+        0.0 => 0.0,
+        value if value.is_nan() => f32::from_bits(f32::NAN.to_bits() & !SIGN_32),
+        value => value,
+    })
+}
+
+pub(crate) fn encode_f32_value(value: f32) -> [u8; 4] {
+    let bits = value.to_bits();
     (if bits & SIGN_32 == 0 { bits | SIGN_32 } else { !bits }).to_be_bytes()
 }
 
-/// The float of the bytes of [`encode_f64`].
+/// The float of the bytes of [`encode_f64`] or [`encode_f64_value`].
 #[must_use]
 pub fn decode_f64(bytes: [u8; 8]) -> f64 {
     let word = u64::from_be_bytes(bytes);
@@ -84,16 +100,14 @@ impl KeyType {
         value.ok_or_else(|| Error::InvalidArgument(format!("a key of {} bytes is not of type {self}", key.len())))
     }
 
-    /// Appends the bytes of a field of a row: those of a key, but a negative zero, which keys have not, stays one.
-    pub(super) fn append_field(self, value: &Value, row: &mut Vec<u8>) -> Result<()> {
+    /// Appends the bytes of a value, or of a field of a row: those of a key, but for floats, which keep all their bits.
+    pub(super) fn append_value(self, value: &Value, bytes: &mut Vec<u8>) -> Result<()> {
         match (self, value) {
-            (Self::F64, Value::Float(zero)) if *zero == 0.0 && zero.is_sign_negative() => {
-                row.extend_from_slice(&(SIGN - 1).to_be_bytes());
+            (Self::F64, Value::Float(float)) => bytes.extend_from_slice(&encode_f64_value(*float)),
+            (Self::F32, Value::Float(float)) if float.is_nan() || f64::from(*float as f32) == *float => {
+                bytes.extend_from_slice(&encode_f32_value(*float as f32));
             }
-            (Self::F32, Value::Float(zero)) if *zero == 0.0 && zero.is_sign_negative() => {
-                row.extend_from_slice(&(SIGN_32 - 1).to_be_bytes());
-            }
-            _ => return self.append_scalar(value, row),
+            _ => return self.append_scalar(value, bytes),
         }
         Ok(())
     }

@@ -7,13 +7,15 @@ use super::row_type::{Field, RowType};
 use super::value::Value;
 use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 /// The type of values: a scalar, by default bytes, or a row.
 ///
-/// Unlike keys, values are not compared, but a scalar has the same bytes as a key of its type. Shown and parsed as the
-/// name of a scalar type, or as a row such as `{name: text, price: decimal(8,2)?}`.
+/// Unlike keys, values are not compared, but a scalar has the same bytes as a key of its type, except that floats keep
+/// all their bits. Shown and parsed as the name of a scalar type, or as a row such as `{name: text, price:
+/// decimal(8,2)?}`.
 ///
 /// ```
 /// use ogive::types::{Value, ValueType};
@@ -82,7 +84,11 @@ impl ValueType {
     /// [`Error::InvalidArgument`] if the value is not of this type.
     pub fn encode(&self, value: &Value) -> Result<Vec<u8>> {
         match (self, value) {
-            (Self::Scalar(key_type), _) => key_type.encode(value),
+            (Self::Scalar(key_type), _) => {
+                let mut bytes = Vec::new();
+                key_type.append_value(value, &mut bytes)?;
+                Ok(bytes)
+            }
             (Self::Row(row_type), Value::Tuple(values)) => {
                 let mut builder = RowBuilder::new(row_type.clone());
                 values.iter().try_for_each(|value| builder.push(value))?;
@@ -102,6 +108,26 @@ impl ValueType {
         match self {
             Self::Scalar(key_type) => key_type.decode(bytes),
             Self::Row(_) => self.row(bytes)?.values().map(Value::Tuple),
+        }
+    }
+
+    /// The bytes by which two values of this type are compared: equal for a row written before fields were added and
+    /// the same row with nulls in them, and for all NaNs. `None` if no value of this type has these bytes.
+    #[must_use]
+    pub fn comparable(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Scalar(key_type) => comparable_scalar(*key_type, bytes).map(Cow::into_owned),
+            Self::Row(row_type) => {
+                let (row, mut builder) = (Row::find(row_type, bytes)?, RowBuilder::new(row_type.clone()));
+                for (index, field) in row_type.fields().iter().enumerate() {
+                    let found = row.field(index).ok()?;
+                    let found = found.map(|bytes| comparable_scalar(field.key_type, bytes));
+                    builder.push_bytes(found.map_or(Some(None), |bytes| bytes.map(Some))?.as_deref()).ok()?;
+                }
+                let mut comparable = Vec::new();
+                builder.finish(&mut comparable).ok()?;
+                Some(comparable)
+            }
         }
     }
 
@@ -201,6 +227,15 @@ impl From<RowType> for ValueType {
     fn from(row_type: RowType) -> Self {
         Self::Row(row_type)
     }
+}
+
+/// The bytes of a scalar, with one form of NaN; `None` if they are no scalar of the type.
+fn comparable_scalar(key_type: KeyType, bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let nan = match key_type.decode_scalar(bytes)? {
+        Value::Float(float) if float.is_nan() => f64::NAN,
+        _ => return Some(Cow::Borrowed(bytes)),
+    };
+    key_type.encode(&Value::Float(nan)).ok().map(Cow::Owned)
 }
 
 impl fmt::Display for ValueType {

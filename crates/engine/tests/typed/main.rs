@@ -6,3 +6,4 @@ mod indexes;
 mod keyspaces;
 mod multimaps;
 mod tables;
+mod types;

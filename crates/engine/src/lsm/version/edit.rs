@@ -43,7 +43,7 @@ pub(crate) struct ManifestEdit {
     /// Openings whose logs a crash may have left without a reference, by nonce.
     pub(crate) known: Vec<u64>,
     /// New types of keyspaces.
-    pub(crate) types: Vec<(KeyspaceId, Arc<RecordType>)>,
+    pub(crate) types: Vec<(KeyspaceId, StatedTypes)>,
     /// On an object store: files that wait for their removal, by name, with the time since when, in seconds since the
     /// start of 1970.
     pub(crate) retired: Vec<(String, u64)>,
@@ -57,6 +57,30 @@ const TYPES_VERSION: u32 = 3;
 
 /// The first version whose edits state files that wait for their removal.
 const RETIRED_VERSION: u32 = 5;
+
+/// The first version whose edits state the generations of types.
+const GENERATIONS_VERSION: u32 = 6;
+
+/// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StatedTypes {
+    /// 0 while none were stated. In an edit, 0 is one more than before, as in versions that do not state generations.
+    pub(crate) generation: u64,
+    pub(crate) types: Arc<RecordType>,
+}
+
+impl StatedTypes {
+    /// Types that follow those of the keyspace, whatever their generation.
+    pub(crate) fn next(types: Arc<RecordType>) -> Self {
+        Self { generation: 0, types }
+    }
+
+    fn decode(bytes: &[u8], at: &mut usize, version: u32) -> Option<Self> {
+        let types = Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?);
+        let generation = if version >= GENERATIONS_VERSION { take_varint(bytes, at)? } else { 0 };
+        Some(Self { generation, types })
+    }
+}
 
 impl ManifestEdit {
     /// Moves a table to another level.
@@ -97,9 +121,12 @@ impl ManifestEdit {
         put_pairs(out, &self.logs_ended);
         put_numbers(out, &self.known);
         put_varint(out, self.types.len() as u64);
-        for (id, types) in &self.types {
+        for (id, stated) in &self.types {
             put_varint(out, u64::from(*id));
-            put_bytes(out, &types.code());
+            put_bytes(out, &stated.types.code());
+            if version >= GENERATIONS_VERSION {
+                put_varint(out, stated.generation);
+            }
         }
         if version >= RETIRED_VERSION {
             put_varint(out, self.retired.len() as u64);
@@ -147,7 +174,7 @@ impl ManifestEdit {
         if version >= TYPES_VERSION {
             for _ in 0..take_varint(bytes, at)? {
                 let id = take_keyspace(bytes, at)?;
-                edit.types.push((id, Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?)));
+                edit.types.push((id, StatedTypes::decode(bytes, at, version)?));
             }
         }
         if version >= RETIRED_VERSION {

@@ -15,7 +15,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use edit::ManifestEdit;
+pub(crate) use edit::{ManifestEdit, StatedTypes};
 pub(crate) use file_names::{FileKind, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{

@@ -1,13 +1,12 @@
 //! The manifest state: the contents of a store, and the checks that each edit must pass.
 
-use super::edit::ManifestEdit;
+use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::levels::KeyspaceLevels;
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
-use crate::types::RecordType;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,14 +18,14 @@ const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     pub(crate) name: String,
-    pub(crate) types: Arc<RecordType>,
+    pub(crate) types: StatedTypes,
     pub(crate) levels: KeyspaceLevels,
 }
 
 impl KeyspaceState {
     /// An empty keyspace of untyped keys and values.
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), types: Arc::default(), levels: KeyspaceLevels::default() }
+        Self { name: name.to_owned(), types: StatedTypes::default(), levels: KeyspaceLevels::default() }
     }
 }
 
@@ -289,11 +288,8 @@ impl ManifestState {
         for (id, name) in &edit.keyspaces_created {
             self.create_keyspace(*id, name)?;
         }
-        for (id, types) in &edit.types {
-            match self.keyspaces.get_mut(id) {
-                Some(keyspace) => keyspace.types = Arc::clone(types),
-                None => return refuse(format!("types are stated for keyspace {id}, which does not exist")),
-            }
+        for (id, stated) in &edit.types {
+            self.state_types(*id, stated)?;
         }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
@@ -349,10 +345,23 @@ impl ManifestState {
         }
     }
 
-    /// The types of all keyspaces that have any.
-    fn types(&self) -> Vec<(KeyspaceId, Arc<RecordType>)> {
-        let typed = self.keyspaces.iter().filter(|(_, keyspace)| !keyspace.types.is_bytes());
-        typed.map(|(&id, keyspace)| (id, Arc::clone(&keyspace.types))).collect()
+    /// The types of all keyspaces for which any were stated.
+    fn types(&self) -> Vec<(KeyspaceId, StatedTypes)> {
+        let typed = self.keyspaces.iter().filter(|(_, keyspace)| keyspace.types.generation > 0);
+        typed.map(|(&id, keyspace)| (id, keyspace.types.clone())).collect()
+    }
+
+    fn state_types(&mut self, id: KeyspaceId, stated: &StatedTypes) -> EditResult {
+        let Some(keyspace) = self.keyspaces.get_mut(&id) else {
+            return refuse(format!("types are stated for keyspace {id}, which does not exist"));
+        };
+        let before = keyspace.types.generation;
+        let generation = if stated.generation == 0 { before.saturating_add(1) } else { stated.generation };
+        if generation <= before {
+            return refuse(format!("types of generation {generation} of keyspace {id} follow those of {before}"));
+        }
+        keyspace.types = StatedTypes { generation, types: Arc::clone(&stated.types) };
+        Ok(())
     }
 
     fn change_numbers(&mut self, edit: &ManifestEdit) -> EditResult {

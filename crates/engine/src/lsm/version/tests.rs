@@ -2,7 +2,7 @@
 //! refused. Method: random valid and invalid edits are applied to a state and to plain maps, which are compared; each
 //! edit and state is encoded and decoded.
 
-use super::edit::ManifestEdit;
+use super::edit::{ManifestEdit, StatedTypes};
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::state::ManifestState;
 use super::table::TableFileMeta;
@@ -55,7 +55,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableFileMeta>,
     names: BTreeMap<u32, String>,
-    types: BTreeMap<u32, Arc<RecordType>>,
+    types: BTreeMap<u32, StatedTypes>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
@@ -68,7 +68,7 @@ impl StateModel {
                 .map(|(keyspace, level, table)| ((keyspace, level, table.number), table.as_ref().clone()))
                 .collect(),
             names: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
-            types: state.keyspaces.iter().map(|(&id, keyspace)| (id, Arc::clone(&keyspace.types))).collect(),
+            types: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.types.clone())).collect(),
             files: state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
             logs: state.logs.clone(),
         }
@@ -76,8 +76,12 @@ impl StateModel {
 
     fn apply(&mut self, edit: &ManifestEdit) {
         self.names.extend(edit.keyspaces_created.iter().cloned());
-        self.types.extend(edit.keyspaces_created.iter().map(|(id, _)| (*id, Arc::default())));
-        self.types.extend(edit.types.iter().cloned());
+        self.types.extend(edit.keyspaces_created.iter().map(|(id, _)| (*id, StatedTypes::default())));
+        for (id, stated) in &edit.types {
+            let before = self.types[id].generation;
+            let generation = if stated.generation == 0 { before + 1 } else { stated.generation };
+            self.types.insert(*id, StatedTypes { generation, types: Arc::clone(&stated.types) });
+        }
         self.files.extend(edit.value_files_added.iter().copied());
         for &(keyspace, level, number) in &edit.removed {
             self.tables.remove(&(keyspace, level, number)).unwrap();
@@ -163,7 +167,9 @@ fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
         let names = ["bytes", "{a: u8}", "{a: u8, b: text?}"];
         let values: ValueType = names[random.below(3) as usize].parse().unwrap();
-        edit.types.push((keyspace, Arc::new(RecordType::new(KeyType::U64, values))));
+        let before = state.keyspaces[&keyspace].types.generation;
+        let generation = if random.one_in(2) { 0 } else { before + 1 + random.below(3) };
+        edit.types.push((keyspace, StatedTypes { generation, types: Arc::new(RecordType::new(KeyType::U64, values)) }));
     }
     for _ in 0..random.below(4) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
@@ -198,9 +204,9 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
         for step in 0..120 {
             let edit = random_edit(&mut random, &state);
             let mut bytes = Vec::new();
-            edit.encode(&mut bytes, 3);
+            edit.encode(&mut bytes, 6);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
-            assert_eq!(ManifestEdit::decode(&bytes, 3), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            assert_eq!(ManifestEdit::decode(&bytes, 6), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
                     let mut model = StateModel::of(&state);
@@ -284,7 +290,7 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.keyspaces_dropped.push(0)).is_err(), "the default keyspace");
     assert!(with(&|edit| edit.keyspaces_dropped.push(1)).is_err());
     assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
-    assert!(with(&|edit| edit.types.push((1, Arc::default()))).is_err(), "types of no keyspace");
+    assert!(with(&|edit| edit.types.push((1, StatedTypes::default()))).is_err(), "types of no keyspace");
     let create = |name: &str| {
         let created = vec![(1, name.to_owned())];
         state.apply(&ManifestEdit { keyspaces_created: created, next_keyspace: Some(2), ..ManifestEdit::default() })
@@ -404,4 +410,29 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
     assert!(state.bound.is_empty());
     state.forget_openings();
     assert!(!knows(&state, 11) && knows(&state, 12));
+}
+
+#[test]
+fn types_that_a_version_without_generations_stated_are_counted() {
+    let types = |values: &str| Arc::new(RecordType::new(KeyType::U64, values.parse::<ValueType>().unwrap()));
+    for version in [3, 4, 5, 6] {
+        let mut state = ManifestState::new(7);
+        for (count, values) in [(1, "u8"), (2, "{a: u8}"), (3, "bytes")] {
+            let stated = StatedTypes { generation: count, types: types(values) };
+            let mut bytes = Vec::new();
+            ManifestEdit { types: vec![(0, stated.clone())], ..ManifestEdit::default() }.encode(&mut bytes, version);
+            let edit = ManifestEdit::decode(&bytes, version).unwrap();
+            assert_eq!(edit.types[0].1.generation, if version < 6 { 0 } else { count });
+            state = state.apply(&edit).unwrap();
+            assert_eq!(state.keyspaces[&0].types, stated);
+        }
+        let again =
+            ManifestEdit { types: vec![(0, StatedTypes { generation: 3, types: types("u8") })], ..Default::default() };
+        assert!(state.apply(&again).is_err(), "generations grow");
+        let mut bytes = Vec::new();
+        state.as_edit().encode(&mut bytes, 6);
+        let edit = ManifestEdit::decode(&bytes, 6).unwrap();
+        let copy = ManifestState::empty(7).apply(&edit).unwrap();
+        assert_eq!(copy.keyspaces[&0].types.generation, 3, "a new manifest keeps them");
+    }
 }

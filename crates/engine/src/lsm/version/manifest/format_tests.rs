@@ -5,7 +5,7 @@
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::version::{ManifestEdit, ManifestState, TableFileMeta};
+use crate::lsm::version::{ManifestEdit, ManifestState, StatedTypes, TableFileMeta};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,6 +51,7 @@ fn flush() -> ManifestEdit {
         file_id: Some(0x0102_0304_0506_0708),
         ..TableFileMeta::default()
     };
+    let types = RecordType::new(KeyType::U32, "{a: text?}".parse::<ValueType>().unwrap());
     ManifestEdit {
         added: vec![(0, 0, Arc::new(table))],
         value_files_added: vec![(4, 1564)],
@@ -58,7 +59,7 @@ fn flush() -> ManifestEdit {
         oldest_log: Some(6),
         next_file: Some(7),
         last_sequence: Some(3),
-        types: vec![(0, Arc::new(RecordType::new(KeyType::U32, "{a: text?}".parse::<ValueType>().unwrap())))],
+        types: vec![(0, StatedTypes { generation: 1, types: Arc::new(types) })],
         ..ManifestEdit::default()
     }
 }

@@ -7,12 +7,8 @@ use crate::file_format::MANIFEST_MAGIC;
 use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
-/// The newest supported format version: that of stores on object stores, whose states have retired files, and whose
-/// tables may have their ends in the manifest.
-pub(super) const VERSION: u32 = 5;
-
-/// The newest version of stores in folders.
-const FOLDER_VERSION: u32 = 4;
+/// The newest supported format version: types of keyspaces have generations.
+pub(super) const VERSION: u32 = 6;
 
 /// The version of stores whose tables have no coded blocks.
 const UNCODED_VERSION: u32 = 3;
@@ -67,13 +63,9 @@ pub(super) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The version of a new manifest: the oldest one whose programs can read the store.
+    /// The version of a new manifest: the newest one, unless the store has not been told to have coded blocks.
     pub(super) fn version_for(has_coding: bool, on_objects: bool) -> u32 {
-        match (on_objects, has_coding) {
-            (true, _) => VERSION,
-            (false, true) => FOLDER_VERSION,
-            (false, false) => UNCODED_VERSION,
-        }
+        if on_objects || has_coding { VERSION } else { UNCODED_VERSION }
     }
 
     /// Whether the store's tables may have coded blocks.

@@ -181,5 +181,5 @@ fn numbers_of_files_that_no_edit_names_are_not_used_again() {
 fn a_version_that_is_not_known_is_told() {
     let (mut bytes, _) = written(1);
     bytes[8] = 9;
-    assert!(matches!(read(&bytes), Err(Error::UnknownVersion { found: 9, supported: 5, .. })));
+    assert!(matches!(read(&bytes), Err(Error::UnknownVersion { found: 9, supported: 6, .. })));
 }
