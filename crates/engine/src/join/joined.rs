@@ -4,6 +4,7 @@ use super::emit::{RowForm, RowMarks};
 use super::options::JoinKind;
 use super::source::JoinSource;
 use crate::error::{Error, Result};
+use crate::types::record_type::unused_name;
 use crate::types::{ColumnPlace, Field, KeyColumn, KeyType, RecordType, Row, RowBuilder, RowType, ValueType};
 use std::collections::HashSet;
 
@@ -230,17 +231,10 @@ pub(super) fn wrong_value(relation: &str, types: &RecordType, key: &[u8]) -> Err
 
 /// A name that no field has yet.
 fn unused(taken: &mut HashSet<String>, name: &str, is_right: bool) -> String {
-    let mut unused = name.to_owned();
-    if is_right && taken.contains(&unused) {
-        unused = format!("right_{name}");
+    match is_right && taken.contains(name) {
+        true => unused_name(taken, &format!("right_{name}")),
+        false => unused_name(taken, name),
     }
-    let first = unused.clone();
-    let mut number = 2;
-    while !taken.insert(unused.clone()) {
-        unused = format!("{first}_{number}");
-        number += 1;
-    }
-    unused
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod escape;
 mod key_type;
 mod prefix;
 mod record;
-mod record_type;
+pub(crate) mod record_type;
 mod row;
 mod row_type;
 mod scalar;

@@ -5,6 +5,7 @@ use super::row_type::FIELD_NAME_BYTES_MAX;
 use super::value_type::ValueType;
 use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
+use std::collections::HashSet;
 use std::fmt;
 
 /// The column that a key, or a component of a key, comes from.
@@ -44,7 +45,8 @@ pub struct RecordType {
 /// A column of records, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RecordColumn {
-    /// Its name: that of a key column or field, else `key` or `value`.
+    /// Its name: that of a key column or field, else `key` or `value`. A field with the name of a column of the key
+    /// gets a number behind it, as `key_2`, so that all names of a record differ.
     pub name: String,
     /// Its type.
     pub key_type: KeyType,
@@ -83,7 +85,7 @@ impl RecordType {
     }
 
     /// All columns in their order: the components of the key at their positions, and the fields of the value; a value
-    /// that is not a row is one column.
+    /// that is not a row is one column. Their names differ.
     #[must_use]
     pub fn columns(&self) -> Vec<RecordColumn> {
         let component = |index: usize, key_type, nullable, count| {
@@ -118,6 +120,7 @@ impl RecordType {
                 })
                 .collect(),
         };
+        rename_fields(&keys, &mut columns);
         let mut order: Vec<usize> = (0..keys.len()).collect();
         let position = |index: usize| self.key_columns.get(index).map_or(index, |column| column.position.into());
         order.sort_by_key(|&index| position(index));
@@ -207,6 +210,29 @@ impl RecordType {
     }
 }
 
+/// Gives the columns of values other names than those of the key.
+fn rename_fields(keys: &[RecordColumn], values: &mut [RecordColumn]) {
+    let is_key = |name: &str| keys.iter().any(|key| key.name == name);
+    if !values.iter().any(|column| is_key(&column.name)) {
+        return;
+    }
+    let mut taken: HashSet<String> = keys.iter().chain(values.iter()).map(|column| column.name.clone()).collect();
+    for column in values.iter_mut().filter(|column| is_key(&column.name)) {
+        column.name = unused_name(&mut taken, &column.name);
+    }
+}
+
+/// A name that is not taken yet, and is from now on: with the least number behind it that makes it one.
+pub(crate) fn unused_name(taken: &mut HashSet<String>, name: &str) -> String {
+    let mut unused = name.to_owned();
+    let mut number = 2;
+    while !taken.insert(unused.clone()) {
+        unused = format!("{name}_{number}");
+        number += 1;
+    }
+    unused
+}
+
 fn put_string(code: &mut Vec<u8>, string: &[u8]) {
     put_varint(code, string.len() as u64);
     code.extend_from_slice(string);
@@ -265,5 +291,21 @@ mod tests {
         assert_eq!(shown(&two), "key1 key2 a b c");
         assert_eq!(shown(&two.key_columns(columns(&[("y", 3), ("x", 1)]))), "a x b y c");
         assert_eq!(shown(&RecordType::default()), "key value");
+    }
+
+    #[test]
+    fn no_field_hides_a_column_of_the_key() {
+        let shown = |types: &RecordType| {
+            let columns = types.columns().into_iter();
+            columns.map(|column| format!("{}:{}", column.name, column.key_type)).collect::<Vec<_>>().join(" ")
+        };
+        let row: ValueType = "{key: u8, a: u8, key_2: u16, key1: u32}".parse().unwrap();
+        assert_eq!(shown(&RecordType::new(KeyType::U64, row.clone())), "key:u64 key_3:u8 a:u8 key_2:u16 key1:u32");
+        let pair = RecordType::new("(u8, u8)".parse().unwrap(), row.clone());
+        assert_eq!(shown(&pair), "key1:u8 key2:u8 key:u8 a:u8 key_2:u16 key1_2:u32");
+        let named = RecordType::new(KeyType::U64, row).key_columns(columns(&[("a", 2)]));
+        assert_eq!(shown(&named), "key:u8 a_2:u8 a:u64 key_2:u16 key1:u32");
+        let value = RecordType::new(KeyType::U64, KeyType::I8).key_columns(columns(&[("value", 0)]));
+        assert_eq!(shown(&value), "value:u64 value_2:i8");
     }
 }
