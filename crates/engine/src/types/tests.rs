@@ -545,3 +545,23 @@ fn a_prefix_of_a_single_component_is_one_of_its_text() {
     let key = pair.encode(&Value::Tuple(vec![Value::Text("ab".into()), Value::Text("c".into())])).unwrap();
     assert!(key.starts_with(&pair.parse_prefix("ab").unwrap()) && !key.starts_with(&pair.parse_prefix("a").unwrap()));
 }
+
+/// docs/format/types.md: the sign of a zero is that of the value, in rows and alone; a key has one zero.
+#[test]
+fn values_keep_the_sign_of_zero_and_keys_have_none() {
+    for key_type in [KeyType::F32, KeyType::F64] {
+        let row: ValueType = format!("{{x: {key_type}}}").parse().unwrap();
+        for zero in [0.0_f64, -0.0] {
+            let sign = |value: &Value| matches!(value, Value::Float(found) if found.to_bits() == zero.to_bits());
+            let scalar = ValueType::Scalar(key_type);
+            let alone = scalar.decode(&scalar.encode(&Value::Float(zero)).unwrap()).unwrap();
+            let Value::Tuple(fields) =
+                row.decode(&row.encode(&Value::Tuple(vec![Value::Float(zero)])).unwrap()).unwrap()
+            else {
+                panic!("a row has fields")
+            };
+            assert!(sign(&alone) && sign(&fields[0]), "{zero} became {alone:?} and {fields:?}");
+            assert_eq!(key_type.encode(&Value::Float(zero)).unwrap(), key_type.encode(&Value::Float(0.0)).unwrap());
+        }
+    }
+}

@@ -84,6 +84,10 @@ impl ValueType {
     /// [`Error::InvalidArgument`] if the value is not of this type.
     pub fn encode(&self, value: &Value) -> Result<Vec<u8>> {
         match (self, value) {
+            (Self::Scalar(KeyType::Tuple(_)), _) => {
+                Err(Error::InvalidArgument(format!("{value:?} is not of type {self}")))
+            }
+            // Not as a key, in which floats do not keep all their bits.
             (Self::Scalar(key_type), _) => {
                 let mut bytes = Vec::new();
                 key_type.append_value(value, &mut bytes)?;
