@@ -20,7 +20,7 @@ pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
 }
 
 /// What the library advises a program in Rust or at the command line to do, and the advice for Python.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 44] = [
     (
         "is read-only after a failure (it was opened read-only); fix the cause, then call `resume`, or open the store \
          again",
@@ -49,6 +49,43 @@ const WORDS: [(&str, &str); 17] = [
         "is locked by another process; wait for it to finish",
         "is locked by another process; close it there, or open it with read_only=True",
     ),
+    ("read it as a stream with `value_reader`, or raise `memory_bytes`", "open it again with more memory: memory="),
+    ("; restore it with `Backups::restore`", "; restore it with the command `ogive db restore`"),
+    ("call `ogive_papers::register()`, or open it with the command `ogive`", "open it with the command `ogive`"),
+    ("register the crate of its structure (`IndexKind::register`) before opening it", "open it where it was made"),
+    ("call `IndexKind::register` where the program starts", "choose one that this package has"),
+    ("use larger blocks or unset `value_width`", "give larger blocks: block_size="),
+    ("; try `auto`", "; try method=\"auto\""),
+    ("use another method, or `auto`", "use another method, or method=\"auto\""),
+    (", or allow more time (`deadline`)", ""),
+    ("(`account_name`)", "(in the environment: AZURE_STORAGE_ACCOUNT_NAME)"),
+    ("(`access_key_id`)", "(in the environment: AWS_ACCESS_KEY_ID)"),
+    ("(`secret_access_key`)", "(in the environment: AWS_SECRET_ACCESS_KEY)"),
+    ("name the column or the columns of the key (`--key COLUMN`)", "name the column or the columns of the key: key="),
+    (" (or write with a longer `DbOptions::object_grace_s`)", ""),
+    (
+        "call `ogive_object_store::register()`, or build the command `ogive` with its feature `object-store`",
+        "use a package that was built with object stores",
+    ),
+    (
+        "values of fixed width or with versions cannot be streamed; use `append`",
+        "values of fixed width cannot be streamed",
+    ),
+    ("this table is not versioned; create it with `versioned`", "this table is not versioned"),
+    (
+        "call `ogive_papers::register()` for the methods of ogive-papers (or `JoinMethod::register` for one of another \
+         crate), or use the command `ogive`",
+        "give method=\"auto\", or use the command `ogive`",
+    ),
+    ("which this program has not registered; call `ogive_papers::register()`", "which this package does not have"),
+    (" (`ulimit -n`, `--open-files`)", " (`ulimit -n`)"),
+    ("remove its records with `remove_range(..)`", "remove its records with clear()"),
+    (" (`SortingWriter::create_with_scratch`)", ""),
+    ("which is not what its `RecordShape` states", "which is not what its types state"),
+    ("set `JoinOptions::spill`, or raise ", "raise "),
+    ("writes bypassed the index: call `rebuild`", "writes bypassed the index"),
+    ("this program was built without the feature", "this package was built without the feature"),
+    ("open it with `DbOptions::learning`, such as a policy of ogive-papers", "use the command `ogive`"),
 ];
 
 fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -> PyErr {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+CRATES = Path(__file__).parent.parent.parent
 README = Path(__file__).parent.parent / "README.md"
 
 
@@ -30,3 +31,19 @@ def test_notebooks_run_from_top_to_bottom(notebook: Path, tmp_path: Path) -> Non
     client.NotebookClient(read, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in read.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in outputs)
+
+
+def test_what_messages_say_to_programs_in_rust_is_said_to_python() -> None:
+    """Names in backticks within messages of the libraries are those of the command, or have words for Python."""
+    known = (CRATES / "python" / "src" / "errors.rs").read_text()
+    found = 0
+    for crate in ("engine", "parquet", "object-store", "arrow"):
+        for path in sorted((CRATES / crate / "src").rglob("*.rs")):
+            source = path.read_text().partition("#[cfg(test)]")[0]
+            # Backticks outside of comments are within texts.
+            text = re.sub(r"(?m)//.*$", "", source) if "tests" not in path.stem else ""
+            for name in re.findall(r"`([^`\n]+)`", text):
+                found += 1
+                is_for_all = name.startswith(("ogive", "ulimit", "{feature}", '", stringify'))
+                assert is_for_all or f"`{name}`" in known, f"{path}: {name}"
+    assert found > 20
