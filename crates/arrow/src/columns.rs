@@ -1,9 +1,10 @@
 //! Builders of columns, from the bytes of keys and fields.
 
 use crate::key_types::data_type_of;
+use crate::values::Wide;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
@@ -91,7 +92,10 @@ fn cells_of(key_type: KeyType) -> Box<dyn Cells> {
             let end = 10_i128.checked_pow(precision.into()).unwrap_or(i128::MAX);
             Box::new(Decimals { width: key_type.width().unwrap_or_default(), end, builder })
         }
-        KeyType::U128 | KeyType::I128 => Box::new(Digits { key_type, builder: StringBuilder::new() }),
+        KeyType::U128 | KeyType::I128 => {
+            let builder = PrimitiveBuilder::<Decimal256Type>::new().with_data_type(data_type_of(key_type));
+            Box::new(LongIntegers { key_type, builder })
+        }
         KeyType::Text => Box::new(StringBuilder::new()),
         KeyType::FixedBytes(_) | KeyType::Uuid => {
             let width = i32::try_from(key_type.width().unwrap_or_default()).unwrap_or(i32::MAX);
@@ -223,17 +227,17 @@ where
     }
 }
 
-/// Integers of 128 bits, as text.
-struct Digits {
+/// Integers of 128 bits, as decimals without digits after the point.
+struct LongIntegers {
     key_type: KeyType,
-    builder: StringBuilder,
+    builder: PrimitiveBuilder<Decimal256Type>,
 }
 
-impl Cells for Digits {
+impl Cells for LongIntegers {
     fn append(&mut self, bytes: &[u8]) -> bool {
         match self.key_type.decode(bytes) {
-            Ok(Value::Signed(number)) => self.builder.append_value(number.to_string()),
-            Ok(Value::Unsigned(number)) => self.builder.append_value(number.to_string()),
+            Ok(Value::Signed(number)) => self.builder.append_value(Wide::from_i128(number)),
+            Ok(Value::Unsigned(number)) => self.builder.append_value(Wide::from_parts(number, 0)),
             _ => return false,
         }
         true

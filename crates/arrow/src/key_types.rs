@@ -9,6 +9,10 @@ const DECIMAL_DIGITS_MAX: u8 = 38;
 /// The key of an extension's name in the metadata of a field, and the extension of UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID_EXTENSION: &str = "arrow.uuid";
+/// Digits of the longest integers of 128 bits, which are decimals.
+const LONG_INTEGER_DIGITS: u8 = 39;
+/// The key of the name of their type in the metadata of a field.
+const TYPE_NAME: &str = "ogive:type";
 
 /// Whether a field contains UUIDs, by its extension.
 #[must_use]
@@ -16,7 +20,18 @@ pub fn is_uuid(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == UUID_EXTENSION)
 }
 
-/// The type of the values of an Arrow type as keys; `None` for types whose values have no order.
+/// The type of the values of a field as keys; `None` for types whose values have no order. The metadata of the field
+/// tell UUIDs and `u128`, which the type alone does not.
+#[must_use]
+pub fn key_type_of_field(field: &Field) -> Option<KeyType> {
+    match key_type_of(field.data_type(), is_uuid(field))? {
+        KeyType::I128 if field.metadata().get(TYPE_NAME).is_some_and(|name| name == "u128") => Some(KeyType::U128),
+        key_type => Some(key_type),
+    }
+}
+
+/// The type of the values of an Arrow type as keys; `None` for types whose values have no order. A decimal of 39 digits
+/// is an `i128`: see [`key_type_of_field`].
 #[must_use]
 pub fn key_type_of(data_type: &DataType, is_uuid: bool) -> Option<KeyType> {
     let unit = |unit: &ArrowUnit| match unit {
@@ -54,6 +69,7 @@ pub fn key_type_of(data_type: &DataType, is_uuid: bool) -> Option<KeyType> {
         DataType::Date64 => KeyType::Timestamp(TimeUnit::Millisecond),
         DataType::Time32(of) | DataType::Time64(of) => KeyType::Time(unit(of)),
         DataType::Timestamp(of, _) => KeyType::Timestamp(unit(of)),
+        DataType::Decimal256(LONG_INTEGER_DIGITS, 0) => KeyType::I128,
         DataType::Decimal32(precision, scale)
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
@@ -86,7 +102,8 @@ pub(crate) fn data_type_of(key_type: KeyType) -> DataType {
         KeyType::I64 => DataType::Int64,
         KeyType::F32 => DataType::Float32,
         KeyType::F64 => DataType::Float64,
-        KeyType::Text | KeyType::U128 | KeyType::I128 => DataType::Utf8,
+        KeyType::U128 | KeyType::I128 => DataType::Decimal256(LONG_INTEGER_DIGITS, 0),
+        KeyType::Text => DataType::Utf8,
         KeyType::FixedBytes(width) => DataType::FixedSizeBinary(width.into()),
         KeyType::Uuid => DataType::FixedSizeBinary(16),
         KeyType::Date => DataType::Date32,
@@ -103,6 +120,9 @@ pub(crate) fn field_of(column: &RecordColumn, nullable: bool) -> Field {
     let field = Field::new(&column.name, data_type_of(column.key_type), nullable);
     match column.key_type {
         KeyType::Uuid => field.with_metadata([(EXTENSION.to_owned(), UUID_EXTENSION.to_owned())].into()),
+        KeyType::U128 | KeyType::I128 => {
+            field.with_metadata([(TYPE_NAME.to_owned(), column.key_type.to_string())].into())
+        }
         _ => field,
     }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `bool` | `Boolean` |
 //! | `u8` to `u64`, `i8` to `i64` | `UInt8` to `UInt64`, `Int8` to `Int64` |
-//! | `u128`, `i128` | `Utf8`, as decimal digits: Arrow has no integers of that width |
+//! | `u128`, `i128` | `Decimal256(39,0)`, with the name of the type as `ogive:type` in the metadata of the field |
 //! | `f32`, `f64` | `Float32`, `Float64` |
 //! | `text`, `bytes` | `Utf8`, `Binary` |
 //! | `bytesN`, `uuid` | `FixedSizeBinary`, that of UUIDs with the extension `arrow.uuid` |
@@ -16,7 +16,9 @@
 //! | `timestamp(UNIT)` | `Timestamp` without a zone |
 //! | `decimal(P,S)` | `Decimal128(P,S)` |
 //!
-//! In the other direction dictionaries, views and large arrays are taken, too, and decimals of any width.
+//! In the other direction dictionaries, views and large arrays are taken, too, and decimals of any width. Where an
+//! array is read as another type than its own, as keys that are looked up are, each value is converted exactly or not
+//! at all: see [`value_of`].
 //!
 //! # Example
 #![doc = include_str!("../README.md")]
@@ -28,6 +30,6 @@ mod records;
 mod values;
 
 pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
-pub use key_types::{is_uuid, key_type_of};
-pub use records::{RecordEncoder, RecordError, fitted, key_of_row};
+pub use key_types::{is_uuid, key_type_of, key_type_of_field};
+pub use records::{RecordEncoder, RecordError, key_of_row, value_of_row};
 pub use values::{append_frequent_key, unpacked, value_of};

@@ -1,11 +1,11 @@
 //! Rows of record batches as records: some columns are the key, and others the fields of the value.
 
-use crate::key_types::{is_uuid, key_type_of};
+use crate::key_types::key_type_of_field;
 use crate::values::{append_frequent_key, unpacked, value_of};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 use ogive::types::{
-    Component, Field, KeyColumn, KeyType, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
+    Component, Field, KeyColumn, KeyType, NullOrder, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
 };
 use ogive::{Error, Result};
 use std::fmt;
@@ -143,7 +143,7 @@ impl RecordEncoder {
         }
         if let KeyType::Tuple(tuple) = self.types.keys {
             let parts = arrays.iter().zip(tuple.components());
-            let values = parts.map(|(array, part)| fitted(value_of(array, part.key_type, row), part.key_type));
+            let values = parts.map(|(array, part)| value_of(array, part.key_type, row));
             key.extend(self.types.keys.encode(&Value::Tuple(values.collect()))?);
         } else if let [array] = arrays
             && !append_frequent_key(array, self.types.keys, row, key)
@@ -154,35 +154,55 @@ impl RecordEncoder {
     }
 }
 
-/// The key of a row of an array.
+/// The key of a row of an array, whose values are converted where that is exact. A tuple of one component, which may be
+/// null, is the key of a value of that component.
 ///
 /// # Errors
-/// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not of the type.
+/// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not exactly one of the type.
 pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
-    match fitted(value_of(array, key_type, row), key_type) {
-        Value::Null if array.is_null(row) => Err(RecordError::Columns(format!(
-            "the key of row {row} is null; a key cannot be null, leave such rows out"
-        ))),
-        Value::Null => {
-            let of = array.data_type();
-            Err(RecordError::Type(format!("row {row} of an array of type {of} is not a key of type {key_type}")))
-        }
-        value => Ok(key_type.encode(&value)?),
+    if let Some(component) = only_component(key_type) {
+        let value = value_of(array, component.key_type, row);
+        let is_null = array.is_null(row) && component.nulls != NullOrder::Never;
+        return match value {
+            Value::Null if !is_null => key_of_row(array, component.key_type, row),
+            value => key_type.encode(&Value::Tuple(vec![value])).map_err(|_| inexact(array, &key_type, row)),
+        };
     }
+    if array.is_null(row) {
+        let message = format!("the key of row {row} is null; a key cannot be null, leave such rows out");
+        return Err(RecordError::Columns(message));
+    }
+    key_type.encode(&value_of(array, key_type, row)).map_err(|_| inexact(array, &key_type, row))
 }
 
-/// Fits an integer to a type: Arrow knows signed ones where a key has none.
-#[must_use]
-pub fn fitted(value: Value, key_type: KeyType) -> Value {
-    let is_unsigned =
-        matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128 | KeyType::Time(_));
-    match value {
-        Value::Signed(number) if is_unsigned => u128::try_from(number).map_or(Value::Signed(number), Value::Unsigned),
-        Value::Unsigned(number) if !is_unsigned => {
-            i128::try_from(number).map_or(Value::Unsigned(number), Value::Signed)
-        }
-        value => value,
+/// The bytes of the value of a row of an array, for values that are not rows; it is converted where that is exact.
+///
+/// # Errors
+/// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not exactly one of the type.
+pub fn value_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
+    if array.is_null(row) {
+        let message = format!("the value of row {row} is null, which a value of type {key_type} cannot be");
+        return Err(RecordError::Columns(message));
     }
+    // Not as a key, which has neither a negative zero nor the sign of a NaN.
+    let value = value_of(array, key_type, row);
+    ValueType::Scalar(key_type).encode(&value).map_err(|_| inexact(array, &key_type, row))
+}
+
+/// The component of a tuple of one.
+fn only_component(key_type: KeyType) -> Option<Component> {
+    let KeyType::Tuple(tuple) = key_type else { return None };
+    let mut components = tuple.components();
+    let first = components.next()?;
+    components.next().is_none().then_some(first)
+}
+
+fn inexact(array: &ArrayRef, wanted: &dyn fmt::Display, row: usize) -> RecordError {
+    let of = array.data_type();
+    RecordError::Type(format!(
+        "row {row} of an array of type {of} is not exactly a value of type {wanted}, or out of its range; convert it \
+         first"
+    ))
 }
 
 fn push_field(
@@ -196,9 +216,9 @@ fn push_field(
     if append_frequent_key(array, field.key_type, row, bytes) {
         return Ok(builder.push_bytes(Some(bytes))?);
     }
-    let value = fitted(value_of(array, field.key_type, row), field.key_type);
+    let value = value_of(array, field.key_type, row);
     if matches!(value, Value::Null) && !array.is_null(row) {
-        let message = format!("a value of column '{}' is not of type {}", field.name, field.key_type);
+        let message = format!("the value of column '{}' in row {row} is not of type {}", field.name, field.key_type);
         return Err(RecordError::Type(message));
     }
     Ok(builder.push(&value)?)
@@ -208,7 +228,7 @@ fn push_field(
 fn record_type(schema: &Schema, key: &[usize], values: &[usize], are_chosen: bool) -> Result<RecordType, RecordError> {
     let scalar = |column: usize| {
         let field = schema.field(column);
-        key_type_of(field.data_type(), is_uuid(field)).ok_or_else(|| {
+        key_type_of_field(field).ok_or_else(|| {
             let (name, of) = (field.name(), field.data_type());
             RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
         })

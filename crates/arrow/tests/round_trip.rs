@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 use ogive::KeyType;
 use ogive::types::{RecordType, Value, ValueType};
-use ogive_arrow::{RecordBatchBuilder, is_uuid, key_type_of, unpacked, value_of};
+use ogive_arrow::{RecordBatchBuilder, key_of_row, key_type_of_field, unpacked, value_of};
 
 /// Texts of values of each type, at its limits.
 const EXAMPLES: &[(&str, &[&str])] = &[
@@ -17,6 +18,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("i16", &["-32768", "32767"]),
     ("i32", &["-2147483648", "2147483647"]),
     ("i64", &["-9223372036854775808", "0", "9223372036854775807"]),
+    ("u128", &["0", "340282366920938463463374607431768211455"]),
+    ("i128", &["-170141183460469231731687303715884105728", "0", "170141183460469231731687303715884105727"]),
     ("f32", &["-inf", "-1.5", "0", "3.4028235e38"]),
     ("f64", &["-inf", "-0.1", "0", "1e308"]),
     ("text", &["", "a", "Übergröße \u{2028}"]),
@@ -57,7 +60,7 @@ fn keys_of_every_type_come_back_from_their_column() {
         let batch = batch_of(&types, &records, false);
         let schema = batch.schema();
         let field = schema.field(0);
-        assert_eq!(key_type_of(field.data_type(), is_uuid(field)), Some(key_type), "the type of {name}");
+        assert_eq!(key_type_of_field(field), Some(key_type), "the type of {name}");
         let array = unpacked(batch.column(0).clone()).unwrap();
         for (row, key) in keys.iter().enumerate() {
             let value = value_of(&array, key_type, row);
@@ -67,12 +70,22 @@ fn keys_of_every_type_come_back_from_their_column() {
 }
 
 #[test]
-fn integers_of_128_bits_are_text() {
-    for (name, text) in [("u128", "340282366920938463463374607431768211455"), ("i128", "-1")] {
+fn integers_of_128_bits_are_decimals_whose_field_names_their_type() {
+    for (name, ends) in [("u128", [0, u128::MAX, 1 << 127]), ("i128", [0, 1, 1 << 126])] {
         let key_type: KeyType = name.parse().unwrap();
-        let types = RecordType::new(key_type, ValueType::default());
-        let batch = batch_of(&types, &[(key_type.parse(text).unwrap(), Some(Vec::new()))], false);
-        assert_eq!(value_of(batch.column(0), KeyType::Text, 0), Value::Text(text.to_owned()));
+        let keys = ends.map(u128::to_be_bytes);
+        let types = RecordType::new(key_type, key_type);
+        let records = keys.map(|key| (key.to_vec(), Some(key.to_vec())));
+        let batch = batch_of(&types, &records, false);
+        for (array, field) in batch.columns().iter().zip(batch.schema().fields()) {
+            assert_eq!(*array.data_type(), DataType::Decimal256(39, 0));
+            assert_eq!(key_type_of_field(field), Some(key_type));
+            let plain = field.as_ref().clone().with_metadata([].into());
+            assert_eq!(key_type_of_field(&plain), Some(KeyType::I128), "without metadata, with a sign");
+            for (row, key) in keys.iter().enumerate() {
+                assert_eq!(key_of_row(array, key_type, row).unwrap(), key, "{name} in row {row}");
+            }
+        }
     }
 }
 

@@ -6,9 +6,14 @@ use crate::errors;
 use crate::fork::Native;
 use crate::rows::arrow_error;
 use crate::wait::signal;
-use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use ogive_arrow::{fitted, is_uuid, key_type_of, unpacked, value_of};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal256Type;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use ogive::types::KeyType;
+use ogive_arrow::{key_type_of_field, unpacked, value_of};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::PyRecordBatchReader;
@@ -34,6 +39,15 @@ fn capsule<'py>(
 fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyAny>> {
     let none = RecordBatchIterator::new([], schema.clone());
     PyRecordBatchReader::new(Box::new(none)).into_pyobject(py)?.call_method0("__arrow_c_schema__")
+}
+
+/// The columns of integers of 128 bits, and the names of their types.
+fn long_integers(schema: &SchemaRef) -> Vec<(String, String)> {
+    let of = |field: &FieldRef| match key_type_of_field(field)? {
+        long @ (KeyType::U128 | KeyType::I128) => Some((field.name().clone(), long.to_string())),
+        _ => None,
+    };
+    schema.fields().iter().filter_map(of).collect()
 }
 
 fn names(schema: &SchemaRef) -> Vec<String> {
@@ -78,16 +92,45 @@ impl RowBatch {
             .fields()
             .get(index)
             .ok_or_else(|| errors::new("InvalidArgument", &format!("there is no column {index}")))?;
-        let Some(key_type) = key_type_of(field.data_type(), is_uuid(field)) else { return Ok(None) };
+        let Some(key_type) = key_type_of_field(field) else { return Ok(None) };
         let values = PyList::empty(py);
         for batch in &self.batches {
             let array = unpacked(batch.column(index).clone()).map_err(arrow_error)?;
             for row in 0..array.len() {
-                let value = fitted(value_of(&array, key_type, row), key_type);
-                values.append(object_of(py, key_type, &value)?)?;
+                values.append(object_of(py, key_type, &value_of(&array, key_type, row))?)?;
             }
         }
         Ok(Some(values))
+    }
+
+    /// The columns of integers of 128 bits, and the names of their types.
+    #[getter]
+    fn long_integers(&self) -> Vec<(String, String)> {
+        long_integers(&self.schema)
+    }
+
+    /// The same rows, with integers of 128 bits as text: not every library has decimals of their length.
+    fn with_text(&self) -> PyResult<Self> {
+        let is_long = |field: &FieldRef| matches!(key_type_of_field(field), Some(KeyType::U128 | KeyType::I128));
+        let field = |field: &FieldRef| match is_long(field) {
+            true => Arc::new(Field::new(field.name(), DataType::Utf8, field.is_nullable())),
+            false => field.clone(),
+        };
+        let schema: SchemaRef = Arc::new(Schema::new(self.schema.fields().iter().map(field).collect::<Vec<_>>()));
+        let batch = |batch: &RecordBatch| {
+            let columns = batch.columns().iter().zip(self.schema.fields());
+            let columns = columns.map(|(array, field)| match array.as_primitive_opt::<Decimal256Type>() {
+                Some(numbers) if is_long(field) => {
+                    let texts = numbers.iter().map(|number| number.map(|number| number.to_string()));
+                    Arc::new(texts.collect::<StringArray>()) as ArrayRef
+                }
+                _ => array.clone(),
+            });
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            RecordBatch::try_new_with_options(schema.clone(), columns.collect(), &options).map_err(arrow_error)
+        };
+        let batches = self.batches.iter().map(batch).collect::<PyResult<_>>()?;
+        Ok(Self { batches, schema })
     }
 
     /// The first rows.
@@ -172,6 +215,17 @@ impl RowReader {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         names(&self.schema)
+    }
+
+    /// The columns of integers of 128 bits, and the names of their types.
+    #[getter]
+    fn long_integers(&self) -> Vec<(String, String)> {
+        long_integers(&self.schema)
+    }
+
+    /// Rows of these columns, of which there are none.
+    fn no_rows(&self) -> RowBatch {
+        RowBatch::new(Vec::new(), self.schema.clone())
     }
 
     /// Raises the exception that ended the stream, if one did.

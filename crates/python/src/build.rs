@@ -1,9 +1,9 @@
 //! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
 
+use crate::columns;
 use crate::convert::{encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
-use crate::numpy;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
@@ -264,18 +264,16 @@ fn first_types(
     Ok(RecordType::new(keys, values))
 }
 
-/// An array of NumPy as a stream of one column.
+/// Named columns as a stream: arrays of NumPy, Arrow data, and lists.
 #[pyfunction]
-pub(crate) fn stream_of_numpy(columns: Vec<(String, Object<'_>)>) -> PyResult<PyRecordBatchReader> {
-    let mut arrays = Vec::new();
+pub(crate) fn stream_of_columns(columns: Vec<(String, Object<'_>)>) -> PyResult<PyRecordBatchReader> {
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (name, column) in columns {
-        let array = numpy::array(&column)?.ok_or_else(|| {
-            let message = format!("the array '{name}' holds neither numbers nor truth values nor times; give a list");
-            errors::new("WrongType", &message)
-        })?;
-        arrays.push((name, array));
+        let (field, array) = columns::column(&name, &column)?;
+        fields.push(field);
+        arrays.push(array);
     }
-    let batch = RecordBatch::try_from_iter(arrays).map_err(arrow_error)?;
-    let schema = batch.schema();
-    Ok(PyRecordBatchReader::new(Box::new(arrow_array::RecordBatchIterator::new([Ok(batch)], schema))))
+    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(arrow_error)?;
+    Ok(PyRecordBatchReader::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
 }

@@ -2,29 +2,32 @@
 
 use crate::errors::{self, OrRaise};
 use crate::types::mismatch;
+use crate::{numpy, times};
 use ogive::types::{KeyType, TimeUnit, Value, ValueType};
-use ogive_arrow::fitted;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{
+    PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMemoryView, PyString, PyTuple,
+};
 
+/// An integer of a decimal of more digits is of no type.
+const INTEGER_DIGITS_MAX: i64 = 39;
 /// Days from 0001-01-01, which is day 1, to 1970-01-01.
-const EPOCH_ORDINAL: i64 = 719_163;
-const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+pub(crate) const EPOCH_ORDINAL: i64 = 719_163;
 
 /// Classes and objects of Python's library that conversions need.
-struct Library {
-    datetime: Py<PyAny>,
-    date: Py<PyAny>,
-    time: Py<PyAny>,
+pub(crate) struct Library {
+    pub(crate) datetime: Py<PyAny>,
+    pub(crate) date: Py<PyAny>,
+    pub(crate) time: Py<PyAny>,
     timedelta: Py<PyAny>,
-    epoch: Py<PyAny>,
-    utc: Py<PyAny>,
+    pub(crate) epoch: Py<PyAny>,
+    pub(crate) utc: Py<PyAny>,
     uuid: Py<PyAny>,
     decimal: Py<PyAny>,
 }
 
-fn library(py: Python<'_>) -> PyResult<&Library> {
+pub(crate) fn library(py: Python<'_>) -> PyResult<&Library> {
     static LIBRARY: PyOnceLock<Library> = PyOnceLock::new();
     LIBRARY.get_or_try_init(py, || {
         let module = py.import("datetime")?;
@@ -44,7 +47,7 @@ fn library(py: Python<'_>) -> PyResult<&Library> {
 }
 
 /// Units of a second.
-fn per_second(unit: TimeUnit) -> i128 {
+pub(crate) fn per_second(unit: TimeUnit) -> i128 {
     match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1_000,
@@ -53,27 +56,19 @@ fn per_second(unit: TimeUnit) -> i128 {
     }
 }
 
-/// Microseconds in units; `None` if they are no whole number of them.
-fn in_units(microseconds: i128, unit: TimeUnit) -> Option<i128> {
-    let scaled = microseconds * per_second(unit);
-    (scaled % 1_000_000 == 0).then_some(scaled / 1_000_000)
-}
-
-/// The bytes of a bytes-like object or of text.
+/// The bytes of a bytes-like object; `None` of text, and of scalars of NumPy, whose bytes are not what they stand for.
 fn with_bytes<R>(value: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyResult<Option<R>> {
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return Ok(Some(take(bytes.as_bytes())));
     }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(Some(take(text.to_str()?.as_bytes())));
-    }
     if let Ok(bytes) = value.cast::<PyByteArray>() {
         return Ok(Some(take(&bytes.to_vec())));
     }
-    match value.call_method0("tobytes") {
-        Ok(bytes) => Ok(bytes.cast::<PyBytes>().ok().map(|bytes| take(bytes.as_bytes()))),
-        Err(_) => Ok(None),
+    if !value.is_instance_of::<PyMemoryView>() {
+        return Ok(None);
     }
+    let bytes = value.call_method0("tobytes")?;
+    Ok(bytes.cast::<PyBytes>().ok().map(|bytes| take(bytes.as_bytes())))
 }
 
 /// Passes the key of a Python object on: where the object has its bytes, without a copy of them.
@@ -83,32 +78,46 @@ pub(crate) fn with_key<R>(
     take: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
     match (key_type, value.cast::<PyString>(), value.cast::<PyBytes>()) {
-        (KeyType::Text | KeyType::Bytes, Ok(text), _) => take(text.to_str()?.as_bytes()),
+        (KeyType::Text, Ok(text), _) => take(text.to_str()?.as_bytes()),
         (KeyType::Bytes, _, Ok(bytes)) => take(bytes.as_bytes()),
         _ => take(&encode_key(key_type, value)?),
     }
 }
 
-/// The key of a Python object.
-///
-/// Text is taken for keys of bytes, too, as UTF-8.
+/// The key of a Python object, which is exactly a value of the type.
 pub(crate) fn encode_key(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    match key_type {
+    match frequent(key_type, value)? {
+        Some(key) => Ok(key),
+        None => key_type.encode(&to_value(key_type, value)?).map_err(|_| mismatch(value, &key_type)),
+    }
+}
+
+/// The bytes of a value that is not a row: those of a key, but with the signs of zeros and NaNs.
+fn encode_scalar(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match frequent(key_type, value)? {
+        Some(bytes) => Ok(bytes),
+        None => ValueType::Scalar(key_type).encode(&to_value(key_type, value)?).map_err(|_| mismatch(value, &key_type)),
+    }
+}
+
+/// The bytes of an object of the most frequent types, without a detour by [`Value`].
+fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    Ok(match key_type {
         KeyType::Text => {
             let text = value.cast::<PyString>().map_err(|_| mismatch(value, &key_type))?;
-            Ok(text.to_str()?.as_bytes().to_vec())
+            Some(text.to_str()?.as_bytes().to_vec())
         }
-        KeyType::Bytes => with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type)),
-        KeyType::I64 if is_int(value) => match value.extract::<i64>() {
-            Ok(number) => Ok(ogive::encode_i64(number).to_vec()),
-            Err(_) => Err(mismatch(value, &key_type)),
-        },
-        KeyType::U64 if is_int(value) => match value.extract::<u64>() {
-            Ok(number) => Ok(number.to_be_bytes().to_vec()),
-            Err(_) => Err(mismatch(value, &key_type)),
-        },
-        _ => key_type.encode(&to_value(key_type, value)?).or_raise(),
-    }
+        KeyType::Bytes => Some(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type))?),
+        KeyType::I64 if is_int(value) => {
+            let number = value.extract::<i64>().map_err(|_| mismatch(value, &key_type))?;
+            Some(ogive::encode_i64(number).to_vec())
+        }
+        KeyType::U64 if is_int(value) => {
+            let number = value.extract::<u64>().map_err(|_| mismatch(value, &key_type))?;
+            Some(number.to_be_bytes().to_vec())
+        }
+        _ => None,
+    })
 }
 
 /// The least key that is not below a bound: of tuples, the first components are enough.
@@ -132,7 +141,7 @@ pub(crate) fn encode_prefix(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyRe
 
 fn with_bytes_or_key(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     match key_type {
-        KeyType::Tuple(_) => encode_key(key_type, value),
+        KeyType::Tuple(_) | KeyType::Text => encode_key(key_type, value),
         _ => with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type)),
     }
 }
@@ -150,12 +159,19 @@ fn first_components(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Opt
     parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>().map(Some)
 }
 
-/// Whether this is an integer, of Python or of NumPy, but no truth value.
+/// Whether this is an integer, of Python or of NumPy, but no truth value, and no span of time.
 fn is_int(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
-        || value.hasattr("__index__").unwrap_or(false) && !value.is_instance_of::<PyBool>()
+    if value.is_instance_of::<PyInt>() {
+        return !value.is_instance_of::<PyBool>();
+    }
+    value.hasattr("__index__").unwrap_or(false) && numpy::kind(value).is_none_or(|kind| matches!(kind, 'i' | 'u'))
 }
 
+fn is_bool(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyBool>() || numpy::kind(value) == Some('b')
+}
+
+/// The value of an object that is exactly one of the type; its range is not checked.
 fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = || mismatch(value, &key_type);
     if let KeyType::Tuple(tuple) = key_type {
@@ -170,78 +186,69 @@ fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Tuple(parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>()?));
     }
     Ok(match key_type {
-        KeyType::Bool => Value::Bool(value.extract().map_err(|_| wrong())?),
-        KeyType::F32 | KeyType::F64 if !value.is_instance_of::<PyBool>() => {
-            let number: f64 = value.extract().map_err(|_| wrong())?;
-            // An integer that no float has would come back as another one.
-            let kept = if key_type == KeyType::F32 { f64::from(number as f32) } else { number };
-            if is_int(value) && !value.eq(kept)? {
-                return Err(wrong());
-            }
-            Value::Float(number)
-        }
+        KeyType::Bool if is_bool(value) => Value::Bool(value.is_truthy()?),
+        KeyType::F32 | KeyType::F64 => Value::Float(float(value, key_type)?.ok_or_else(wrong)?),
         KeyType::Text => Value::Text(value.extract().map_err(|_| wrong())?),
         KeyType::Bytes | KeyType::FixedBytes(_) => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
-        KeyType::Uuid => match value.getattr("bytes") {
-            Ok(bytes) => Value::Bytes(bytes.extract().map_err(|_| wrong())?),
-            Err(_) => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
-        },
-        KeyType::Date if !is_int(value) => Value::Signed(i128::from(days(value).ok_or_else(wrong)?)),
+        KeyType::Uuid if value.is_instance(library(value.py())?.uuid.bind(value.py()))? => {
+            Value::Bytes(value.getattr("bytes")?.extract()?)
+        }
+        KeyType::Uuid => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
+        KeyType::Date if !is_int(value) => Value::Signed(times::days(value).ok_or_else(wrong)?),
         KeyType::Timestamp(unit) if !is_int(value) => {
-            Value::Signed(timestamp(value).and_then(|time| in_units(time, unit)).ok_or_else(wrong)?)
+            Value::Signed(times::timestamp(value).and_then(|time| time.in_units(unit)).ok_or_else(wrong)?)
         }
         KeyType::Time(unit) if !is_int(value) => {
-            let units = time_of_day(value).and_then(|time| in_units(time, unit)).ok_or_else(wrong)?;
+            let units = times::time_of_day(value).and_then(|time| time.in_units(unit)).ok_or_else(wrong)?;
             Value::Unsigned(u128::try_from(units).map_err(|_| wrong())?)
         }
         KeyType::Decimal { scale, .. } => Value::Signed(decimal(value, scale).ok_or_else(wrong)?),
-        _ if is_int(value) => match value.extract::<i128>() {
-            Ok(number) => fitted(Value::Signed(number), key_type),
-            Err(_) => Value::Unsigned(value.extract().map_err(|_| wrong())?),
-        },
-        _ => return Err(wrong()),
+        KeyType::Bool => return Err(wrong()),
+        _ => integer(value, key_type)?.ok_or_else(wrong)?,
     })
 }
 
-/// Days since 1970 of a `date`; none of a `datetime`, whose time would be lost.
-fn days(value: &Bound<'_, PyAny>) -> Option<i64> {
-    let library = library(value.py()).ok()?;
-    if value.is_instance(library.datetime.bind(value.py())).ok()? {
-        return None;
-    }
-    Some(value.call_method0("toordinal").ok()?.extract::<i64>().ok()? - EPOCH_ORDINAL)
-}
-
-/// Microseconds since 1970 of a `datetime`: in UTC if it has a zone, else as it is.
-fn timestamp(value: &Bound<'_, PyAny>) -> Option<i128> {
-    let py = value.py();
-    let library = library(py).ok()?;
-    if !value.is_instance(library.datetime.bind(py)).ok()? {
-        return None;
-    }
-    let plain = match value.getattr("tzinfo").ok()?.is_none() {
-        true => value.clone(),
-        false => {
-            let in_utc = value.call_method1("astimezone", (library.utc.bind(py),)).ok()?;
-            let none = PyDict::new(py);
-            none.set_item("tzinfo", py.None()).ok()?;
-            in_utc.call_method("replace", (), Some(&none)).ok()?
+/// The integer that an object is: an integer, or a decimal of the same number, but no float.
+fn integer(value: &Bound<'_, PyAny>, key_type: KeyType) -> PyResult<Option<Value>> {
+    let number = if is_int(value) {
+        value.clone()
+    } else if value.is_instance(library(value.py())?.decimal.bind(value.py()))? {
+        // Not of a number without end, and not of one that fills the memory.
+        let is_short = value.call_method0("is_finite")?.is_truthy()?
+            && value.call_method0("adjusted")?.extract::<i64>()? < INTEGER_DIGITS_MAX;
+        if !is_short {
+            return Ok(None);
         }
+        let whole = value.call_method0("__int__")?;
+        if !value.eq(&whole)? {
+            return Ok(None);
+        }
+        whole
+    } else {
+        return Ok(None);
     };
-    let since = plain.sub(library.epoch.bind(py)).ok()?;
-    let part = |name: &str| since.getattr(name).ok()?.extract::<i64>().ok();
-    let microseconds = part("days")? * MICROSECONDS_PER_DAY + part("seconds")? * 1_000_000 + part("microseconds")?;
-    Some(microseconds.into())
+    let is_unsigned =
+        matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128 | KeyType::Time(_));
+    Ok(match is_unsigned {
+        true => number.extract::<u128>().ok().map(Value::Unsigned),
+        false => number.extract::<i128>().ok().map(Value::Signed),
+    })
 }
 
-/// Microseconds since midnight of a `time` without a zone.
-fn time_of_day(value: &Bound<'_, PyAny>) -> Option<i128> {
-    if !value.getattr("tzinfo").ok()?.is_none() {
-        return None;
+/// The float of the same number as an object; `None` if there is none.
+fn float(value: &Bound<'_, PyAny>, key_type: KeyType) -> PyResult<Option<f64>> {
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return Ok(Some(number.value()));
     }
-    let part = |name: &str| value.getattr(name).ok()?.extract::<i64>().ok();
-    let seconds = (part("hour")? * 60 + part("minute")?) * 60 + part("second")?;
-    Some((seconds * 1_000_000 + part("microsecond")?).into())
+    if !matches!(numpy::kind(value), None | Some('i' | 'u' | 'f')) || value.is_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    let Ok(number) = value.extract::<f64>() else { return Ok(None) };
+    // NumPy rounds its integers before it compares them with a float.
+    let value = if is_int(value) { &value.call_method0("__index__")? } else { value };
+    // An integer or a decimal that no float is would come back as another number.
+    let kept = if key_type == KeyType::F32 { f64::from(number as f32) } else { number };
+    Ok((number.is_nan() || value.eq(kept)?).then_some(number))
 }
 
 /// Units of a decimal, exactly; of an integer, too, but of no float.
@@ -257,11 +264,14 @@ fn decimal(value: &Bound<'_, PyAny>, scale: u8) -> Option<i128> {
     let (sign, digits, exponent) = value.call_method0("as_tuple").ok()?.extract::<(u8, Vec<u8>, i64)>().ok()?;
     let number =
         digits.iter().try_fold(0_i128, |number, digit| number.checked_mul(10)?.checked_add((*digit).into()))?;
-    let shift = exponent + i64::from(scale);
+    if number == 0 {
+        return Some(0);
+    }
+    let shift = exponent.checked_add(scale.into())?;
     let number = match u32::try_from(shift) {
         Ok(shift) => number.checked_mul(10_i128.checked_pow(shift)?)?,
         Err(_) => {
-            let divisor = 10_i128.checked_pow(u32::try_from(-shift).ok()?)?;
+            let divisor = 10_i128.checked_pow(u32::try_from(shift.checked_neg()?).ok()?)?;
             (number % divisor == 0).then_some(number / divisor)?
         }
     };
@@ -332,11 +342,16 @@ pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) 
 /// The bytes of a value: a scalar, or a mapping or tuple of fields.
 pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let row_type = match value_type {
-        ValueType::Scalar(key_type) => return encode_key(*key_type, value),
+        ValueType::Scalar(key_type) => return encode_scalar(*key_type, value),
         ValueType::Row(row_type) => row_type,
     };
     let mut values = Vec::with_capacity(row_type.fields().len());
-    if let Ok(fields) = value.cast::<PyDict>() {
+    // A named tuple says which of its values is which field.
+    let named = match value.is_instance_of::<PyTuple>() && value.hasattr("_fields")? {
+        true => value.call_method0("_asdict")?,
+        false => value.clone(),
+    };
+    if let Ok(fields) = named.cast::<PyDict>() {
         let mut found = 0;
         for field in row_type.fields() {
             match fields.get_item(&field.name)? {

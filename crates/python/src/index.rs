@@ -324,10 +324,7 @@ impl Index {
         let any = self.any()?;
         let types = any.record_type();
         let keys = Keys::of(py, types.keys, keys)?;
-        let values = match &types.values {
-            ValueType::Scalar(scalar) => Keys::of(py, *scalar, values)?,
-            rows @ ValueType::Row(_) => Keys::encoded(values, |value| encode_value(rows, value))?,
-        };
+        let values = Keys::of_values(py, &types.values, values)?;
         if keys.len() != values.len() {
             let message = format!("there are {} keys and {} values; give as many", keys.len(), values.len());
             return Err(errors::new("InvalidArgument", &message));

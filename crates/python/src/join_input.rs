@@ -77,6 +77,14 @@ fn is_unsigned(key_type: KeyType) -> bool {
     matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128)
 }
 
+/// The type that has every integer of 64 bits, with a sign or without.
+const INTEGERS: KeyType = KeyType::Decimal { precision: 20, scale: 0 };
+
+/// Whether keys are integers, or decimals, which may be the same numbers.
+fn is_exact_number(key_type: KeyType) -> bool {
+    is_integer(key_type) || matches!(key_type, KeyType::Decimal { .. })
+}
+
 /// The type that has the integers of both.
 fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
     if left == right || !is_integer(left) || !is_integer(right) {
@@ -87,7 +95,8 @@ fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
         (true, false) => KeyType::U64,
         (true, true) => KeyType::U128,
         // An `u64` may be greater than any `i64`.
-        (false, _) if is_long || [left, right].contains(&KeyType::U64) => KeyType::I128,
+        (false, false) if [left, right].contains(&KeyType::U64) => INTEGERS,
+        (false, true) => KeyType::I128,
         (false, _) => KeyType::I64,
     })
 }
@@ -97,10 +106,10 @@ impl Frame {
         Ok(RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?.types().keys)
     }
 
-    /// The rows as records, with integers of the type that is wanted.
+    /// The rows as records, with integers and decimals of the type that is wanted.
     fn source(&self, wanted: Option<KeyType>) -> PyResult<JoinSource> {
         let mut rows = RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?;
-        if let Some(wanted) = wanted.filter(|&wanted| is_integer(wanted) && is_integer(rows.types().keys)) {
+        if let Some(wanted) = wanted.filter(|&wanted| is_exact_number(wanted) && is_exact_number(rows.types().keys)) {
             rows = rows.with_key_type(wanted);
         }
         let types = rows.types().clone();

@@ -1,17 +1,22 @@
 //! Many keys at once: lists, Arrow arrays, and arrays of NumPy.
 
-use crate::convert::encode_key;
+use crate::convert::{encode_key, encode_value};
 use crate::errors;
-use crate::numpy;
+use crate::{numpy, types};
 use arrow_array::ArrayRef;
-use ogive::types::KeyType;
-use ogive_arrow::{append_frequent_key, key_of_row, unpacked};
+use ogive::types::{KeyType, ValueType};
+use ogive_arrow::{
+    RecordError, append_frequent_key, key_of_row, key_type_of, key_type_of_field, unpacked, value_of_row,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_arrow::input::AnyArray;
 
 /// Keys of a list that are taken between two looks for signals.
 const KEYS_BETWEEN_SIGNALS: usize = 64 << 10;
+
+/// The bytes of a row of an array.
+type OfRow = fn(&ArrayRef, KeyType, usize) -> Result<Vec<u8>, RecordError>;
 
 /// The bytes of many keys, one after the other.
 #[derive(Debug, Default)]
@@ -21,28 +26,64 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of an Arrow array or stream of arrays, of an array of NumPy, or of an iterable of Python objects.
+    /// The keys of an Arrow array or stream of arrays, of an array of NumPy, or of an iterable of Python objects: those
+    /// that are exactly of the type, whichever of them they come in.
     pub(crate) fn of(py: Python<'_>, key_type: KeyType, keys: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut found = Self::default();
-        if let Some(array) = numpy::array(keys)? {
-            py.detach(|| found.append(key_type, array))?;
-            return Ok(found);
-        }
-        if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
-            for array in keys.extract::<AnyArray>()?.into_chunked_array()?.chunks() {
-                let array = array.clone();
-                py.detach(|| found.append(key_type, array))?;
-            }
-            return Ok(found);
-        }
+        Self::of_encoded(py, key_type, keys, &|key| encode_key(key_type, key))
+    }
+
+    /// As [`Self::of`], with the bytes that `encode` makes of each Python object.
+    pub(crate) fn of_encoded(
+        py: Python<'_>,
+        key_type: KeyType,
+        keys: &Bound<'_, PyAny>,
+        encode: &dyn Fn(&Bound<'_, PyAny>) -> PyResult<Vec<u8>>,
+    ) -> PyResult<Self> {
         if keys.is_instance_of::<PyString>() {
             return Err(errors::new("WrongType", "give a list of keys; for one key, use get"));
         }
-        for (number, key) in keys.try_iter()?.enumerate() {
+        Self::taken(py, key_type, keys, encode, key_of_row)
+    }
+
+    /// The bytes of many values, given as keys are, or, if they have fields, as Python objects.
+    pub(crate) fn of_values(py: Python<'_>, value_type: &ValueType, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match value_type {
+            ValueType::Scalar(scalar) => {
+                Self::taken(py, *scalar, values, &|value| encode_value(value_type, value), value_of_row)
+            }
+            ValueType::Row(_) => Self::encoded(values, |value| encode_value(value_type, value)),
+        }
+    }
+
+    fn taken(
+        py: Python<'_>,
+        key_type: KeyType,
+        objects: &Bound<'_, PyAny>,
+        encode: &dyn Fn(&Bound<'_, PyAny>) -> PyResult<Vec<u8>>,
+        of_row: OfRow,
+    ) -> PyResult<Self> {
+        let mut found = Self::default();
+        if let Some(array) = numpy::array(objects)? {
+            py.detach(|| found.append(key_type, array, of_row))?;
+            return Ok(found);
+        }
+        if objects.hasattr("__arrow_c_array__")? || objects.hasattr("__arrow_c_stream__")? {
+            // Not all that other libraries call Arrow is of its standard: integers of 128 bits of polars are not.
+            let refused = |error| {
+                let message = format!("this array cannot be read: {error}; give a list of its values");
+                errors::new("WrongType", &message)
+            };
+            for array in objects.extract::<AnyArray>().map_err(refused)?.into_chunked_array()?.chunks() {
+                let array = array.clone();
+                py.detach(|| found.append(key_type, array, of_row))?;
+            }
+            return Ok(found);
+        }
+        for (number, object) in objects.try_iter()?.enumerate() {
             if number % KEYS_BETWEEN_SIGNALS == 0 {
                 py.check_signals()?;
             }
-            found.bytes.extend_from_slice(&encode_key(key_type, &key?)?);
+            found.bytes.extend_from_slice(&encode(&object?)?);
             found.ends.push(found.bytes.len());
         }
         Ok(found)
@@ -61,12 +102,12 @@ impl Keys {
         Ok(found)
     }
 
-    fn append(&mut self, key_type: KeyType, array: ArrayRef) -> PyResult<()> {
+    fn append(&mut self, key_type: KeyType, array: ArrayRef, of_row: OfRow) -> PyResult<()> {
         let array = unpacked(array).map_err(crate::rows::arrow_error)?;
         self.ends.reserve(array.len());
         for row in 0..array.len() {
             if !append_frequent_key(&array, key_type, row, &mut self.bytes) {
-                self.bytes.extend_from_slice(&key_of_row(&array, key_type, row).map_err(errors::of_record)?);
+                self.bytes.extend_from_slice(&of_row(&array, key_type, row).map_err(errors::of_record)?);
             }
             self.ends.push(self.bytes.len());
         }
@@ -100,4 +141,24 @@ impl Keys {
         order.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| self.get(one.1).cmp(self.get(other.1))));
         order.into_iter().map(|(_, place)| place).collect()
     }
+}
+
+/// The type of many keys: that of their array, or of the first one.
+pub(crate) fn type_of_keys(keys: &Bound<'_, PyAny>) -> PyResult<KeyType> {
+    let of_array = |data_type: &arrow_schema::DataType| {
+        let unknown = || errors::new("WrongType", &format!("no key is of type {data_type}; state it: key_type="));
+        key_type_of(data_type, false).ok_or_else(unknown)
+    };
+    if let Some(array) = numpy::array(keys)? {
+        return of_array(arrow_array::Array::data_type(&array));
+    }
+    if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
+        let array = keys.extract::<AnyArray>()?.into_chunked_array()?;
+        return key_type_of_field(array.field()).map_or_else(|| of_array(array.field().data_type()), Ok);
+    }
+    let first = if keys.is_instance_of::<PyString>() { None } else { keys.try_iter()?.next() };
+    let Some(first) = first.transpose()? else {
+        return Err(errors::new("InvalidArgument", "give a list of keys, which is not empty"));
+    };
+    types::type_of(&first)?.ok_or_else(|| types::mismatch(&first, &"any type of keys"))
 }

@@ -257,6 +257,9 @@ impl Keyspace {
     #[pyo3(name = "_multi_get")]
     fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
         let typed = self.typed()?;
+        if typed.is_undecided {
+            return rows::none_found(py, keys);
+        }
         let keys = Keys::of(py, typed.types.keys, keys)?;
         found(py, &typed, &keys)
     }

@@ -4,6 +4,7 @@
 mod arrow_out;
 mod batch;
 mod build;
+mod columns;
 mod convert;
 mod errors;
 mod fork;
@@ -23,6 +24,7 @@ mod rows;
 mod snapshot;
 mod store;
 mod table;
+mod times;
 mod tune;
 mod types;
 mod wait;
@@ -37,7 +39,7 @@ mod _internal {
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
-    use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_numpy};
+    use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_columns};
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

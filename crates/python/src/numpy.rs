@@ -1,8 +1,9 @@
-//! One-dimensional arrays of NumPy as Arrow arrays. NumPy need not be there: its arrays say what they are.
+//! Scalars of NumPy, and one-dimensional arrays as Arrow arrays. NumPy need not be there: its objects say what they
+//! are.
 
 use crate::errors;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
@@ -12,6 +13,21 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
+
+/// The kind of an array, which is no scalar.
+const ARRAY: char = '[';
+
+/// The kind of a scalar of NumPy: `'i'` for integers, `'u'` for those without a sign, `'f'` for floats, `'b'` for truth
+/// values, `'M'` for dates and moments, `'m'` for spans of time, or another, as for arrays; `None` for other objects.
+pub(crate) fn kind(object: &Bound<'_, PyAny>) -> Option<char> {
+    let module = object.get_type().module().ok()?.extract::<PyBackedStr>().ok()?;
+    if &*module != "numpy" {
+        return None;
+    }
+    let kind = object.getattr("dtype").ok()?.getattr("kind").ok()?.extract::<char>().ok()?;
+    let is_scalar = object.getattr("ndim").ok()?.extract::<usize>().ok()? == 0;
+    Some(if is_scalar { kind } else { ARRAY })
+}
 
 /// The Arrow array of an array of numbers, truth values or times; `None` for other arrays, and for what is no array.
 ///
@@ -53,6 +69,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         "u2" => primitive::<UInt16Type>(bytes()?),
         "u4" => primitive::<UInt32Type>(bytes()?),
         "u8" => primitive::<UInt64Type>(bytes()?),
+        "f2" => primitive::<Float16Type>(bytes()?),
         "f4" => primitive::<Float32Type>(bytes()?),
         "f8" => primitive::<Float64Type>(bytes()?),
         "b1" => Arc::new(BooleanArray::from_iter(bytes()?.iter().map(|&byte| Some(byte != 0)))),

@@ -15,7 +15,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::TableWriteOptions;
 use ogive::io::{LocalStorage, Place, Profile, StoppableStorage, Storage, locate};
-use ogive::types::{KeyType, Value};
+use ogive::types::KeyType;
 use ogive_parquet::{BuildOptions, Folder, ParquetScan, PathFolder, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -131,18 +131,15 @@ impl ParquetIndex {
 
 /// The key as the index has it: of a column with nulls, a tuple of one.
 fn as_key<'py>(key_type: KeyType, key: &Object<'py>) -> PyResult<Object<'py>> {
-    match single(key_type) {
-        Some(_) if !key.is_instance_of::<PyTuple>() => Ok(PyTuple::new(key.py(), [key])?.into_any()),
-        _ => Ok(key.clone()),
+    match is_single(key_type) && !key.is_instance_of::<PyTuple>() {
+        true => Ok(PyTuple::new(key.py(), [key])?.into_any()),
+        false => Ok(key.clone()),
     }
 }
 
-/// The type of the component of a tuple of one.
-fn single(key_type: KeyType) -> Option<KeyType> {
-    let KeyType::Tuple(tuple) = key_type else { return None };
-    let mut components = tuple.components();
-    let first = components.next()?.key_type;
-    components.next().is_none().then_some(first)
+/// Whether keys are tuples of one component.
+fn is_single(key_type: KeyType) -> bool {
+    matches!(key_type, KeyType::Tuple(tuple) if tuple.components().len() == 1)
 }
 
 fn as_bounds(key_type: KeyType, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<Bounds> {
@@ -151,16 +148,9 @@ fn as_bounds(key_type: KeyType, start: Option<&Object<'_>>, stop: Option<&Object
     KeyRange(start, stop, None).bounds(key_type)
 }
 
-/// The bytes of many keys.
-fn keys_of(py: Python<'_>, key_type: KeyType, keys: &Object<'_>) -> PyResult<Vec<Vec<u8>>> {
-    let Some(single) = single(key_type) else {
-        return Ok(Keys::of(py, key_type, keys)?.iter().map(<[u8]>::to_vec).collect());
-    };
-    let keys = Keys::of(py, single, keys)?;
-    keys.iter()
-        .map(|key| key_type.encode(&Value::Tuple(vec![single.decode(key)?])))
-        .collect::<ogive::Result<_>>()
-        .or_raise()
+/// The bytes of many keys. Of a column with nulls, `None` and the nulls of an array are keys, too.
+fn keys_of(py: Python<'_>, key_type: KeyType, keys: &Object<'_>) -> PyResult<Keys> {
+    Keys::of_encoded(py, key_type, keys, &|key| encode_key(key_type, &as_key(key_type, key)?))
 }
 
 /// Names of columns as the index takes them.
@@ -261,14 +251,14 @@ impl ParquetIndex {
     fn multi_get(&self, py: Python<'_>, keys: &Object<'_>, columns: Option<Vec<String>>) -> PyResult<RowBatch> {
         let index = self.index()?;
         let keys = keys_of(py, index.key_type(), keys)?;
+        let keys: Vec<&[u8]> = keys.iter().collect();
         let columns = named(columns.as_ref());
         let schema = py.detach(|| index.scan::<Vec<u8>>(.., columns.as_deref())).map_err(of_parquet)?.schema();
         let mut batches = Vec::new();
         for keys in keys.chunks(KEYS_AT_ONCE) {
             py.check_signals()?;
             let part = || {
-                let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-                let found = index.multi_get(&keys, columns.as_deref()).map_err(of_parquet)?;
+                let found = index.multi_get(keys, columns.as_deref()).map_err(of_parquet)?;
                 arrow_select::concat::concat_batches(&schema, &found).map_err(arrow_error)
             };
             batches.push(py.detach(part)?);

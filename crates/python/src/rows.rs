@@ -2,12 +2,13 @@
 
 use crate::arrow_out::{RowBatch, RowReader};
 use crate::errors::{self, OrRaise};
-use crate::keys::Keys;
+use crate::keys::{Keys, type_of_keys};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use ogive::types::RecordType;
+use ogive::types::{KeyType, RecordType};
 use ogive_arrow::{BATCH_BYTES_MAX, RecordBatchBuilder};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
 
 /// Rows and bytes of a batch of a stream.
 const STREAM_ROWS: usize = 64 << 10;
@@ -58,6 +59,23 @@ pub(crate) fn found<V: AsRef<[u8]>>(
         batches.push(builder.finish().or_raise()?);
     }
     Ok(RowBatch::new(batches, schema))
+}
+
+/// The table of keys that were asked for of records whose types are not decided, of which there are none.
+pub(crate) fn none_found(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<RowBatch> {
+    let is_array =
+        ["dtype", "__arrow_c_array__", "__arrow_c_stream__"].iter().any(|name| keys.hasattr(*name).is_ok_and(|it| it));
+    // Not an iterator, whose first key would be gone.
+    let keys = match is_array || keys.is_instance_of::<PyString>() {
+        true => keys.clone(),
+        false => PyList::new(py, keys.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
+    };
+    let key_type = match keys.len() {
+        Ok(0) => KeyType::Bytes,
+        _ => type_of_keys(&keys)?,
+    };
+    let types = RecordType::new(key_type, KeyType::Bytes);
+    found(py, &types, &Keys::of(py, key_type, &keys)?, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))
 }
 
 /// Values of many keys, in one buffer: what the engine returns may keep whole blocks in memory.

@@ -1,7 +1,7 @@
 //! Measured storages, and designs compared.
 
 use crate::errors::{self, OrRaise};
-use crate::keys::Keys;
+use crate::keys::{Keys, type_of_keys};
 use crate::keyspace::Object;
 use crate::table::Table;
 use crate::types;
@@ -13,12 +13,9 @@ use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs, dens
 use ogive::tune::DesignRequest;
 use ogive::types::{KeyType, RecordType};
 use ogive::{Error, TableWriteOptions, TableWriter};
-use ogive_arrow::{is_uuid, key_type_of};
 use ogive_object_store::{ObjectMeasureOptions, measure_objects};
 use ogive_report::notebook::{DesignCosts, Designs};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use pyo3_arrow::input::AnyArray;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -197,25 +194,4 @@ pub(crate) fn tune_keys(
         comparison.run(&types, task, || Box::new(sorted.iter().map(|key| Ok((key.to_vec(), value.clone())))))
     })?;
     Ok(compared.to_string())
-}
-
-/// The type of many keys: that of their array, or of the first one.
-fn type_of_keys(keys: &Object<'_>) -> PyResult<KeyType> {
-    let of_array = |data_type: &arrow_schema::DataType| {
-        let unknown = || errors::new("WrongType", &format!("no key is of type {data_type}; state it: key_type="));
-        key_type_of(data_type, false).ok_or_else(unknown)
-    };
-    if let Some(array) = crate::numpy::array(keys)? {
-        return of_array(arrow_array::Array::data_type(&array));
-    }
-    if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
-        let array = keys.extract::<AnyArray>()?.into_chunked_array()?;
-        return key_type_of(array.field().data_type(), is_uuid(array.field()))
-            .map_or_else(|| of_array(array.field().data_type()), Ok);
-    }
-    let first = if keys.is_instance_of::<PyString>() { None } else { keys.try_iter()?.next() };
-    let Some(first) = first.transpose()? else {
-        return Err(errors::new("InvalidArgument", "give a list of keys, which is not empty"));
-    };
-    types::type_of(&first)?.ok_or_else(|| types::mismatch(&first, &"any type of keys"))
 }

@@ -2,7 +2,8 @@
 //! `"timestamp(ms)"`.
 
 use crate::errors::{self, OrRaise};
-use ogive::types::{Component, KeyType, RecordType, TimeUnit, TupleType, ValueType};
+use crate::numpy;
+use ogive::types::{Component, KeyType, NullOrder, RecordType, TimeUnit, TupleType, ValueType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{
@@ -12,13 +13,28 @@ use pyo3::types::{
 /// The type of an integer is the narrowest of these that has it.
 const INT: KeyType = KeyType::I64;
 
+/// A type, and whether its values may be `None`: those of a type in a list of one may, as in `{"price": [float]}`.
+fn nullable<'py>(stated: Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, bool)> {
+    match stated.cast::<PyList>() {
+        Ok(list) if list.len() == 1 => Ok((list.get_item(0)?, true)),
+        _ => Ok((stated, false)),
+    }
+}
+
+fn component(stated: Bound<'_, PyAny>) -> PyResult<Component> {
+    let (stated, may_be_null) = nullable(stated)?;
+    // As in SQL, and in the names of types.
+    let nulls = if may_be_null { NullOrder::Last } else { NullOrder::Never };
+    Ok(Component { nulls, ..Component::new(key_type(&stated)?) })
+}
+
 /// The key type of a Python type, the name of one, or a tuple of them.
 pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
     if let Ok(name) = stated.cast::<PyString>() {
         return name.to_str()?.parse::<KeyType>().or_raise();
     }
     if let Ok(parts) = stated.cast::<PyTuple>() {
-        let parts = parts.iter().map(|part| key_type(&part).map(Component::new)).collect::<PyResult<Vec<_>>>()?;
+        let parts = parts.iter().map(component).collect::<PyResult<Vec<_>>>()?;
         return Ok(KeyType::Tuple(TupleType::new(&parts).or_raise()?));
     }
     let class = stated.cast::<PyType>().map_err(|_| not_a_type(stated))?;
@@ -54,13 +70,9 @@ pub(crate) fn value_type(stated: &Bound<'_, PyAny>) -> PyResult<ValueType> {
     if let Ok(fields) = stated.cast::<PyDict>() {
         let mut described = Vec::new();
         for (name, field_type) in fields.iter() {
-            // A type in a list of one may be null, as in {"price": [float]}.
-            let (field_type, nullable) = match field_type.cast::<PyList>() {
-                Ok(list) if list.len() == 1 => (list.get_item(0)?, true),
-                _ => (field_type, false),
-            };
+            let (field_type, may_be_null) = nullable(field_type)?;
             let field = ogive::types::Field::new(name.extract::<String>()?, key_type(&field_type)?);
-            described.push(if nullable { field.nullable() } else { field });
+            described.push(if may_be_null { field.nullable() } else { field });
         }
         return Ok(ValueType::Row(ogive::types::RowType::new(described).or_raise()?));
     }
@@ -109,7 +121,12 @@ pub(crate) fn type_of(value: &Bound<'_, PyAny>) -> PyResult<Option<KeyType>> {
         }
         return Ok(Some(KeyType::Tuple(TupleType::new(&types).or_raise()?)));
     }
-    Ok(key_type(value.get_type().as_any()).ok())
+    Ok(match numpy::kind(value) {
+        Some('i' | 'u') => Some(INT),
+        Some('f') => Some(KeyType::F64),
+        Some('b') => Some(KeyType::Bool),
+        _ => key_type(value.get_type().as_any()).ok(),
+    })
 }
 
 /// Characters of a value that an error shows.

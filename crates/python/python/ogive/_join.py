@@ -166,7 +166,7 @@ class Join(_Arrow):
             return _internal.JoinInput.of_file(path, _required(on, name))
         on = _required(on, name)
         if _is_numpy(data):
-            stream = _internal.stream_of_numpy([(on[0], data)])
+            stream = _internal.stream_of_columns([(on[0], data)])
             return _internal.JoinInput.of_frame(stream, on, f"the {name} array")
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
             raise InvalidArgument(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _internal
@@ -42,6 +43,10 @@ class _Arrow:
             self._raise_failure()
             raise
 
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
+        """The columns of integers of 128 bits with the names of their types, and the rows with these columns as text."""
+        raise NotImplementedError
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._capsule(requested_schema)
 
@@ -59,7 +64,13 @@ class _Arrow:
             import polars
         except ImportError:
             raise _missing("polars") from None
-        return self._passed_to(polars.DataFrame)
+        longs, texts = self._texts_of_long_integers()
+        if not longs:
+            return self._passed_to(polars.DataFrame)
+        # It has integers of 128 bits, but no decimals of their length.
+        types = {"u128": polars.UInt128, "i128": polars.Int128}
+        frames = [rows._passed_to(polars.DataFrame) for rows in texts]
+        return polars.concat(frames).with_columns(polars.col(name).cast(types[of]) for name, of in longs)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a :class:`pandas.DataFrame`. This needs pyarrow, too."""
@@ -87,6 +98,10 @@ class Rows(_Arrow):
 
     def _capsule(self, requested_schema: object | None) -> object:
         return self._rows.__arrow_c_stream__(requested_schema)
+
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
+        longs = self._rows.long_integers
+        return longs, [Rows(self._rows.with_text())] if longs else []
 
     def __arrow_c_schema__(self) -> object:
         return self._rows.__arrow_c_schema__()
@@ -152,6 +167,11 @@ class RowStream(_Arrow):
 
     def _capsule(self, requested_schema: object | None) -> object:
         return self._reader.__arrow_c_stream__(requested_schema)
+
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
+        longs = self._reader.long_integers
+        first = Rows(self._reader.no_rows())
+        return longs, (Rows(rows._rows.with_text()) for rows in chain([first], self.batches() if longs else []))
 
     def __arrow_c_schema__(self) -> object:
         return self._reader.__arrow_c_schema__()

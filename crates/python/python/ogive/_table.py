@@ -108,7 +108,7 @@ def build(
     * a frame of pandas or polars, a table of pyarrow, or whatever else has Arrow data: ``key`` is the column of the key,
       or a list of them, and the others, or ``columns``, are the fields of the values;
     * the path of a CSV or Parquet file: the same;
-    * an array of NumPy, which are the keys, or a mapping of names to arrays: the same;
+    * an array of NumPy, which are the keys, or a mapping of names to arrays or lists: the same;
     * a mapping of keys to values, or an iterable of pairs: ``key`` and ``value`` are types, as in
       :meth:`ogive.Db.keyspace`; without them, the first pair decides.
 
@@ -143,10 +143,11 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
         name = key if isinstance(key, str) else "key"
         if data.dtype.kind in "OSTU":
             return _internal.build_pairs(data.tolist(), None, None, target, False, shown)
-        stream = _internal.stream_of_numpy([(name, data)])
+        stream = _internal.stream_of_columns([(name, data)])
         return _internal.build_stream(stream, [name], columns, target, len(data), shown)
-    if isinstance(data, Mapping) and data and all(_is_numpy(column) for column in data.values()):
-        stream = _internal.stream_of_numpy([(str(name), column) for name, column in data.items()])
+    if isinstance(data, Mapping) and _has_columns(data, key):
+        columns_of = [(str(name), _listed(column)) for name, column in data.items()]
+        stream = _internal.stream_of_columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
@@ -184,6 +185,25 @@ def _names(key: Any) -> list[str]:
     if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
         return list(key)
     raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
+
+
+def _has_columns(data: Mapping[Any, Any], key: Any) -> bool:
+    """Whether a mapping is one of names to columns: to arrays, or, if one of its names is the key, to lists."""
+    if not data or all(_is_numpy(column) for column in data.values()):
+        return bool(data)
+    names = [key] if isinstance(key, str) else key
+    is_named = isinstance(names, (list, tuple)) and names and all(isinstance(it, str) and it in data for it in names)
+    return bool(is_named) and all(_is_column(column) for column in data.values())
+
+
+def _is_column(data: Any) -> bool:
+    is_arrow = hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+    return is_arrow or isinstance(data, (list, range)) or _is_numpy(data)
+
+
+def _listed(column: Any) -> Any:
+    """An array of NumPy of objects or text as a list."""
+    return column.tolist() if _is_numpy(column) and column.dtype.kind in "OSTU" else column
 
 
 def _is_numpy(data: Any) -> bool:

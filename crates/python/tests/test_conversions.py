@@ -1,0 +1,413 @@
+"""Conversions: arrays of every library and type, as keys and values of every type.
+
+A value is converted where that is exact, and else refused; an array and a list of the same objects agree in that.
+"""
+
+from __future__ import annotations
+
+import collections
+import datetime as dt
+import uuid
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import ogive
+
+TYPES = (
+    "bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text bytes bytes3 uuid date time(s) time(ms) time(us) time(ns) "
+    "timestamp(s) timestamp(ms) timestamp(us) timestamp(ns) decimal(4,2) decimal(10,2) decimal(20,0) decimal(38,10)"
+).split()
+
+INTEGERS = [0, 1, -1, 100, 150, 2**24 + 1, 2**53 + 1, 2**63 - 1]
+DECIMALS = [Decimal("1.5"), Decimal(150), Decimal("0.1"), Decimal("-2"), Decimal("0.0001")]
+MOMENTS = [dt.datetime(1970, 1, 1), dt.datetime(2026, 2, 28, 12, 0, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999_999)]
+DAYS = [dt.date(1970, 1, 1), dt.date(2026, 2, 28)]
+TIMES = [dt.time(0), dt.time(23, 59, 59), dt.time(1, 2, 3, 4_000), dt.time(1, 2, 3, 4)]
+SPANS = [dt.timedelta(0), dt.timedelta(hours=1)]
+
+
+def fitting(values: list[int], dtype: str) -> list[int]:
+    return [value for value in values if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max]
+
+
+def arrays() -> Iterator[tuple[str, Any, list[Any]]]:
+    """Arrays, with their elements as the objects of their library."""
+    for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
+        array = np.array(fitting(INTEGERS, dtype), dtype)
+        yield f"numpy {dtype}", array, list(array)
+    for dtype in ("f2", "f4", "f8"):
+        array = np.array([0.5, -0.0, 1.0, 0.1, np.inf], dtype)
+        yield f"numpy {dtype}", array, list(array)
+    for unit in ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps"):
+        array = np.array([0, 1, 1_000, 86_400_000], f"M8[{unit}]")
+        yield f"numpy M8[{unit}]", array, list(array)
+    yield "numpy b1", np.array([True, False]), [np.True_, np.False_]
+    yield "numpy m8[s]", np.array([0, 1], "m8[s]"), list(np.array([0, 1], "m8[s]"))
+    yield "numpy S", np.array([b"abc", b"a"]), [b"abc", b"a"]
+    yield "numpy U", np.array(["abc", "150"]), ["abc", "150"]
+    yield "numpy O", np.array(DECIMALS), DECIMALS
+    arrow: list[tuple[pa.DataType, list[Any]]] = [
+        *((getattr(pa, name)(), fitting(INTEGERS, name)) for name in ("int8", "int32", "int64", "uint8", "uint64")),
+        (pa.float16(), [0.5, 1.0]),
+        (pa.float32(), [0.5, 1.0, 0.1]),
+        (pa.float64(), [0.5, 1.0, 0.1, float("inf")]),
+        (pa.bool_(), [True, False]),
+        (pa.decimal32(9, 4), DECIMALS),
+        (pa.decimal64(18, 4), DECIMALS),
+        (pa.decimal128(10, 4), DECIMALS),
+        (pa.decimal128(20, 0), [Decimal(2**64 - 1), Decimal(-(2**63)), Decimal(150)]),
+        (pa.decimal256(39, 0), [Decimal(2**128 - 1), Decimal(-(2**127)), Decimal(150)]),
+        (pa.decimal256(50, 12), [Decimal("150"), Decimal("1.5"), Decimal("0.000000000001")]),
+        (pa.date32(), DAYS),
+        (pa.time32("s"), TIMES[:2]),
+        (pa.time32("ms"), TIMES[:3]),
+        (pa.time64("us"), TIMES),
+        (pa.time64("ns"), TIMES),
+        (pa.timestamp("s"), MOMENTS[:2]),
+        (pa.timestamp("ms"), MOMENTS[:2]),
+        (pa.timestamp("us"), MOMENTS),
+        (pa.timestamp("us", "Europe/Berlin"), MOMENTS),
+        (pa.timestamp("ns"), MOMENTS),
+        (pa.duration("us"), SPANS),
+        (pa.string(), ["", "abc", "150"]),
+        (pa.large_string(), ["", "abc"]),
+        (pa.string_view(), ["", "abc"]),
+        (pa.binary(), [b"", b"abc", b"abcd", b"0123456789abcdef"]),
+        (pa.large_binary(), [b"abc"]),
+        (pa.binary(3), [b"abc"]),
+        (pa.binary(16), [b"0123456789abcdef"]),
+        (pa.dictionary(pa.int8(), pa.string()), ["abc", "150"]),
+        (pa.null(), [None]),
+    ]
+    for of, values in arrow:
+        array = pa.array(values, of)
+        yield f"pyarrow {of}", array, array.to_pylist()
+    nanoseconds = pa.array([1_772_280_000_000_000_001, 1_000], pa.timestamp("ns"))
+    yield "pyarrow nanoseconds", nanoseconds, nanoseconds.to_pylist()
+    frames: list[pd.Series[Any]] = [
+        pd.Series([1, 150]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([0.5, 0.1]),
+        pd.Series([True, False]),
+        pd.Series(["abc", "150"]),
+        pd.Series(["abc", "150"], dtype="category"),
+        pd.Series(DECIMALS),
+        pd.Series(pd.to_datetime(MOMENTS)),
+        pd.Series(pd.to_datetime([1_772_280_000_000_000_001, 1_000])),
+        pd.Series(pd.to_datetime(MOMENTS)).dt.tz_localize("Europe/Berlin"),
+        pd.Series(pd.to_timedelta(SPANS)),
+    ]
+    for series in frames:
+        yield f"pandas {series.dtype}", series, list(series)
+    for column in (
+        pl.Series([1, 150, -1]),
+        pl.Series([2**63], dtype=pl.UInt64),
+        pl.Series([0.5, 0.1]),
+        pl.Series([True]),
+        pl.Series(["abc", "150"]),
+        pl.Series(["abc"], dtype=pl.Categorical),
+        pl.Series([b"abc"]),
+        pl.Series(DECIMALS, dtype=pl.Decimal(10, 4)),
+        pl.Series(DAYS),
+        pl.Series(TIMES),
+        pl.Series(MOMENTS, dtype=pl.Datetime("ms")),
+        pl.Series(MOMENTS, dtype=pl.Datetime("us")),
+        pl.Series(MOMENTS, dtype=pl.Datetime("ns")),
+        pl.Series(SPANS),
+    ):
+        yield f"polars {column.dtype}", column, column.to_list()
+
+
+ARRAYS = list(arrays())
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call returns; the class of what it raises."""
+    try:
+        return call()
+    except (TypeError, ValueError) as error:
+        assert isinstance(error, ogive.OgiveError), error
+        return type(error)
+
+
+def number(value: Any) -> Decimal:
+    """A number with all its digits: NumPy compares some of them rounded."""
+    return Decimal(value.item() if isinstance(value, np.generic) else value)
+
+
+def same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and (one == other or one != one and other != other)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ogive.Db]:
+    with ogive.open(tmp_path_factory.mktemp("conversions") / "db", durability="buffered") as db:
+        yield db
+
+
+@pytest.mark.parametrize("stated", TYPES)
+def test_arrays_and_lists_of_the_same_objects_are_the_same_keys(store: ogive.Db, stated: str) -> None:
+    keys = store.keyspace(stated, key=stated, value=int)
+    taken = 0
+    for name, array, objects in ARRAYS:
+        for place, held in enumerate(objects):
+            of_array = outcome(lambda: keys.multi_get(array[place : place + 1]).column("key")[0])
+            of_list = outcome(lambda: keys.multi_get([held]).column("key")[0])
+            # A null is refused by its own name.
+            if held is None or held is pd.NA:
+                assert isinstance(of_array, type) and isinstance(of_list, type)
+                continue
+            assert same(of_array, of_list), f"{name} {held!r} as {stated}: {of_array!r}, in a list {of_list!r}"
+            if not isinstance(of_list, type):
+                taken += 1
+                is_number = isinstance(of_list, Decimal | int | float) and not stated.startswith(("date", "time"))
+                assert not is_number or number(of_list) == number(held), f"{name} {held!r} became {of_list!r}"
+    assert taken > 0
+
+
+@pytest.mark.parametrize("stated", TYPES)
+def test_arrays_and_single_objects_are_the_same_values(tmp_path: Path, stated: str) -> None:
+    size = 32 if stated in ("text", "bytes") else None
+    loaded = ogive.Index(tmp_path / "l.idx", key="u64", value=stated, value_size=size, durability="buffered")
+    put = ogive.Index(tmp_path / "p.idx", key="u64", value=stated, value_size=size, durability="buffered")
+    with loaded, put:
+        for name, array, objects in ARRAYS:
+            for place, held in enumerate(objects):
+                of_array = outcome(lambda: (loaded.load([place], array[place : place + 1]), None)[1])
+                of_object = outcome(lambda: put.__setitem__(place, held))
+                both = isinstance(of_array, type) and isinstance(of_object, type)
+                if held is None or held is pd.NA:
+                    assert both
+                    continue
+                assert of_array is of_object, f"{name} {held!r} as {stated}: {of_array}, alone {of_object}"
+                if not both:
+                    found = [outcome(lambda index=index: index[place]) for index in (loaded, put)]
+                    assert found[0] is found[1] or same(*found), f"{name} {held!r} as {stated}"
+
+
+def test_keys_of_parquet_rows_are_found_by_arrays_and_lists_alike(tmp_path: Path) -> None:
+    columns = {
+        "moment": pa.array(MOMENTS, pa.timestamp("us")),
+        "price": pa.array([Decimal("150.00"), Decimal("1.50"), Decimal("-2.00")], pa.decimal128(10, 2)),
+        "number": pa.array([1, 150, -1], pa.int32()),
+        "empty": pa.array([1, None, 150], pa.int64()),
+    }
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    for column in columns:
+        found = 0
+        index = ogive.index_parquet(tmp_path / "rows.parquet", key=column, to=tmp_path / f"{column}.idx")
+        for name, array, objects in ARRAYS:
+            for place, held in enumerate(objects):
+                of_array = outcome(lambda: index.multi_get(array[place : place + 1], [column]).column(column))
+                of_list = outcome(lambda: index.multi_get([held], [column]).column(column))
+                if isinstance(of_array, list) and column == "price" and of_array:
+                    assert of_array == [number(held)], name
+                if held is not None and held is not pd.NA:
+                    assert of_array == of_list, f"{name} {held!r} as {column}"
+                found += isinstance(of_array, list) and len(of_array)
+        assert found > 0
+    for nulls in ([None], pa.array([None], pa.int64()), pd.Series([None], dtype="Int64")):
+        assert index.multi_get(nulls, ["number"]).column("number") == [150]
+    with pytest.raises(ogive.InvalidArgument, match="null"):
+        ogive.ParquetIndex(tmp_path / "number.idx").multi_get(pa.array([None], pa.int64()))
+
+
+def test_keys_of_another_unit_or_scale_are_neither_missed_nor_found_falsely(db: ogive.Db) -> None:
+    moments = db.keyspace("moments", key="timestamp(us)", value=int)
+    moments[MOMENTS[1]] = 1
+    assert moments.multi_get(np.array([MOMENTS[1]], "M8[ns]")).column("value") == [1]
+    prices = db.keyspace("prices", key="decimal(10,2)", value=int)
+    prices[Decimal("150.00")], prices[Decimal("1.50")] = 150, 1
+    assert prices.multi_get(pa.array([Decimal("1.5000")], pa.decimal128(10, 4))).column("value") == [1]
+    assert prices.multi_get(np.array([150])).column("value") == [150]
+    with pytest.raises(ogive.WrongType, match="decimal"):
+        prices.multi_get(pa.array([Decimal("1.5001")], pa.decimal128(10, 4)))
+    with pytest.raises(ogive.WrongType, match="timestamp"):
+        moments.multi_get(pa.array([1], pa.timestamp("ns")))
+    days = pa.array([dt.date(1970, 1, 1)], pa.date32())
+    with pytest.raises(ogive.WrongType):
+        moments.multi_get(days)
+
+
+def test_nanoseconds_of_pandas_and_numpy_are_kept(db: ogive.Db) -> None:
+    times = db.keyspace("times", key="timestamp(ns)", value=int)
+    first = 1_772_280_000_000_000_000
+    times.update((pd.Timestamp(first + number), number) for number in range(1_000))
+    assert len(times) == 1_000 and times.first() == (first, 0)
+    assert times[np.datetime64(first + 7, "ns")] == 7 and times[np.datetime64(first // 1_000, "us")] == 0
+    zoned = pd.Timestamp(first + 9, tz="UTC").tz_convert("Europe/Berlin")
+    assert times[zoned] == 9
+    coarse = db.keyspace("coarse", key=dt.datetime, value=int)
+    coarse[pd.Timestamp(first)] = 1
+    assert coarse[dt.datetime(2026, 2, 28, 12)] == 1
+    for finer in (pd.Timestamp(first + 1), np.datetime64(first + 1, "ns"), pd.NaT, np.datetime64("NaT")):
+        with pytest.raises(ogive.WrongType):
+            coarse[finer] = 2
+
+
+def test_scalars_of_numpy_are_what_they_stand_for(db: ogive.Db) -> None:
+    numbers = db.keyspace("numbers", key=int, value={"f": [float], "b": [bool], "d": [dt.date], "t": ["timestamp(s)"]})
+    row = {"f": np.float32(0.5), "b": np.True_, "d": np.datetime64("2026-02-28"), "t": np.datetime64("2026-02-28T12")}
+    numbers[np.int16(7)] = row
+    assert numbers[7] == {"f": 0.5, "b": True, "d": dt.date(2026, 2, 28), "t": dt.datetime(2026, 2, 28, 12)}
+    raw = db.keyspace("raw", key=bytes, value=int)
+    for wrong in (np.int64(7), np.datetime64("2026-02-28"), np.float64(1), "text"):
+        with pytest.raises(ogive.WrongType):
+            raw[wrong] = 1
+    for wrong in (np.timedelta64(7, "s"), np.float64(7), np.True_, np.datetime64(7, "s"), np.array([7])):
+        with pytest.raises(ogive.WrongType):
+            numbers[wrong] = row
+    guessed = db.keyspace("guessed")
+    guessed[np.int32(1)] = np.float32(0.25)
+    assert guessed.types == ("i64", "f64") and guessed[1] == 0.25
+
+
+def test_a_moment_is_no_time_of_day_and_no_date(db: ogive.Db) -> None:
+    times = db.keyspace("times", key=dt.time, value=dt.date)
+    for wrong in (dt.datetime(2026, 2, 28, 12), pd.Timestamp("2026-02-28 12:00"), dt.timedelta(hours=12)):
+        with pytest.raises(ogive.WrongType):
+            times[wrong] = dt.date(2026, 2, 28)
+        with pytest.raises(ogive.WrongType):
+            times[dt.time(12)] = wrong
+    assert len(times) == 0
+
+
+def test_no_field_hides_the_key(db: ogive.Db, tmp_path: Path) -> None:
+    rows = db.keyspace("rows", key=int, value={"key": str, "a": int})
+    rows[7] = {"key": "seven", "a": 1}
+    assert rows[7] == {"key": "seven", "a": 1}
+    assert rows.scan().to_pylist() == [{"key": 7, "key_2": "seven", "a": 1}]
+    found = rows.multi_get([7, 8])
+    assert found.column("key") == [7, 8] and found.column("key_2") == ["seven", None]
+    assert rows.scan().to_pandas()["key"].tolist() == [7]
+    for frame in (rows.scan().to_polars(), rows.scan().to_pyarrow()):
+        assert ogive.build(frame, key="key", to=tmp_path / "t.ogive")[7] == {"key_2": "seven", "a": 1}
+    pairs = db.keyspace("pairs", key=(int, int), value={"key1": str})
+    pairs[1, 2] = {"key1": "x"}
+    assert pairs.scan().to_pylist() == [{"key1": 1, "key2": 2, "key1_2": "x"}]
+
+
+ENDS = {"u128": [0, 2**64, 2**127, 2**128 - 1], "i128": [-(2**127), -1, 0, 2**127 - 1]}
+
+
+@pytest.mark.parametrize("stated", ENDS)
+def test_integers_of_128_bits_come_back_by_every_way(db: ogive.Db, tmp_path: Path, stated: str) -> None:
+    ends = ENDS[stated]
+    numbers = db.keyspace("numbers", key=stated, value=stated)
+    numbers.update({number: number for number in ends})
+    frame = numbers.scan().to_pyarrow()
+    assert frame.schema.field("key").type == pa.decimal256(39, 0)
+    assert frame["key"].to_pylist() == [Decimal(number) for number in ends]
+    assert numbers.scan().to_pylist() == [{"key": number, "value": number} for number in ends]
+    for keys in (ends, frame["key"], frame["key"].combine_chunks(), frame["key"].to_pylist()):
+        assert numbers.multi_get(keys).column("value") == ends
+    for key in frame["key"].to_pylist():
+        assert numbers[key] == int(key)
+    table = ogive.build(frame, key="key", to=tmp_path / "t.ogive")
+    assert table.types[0] == stated and [key for key in table] == ends
+    assert [row["value"] for row in table.values()] == ends
+    index = ogive.Index(tmp_path / "i.idx", key="u64", value=stated)
+    index.load([0, 1, 2, 3], frame["value"])
+    assert list(index.values()) == ends
+    for longs in (numbers.scan().to_polars(), numbers.multi_get(ends).to_polars()):
+        assert longs["key"].to_list() == ends and str(longs["key"].dtype) == {"u": "UInt128", "i": "Int128"}[stated[0]]
+        assert numbers.multi_get(longs["key"].to_list()).column("value") == ends
+        with pytest.raises(ogive.WrongType, match="give a list"):
+            numbers.multi_get(longs["key"])
+    assert numbers.scan(ends[1], ends[1]).to_polars().columns == ["key", "value"]
+    pyarrow.parquet.write_table(frame, tmp_path / "rows.parquet")
+    copied = ogive.build(tmp_path / "rows.parquet", key="key", to=tmp_path / "u.ogive")
+    assert [key for key in copied] == ends
+
+
+def test_joins_of_signed_with_unsigned_integers_have_the_keys_of_both(tmp_path: Path) -> None:
+    signed = pa.table({"id": pa.array([-(2**63), 7, 2**63 - 1], pa.int64()), "a": [1, 2, 3]})
+    unsigned = pa.table({"id": pa.array([7, 2**63 - 1, 2**64 - 1], pa.uint64()), "b": [4, 5, 6]})
+    joined = ogive.join(signed, unsigned, on="id", how="full")
+    found = joined.to_pyarrow()
+    assert found.schema.field("id").type == pa.decimal128(20, 0)
+    ids = [-(2**63), 7, 2**63 - 1, 2**64 - 1]
+    assert found["id"].to_pylist() == ids and found["b"].to_pylist() == [None, 4, 5, 6]
+    table = joined.write(tmp_path / "joined.ogive")
+    for keys in (ids, found["id"], [Decimal(number) for number in ids]):
+        assert table.multi_get(keys).column("a") == [1, 2, 3, None]
+    again = ogive.join(table, pa.table({"id": pa.array([7, -1], pa.int8()), "c": ["x", "y"]}), on="id").to_pylist()
+    assert again == [{"id": 7, "a": 2, "b": 4, "c": "x"}]
+    built = ogive.build(found, key="id", to=tmp_path / "built.ogive")
+    assert built.types[0] == "decimal(20,0)" and [int(key) for key in built] == ids
+    assert joined.to_polars()["id"].to_list() == ids
+
+
+def test_named_tuples_are_taken_by_name(db: ogive.Db) -> None:
+    people = db.keyspace("people", key=int, value={"name": str, "age": [int]})
+    person = collections.namedtuple("person", ["age", "name"])
+    people[1] = person(36, "Ada")
+    people[2] = collections.namedtuple("named", ["name"])("Grace")
+    assert list(people.values()) == [{"name": "Ada", "age": 36}, {"name": "Grace", "age": None}]
+    with pytest.raises(ogive.WrongType, match="no field 'years'"):
+        people[3] = collections.namedtuple("other", ["name", "years"])("Alan", 41)
+
+
+def test_columns_are_built_from_lists(tmp_path: Path) -> None:
+    columns = {"k": [3, 1, 2], "name": ["c", None, "b"], "price": [1, 2.5, 3], "day": DAYS + DAYS[:1]}
+    table = ogive.build(columns, key="k", to=tmp_path / "t.ogive")
+    assert table[1] == {"name": None, "price": 2.5, "day": dt.date(2026, 2, 28)} and list(table) == [1, 2, 3]
+    mixed = {"a": np.array([1, 2]), "b": pa.array(["x", "y"]), "c": pl.Series([True, None]), "d": range(2)}
+    pairs = ogive.build(mixed, key=["b", "a"], to=tmp_path / "p.ogive")
+    assert pairs["x", 1] == {"c": True, "d": 0} and pairs["y", 2] == {"c": None, "d": 1}
+    ids = [uuid.UUID(int=2), uuid.UUID(int=1)]
+    assert list(ogive.build({"id": ids}, key="id", to=tmp_path / "u.ogive")) == sorted(ids)
+    for wrong in ({"k": [1], "v": [1, 2]}, {"k": [None]}, {"k": [1, "a"]}, {"k": [[1]]}):
+        with pytest.raises(ogive.OgiveError):
+            ogive.build(wrong, key="k", to=tmp_path / "w.ogive")
+    assert ogive.build({"text": "a"}, key="text", value="text", to=tmp_path / "x.ogive")["text"] == "a"
+
+
+def test_parts_of_keys_may_be_none(db: ogive.Db) -> None:
+    pairs = db.keyspace("pairs", key=(str, [int]), value=int)
+    assert pairs.types == db.keyspace("named", key="(text, i64?)", value=int).types
+    pairs["a", None], pairs["a", 1] = 1, 2
+    assert list(pairs.items()) == [(("a", 1), 2), (("a", None), 1)] and pairs["a", None] == 1
+    assert pairs.multi_get([("a", None)]).column("value") == [1]
+    with pytest.raises(ogive.WrongType):
+        pairs[None, 1] = 1
+
+
+def test_keys_of_bytes_are_no_text(db: ogive.Db) -> None:
+    raw = db.keyspace("raw", key=bytes, value=bytes)
+    raw[b"a"] = b"1"
+    for wrong in (lambda: raw.get("a"), lambda: raw.range("a"), lambda: raw.multi_get(["a"]), lambda: raw.range(prefix="a")):
+        with pytest.raises(ogive.WrongType):
+            wrong()
+    with pytest.raises(ogive.WrongType):
+        raw[b"b"] = "text"
+    texts = db.keyspace("texts", key=str, value=int)
+    with pytest.raises(ogive.WrongType):
+        texts.range(prefix=b"a")
+    assert db.keyspace("empty").multi_get(["a", "b"]).column("value") == [None, None]
+
+
+@pytest.mark.parametrize("stated", [float, "f32"])
+def test_values_keep_signs_of_zero_and_keys_have_none(db: ogive.Db, tmp_path: Path, stated: Any) -> None:
+    held = db.keyspace("held", key=stated, value=stated)
+    held[-0.0] = -0.0
+    assert str(held[0.0]) == "-0.0" and [str(key) for key in held] == ["0.0"]
+    assert str(held.multi_get([-0.0]).to_pyarrow()["value"][0].as_py()) == "-0.0"
+    rows = db.keyspace("rows", key=int, value={"x": stated})
+    rows[1] = {"x": -0.0}
+    assert str(rows[1]["x"]) == "-0.0"
+    index = ogive.Index(tmp_path / "i.idx", key="u64", value=stated)
+    index[1] = -0.0
+    index.load([2, 3], np.array([-0.0, 0.0]))
+    assert [str(value) for value in index.values()] == ["-0.0", "-0.0", "0.0"]
+    built = ogive.build({"k": np.array([-0.0]), "v": np.array([-0.0])}, key="k", to=tmp_path / "t.ogive")
+    assert [(str(key), str(row["v"])) for key, row in built.items()] == [("0.0", "-0.0")]
