@@ -103,9 +103,12 @@ impl Snapshot {
         })?;
         found.map_or_else(
             || {
-                let types = keyspace.typed()?.types.clone();
-                let keys = Keys::of(py, types.keys, keys)?;
-                rows::found(py, &types, &keys, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))
+                let typed = keyspace.typed()?;
+                if typed.is_undecided {
+                    return rows::none_found(py, keys);
+                }
+                let keys = Keys::of(py, typed.types.keys, keys)?;
+                rows::found(py, &typed.types, &keys, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))
             },
             Ok,
         )

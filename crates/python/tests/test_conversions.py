@@ -393,7 +393,11 @@ def test_keys_of_bytes_are_no_text(db: ogive.Db) -> None:
     texts = db.keyspace("texts", key=str, value=int)
     with pytest.raises(ogive.WrongType):
         texts.range(prefix=b"a")
-    assert db.keyspace("empty").multi_get(["a", "b"]).column("value") == [None, None]
+    empty = db.keyspace("empty")
+    for keys in (["a", "b"], [1, 2], np.array([1, 2]), (key for key in ("a", "b"))):
+        assert empty.multi_get(keys).column("value") == [None, None]
+    with db.snapshot() as before:
+        assert before.of(empty).multi_get(["a"]).column("value") == [None]
 
 
 @pytest.mark.parametrize("stated", [float, "f32"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _internal
@@ -43,7 +42,7 @@ class _Arrow:
             self._raise_failure()
             raise
 
-    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterator[Rows]]:
         """The columns of integers of 128 bits with the names of their types, and the rows with these columns as text."""
         raise NotImplementedError
 
@@ -99,9 +98,9 @@ class Rows(_Arrow):
     def _capsule(self, requested_schema: object | None) -> object:
         return self._rows.__arrow_c_stream__(requested_schema)
 
-    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterator[Rows]]:
         longs = self._rows.long_integers
-        return longs, [Rows(self._rows.with_text())] if longs else []
+        return longs, (Rows(self._rows.with_text()) for _ in longs[:1])
 
     def __arrow_c_schema__(self) -> object:
         return self._rows.__arrow_c_schema__()
@@ -168,10 +167,14 @@ class RowStream(_Arrow):
     def _capsule(self, requested_schema: object | None) -> object:
         return self._reader.__arrow_c_stream__(requested_schema)
 
-    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterable[Rows]]:
-        longs = self._reader.long_integers
-        first = Rows(self._reader.no_rows())
-        return longs, (Rows(rows._rows.with_text()) for rows in chain([first], self.batches() if longs else []))
+    def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterator[Rows]]:
+        return self._reader.long_integers, self._texts()
+
+    def _texts(self) -> Iterator[Rows]:
+        # Of no rows first, which have columns, too.
+        yield Rows(self._reader.no_rows().with_text())
+        for rows in self.batches():
+            yield Rows(rows._rows.with_text())
 
     def __arrow_c_schema__(self) -> object:
         return self._reader.__arrow_c_schema__()
