@@ -38,6 +38,32 @@ fn an_import_that_fails_says_how_many_rows_are_durable() {
     assert!(object.last().unwrap()["error"].as_str().unwrap().contains("no row is durable"), "{object:?}");
 }
 
+#[test]
+fn a_record_that_is_refused_is_an_error_wherever_it_stands_in_its_batch() {
+    let folder = Folder::new();
+    let long = "k".repeat((1 << 16) + 1);
+    let rows = |range: std::ops::Range<u64>| range.map(|at| format!("{at:06},{at}\n")).collect::<String>();
+    // Alone in the input, alone in a last batch, at the end of one, and within one.
+    for (before, after) in [(0, 0), (100, 0), (99, 0), (150, 30)] {
+        folder.write("rows.csv", format!("key,value\n{}{long},1\n{}", rows(0..before), rows(before..before + after)));
+        let store = format!("{before}");
+        let durable = before / 100 * 100;
+        let import = folder.run(&["db", "import", &store, "rows.csv", "--batch", "100"]).exits_with(1);
+        let import = import.complains_of("65537 bytes").keeps_quiet_about("imported");
+        match durable {
+            0 => _ = import.complains_of("no row is durable"),
+            durable => assert_eq!(first(&import.stderr), durable),
+        }
+        if folder.path(&store).exists() {
+            assert_eq!(held(&folder, &["db", "scan", &store]), durable);
+        }
+        folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("65537 bytes");
+        let join = folder.run(&["join", "rows.csv", "rows.csv", "-o", "t.ogive"]).exits_with(1);
+        join.complains_of("65537 bytes");
+        assert!(!folder.path("t.ogive").exists());
+    }
+}
+
 /// Runs the command where no file may exceed `blocks` times 512 bytes; a write beyond that is an error.
 fn limited(folder: &Folder, blocks: u64, arguments: &[&str]) -> std::process::Output {
     let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");

@@ -48,8 +48,9 @@ pub(super) struct Operations {
     pub(super) longest_value_bytes: Option<u64>,
     /// The keyspaces that the operations change.
     pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
-    /// The error of the first operation that was refused.
+    /// The error of the first operation that was refused, and how many were.
     error: Option<Error>,
+    refused: u64,
 }
 
 impl Operations {
@@ -83,8 +84,14 @@ impl Operations {
                 encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
                 self.count += 1;
             }
-            Err(error) => _ = self.error.get_or_insert(error),
+            Err(error) => self.refuse(error),
         }
+    }
+
+    /// Keeps the first error of operations that are refused.
+    fn refuse(&mut self, error: Error) {
+        self.refused += 1;
+        self.error.get_or_insert(error);
     }
 
     fn note(&mut self, keyspace: &Keyspace) {
@@ -152,7 +159,7 @@ impl Batch {
         let checked = keyspace.check_store(self.db.open());
         let is_ours = checked.is_ok();
         if let Err(error) = checked {
-            self.operations.error.get_or_insert(error);
+            self.operations.refuse(error);
         }
         is_ours
     }
@@ -170,7 +177,7 @@ impl Batch {
 
     /// Records an error for [`Self::commit`] to report.
     pub(crate) fn refuse(&mut self, error: Error) -> &mut Self {
-        self.operations.error.get_or_insert(error);
+        self.operations.refuse(error);
         self
     }
 
@@ -216,13 +223,13 @@ impl Batch {
         self
     }
 
-    /// Number of operations.
+    /// Number of operations, those included that were refused: [`Self::commit`] has their error.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.operations.count
+        self.operations.count + self.operations.refused
     }
 
-    /// Whether there are no operations.
+    /// Whether there are no operations, not even refused ones, so that there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

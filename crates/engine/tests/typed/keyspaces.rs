@@ -181,6 +181,29 @@ fn batches_take_typed_records_and_report_their_errors() {
 }
 
 #[test]
+fn a_batch_of_refused_operations_is_not_empty() {
+    let db = open(&MemoryStorage::new());
+    let (ages, other) = (db.keyspace("ages").unwrap(), open(&MemoryStorage::new()));
+    let long = "x".repeat(70_000);
+    let typed = ages.typed::<str, u8>().unwrap();
+    let refuse: [&dyn Fn(&mut ogive::Batch); 5] = [
+        &|batch| _ = batch.insert(&ages, &long, ""),
+        &|batch| _ = batch.remove(&ages, &long),
+        &|batch| _ = batch.remove_range(&ages, ..&long[..]),
+        &|batch| _ = batch.insert(&other, "a", ""),
+        &|batch| _ = batch.typed_insert(&typed, long.as_str(), 1),
+    ];
+    for refuse in refuse {
+        let mut batch = db.batch();
+        assert!(batch.is_empty());
+        refuse(&mut batch);
+        // Who skips empty batches must not skip the error.
+        assert_eq!((batch.len(), batch.is_empty()), (1, false));
+        batch.commit().unwrap_err();
+    }
+}
+
+#[test]
 fn compare_and_swap_compares_values() {
     let db = open(&MemoryStorage::new());
     let counts = db.keyspace("counts").unwrap().typed::<str, u64>().unwrap();

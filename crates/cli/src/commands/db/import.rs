@@ -164,10 +164,10 @@ impl ImportRows<'_> {
     /// Commits a batch and reports it.
     fn commit(&mut self, position_bytes: u64) -> Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.db.batch());
-        let rows = batch.len();
-        if rows == 0 {
+        if batch.is_empty() {
             return Ok(());
         }
+        let rows = batch.len();
         batch.commit()?;
         self.done += rows;
         self.progress.reach(position_bytes);
