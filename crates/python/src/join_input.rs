@@ -188,10 +188,7 @@ impl Iterator for FrameRecords {
 
 /// The records of a snapshot.
 pub(crate) fn of_snapshot(snapshot: &DbSnapshot, keyspace: &ogive::Keyspace) -> JoinSource {
-    match keyspace.record_type().keys {
-        KeyType::Bytes | KeyType::Text => JoinSource::snapshot::<Vec<u8>>(snapshot, keyspace, ..),
-        keys => JoinSource::snapshot_of::<Vec<u8>>(snapshot, keyspace, keys, ..),
-    }
+    JoinSource::snapshot::<Vec<u8>>(snapshot, keyspace, ..)
 }
 
 fn of_path(path: &PathBuf, memory: u64, profile: Option<&str>) -> PyResult<JoinSource> {

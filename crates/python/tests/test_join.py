@@ -83,6 +83,13 @@ def test_inputs_of_all_kinds(tmp_path: Path) -> None:
     assert [row[2] for row in rows(ogive.join(left, other))] == ["three", "three"]
     db.close()
 
+    words = ogive.open(tmp_path / "words", key=str, value=int)
+    words["ada"] = 1
+    joined = ogive.join(words, words)
+    assert [row[0] for row in rows(joined)] == ["ada"]
+    assert joined.write(tmp_path / "words.ogive").types[0] == "text"
+    words.close()
+
     with ogive.Index(tmp_path / "i.idx", key=int, value="u32") as index:
         index[1] = 11
         assert rows(ogive.join(left, index)) == [(1, "a", 11)]

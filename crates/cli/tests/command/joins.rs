@@ -77,6 +77,41 @@ fn a_side_may_be_a_table_a_store_or_a_file() {
 }
 
 #[test]
+fn an_output_has_the_types_that_are_printed_whatever_the_sides_are() {
+    let folder = Folder::new();
+    for (key_type, rows) in [("text", "a,1\nb,2\n"), ("u64", "1,1\n2,2\n"), ("bytes", "a,1\nb,2\n")] {
+        folder.write("rows.csv", format!("key,value\n{rows}"));
+        let typed = ["--key-type", key_type];
+        folder.run(&[&["db", "import", key_type, "rows.csv"], &typed[..]].concat()).exits_with(0);
+        folder.build("rows.csv", &format!("{key_type}.ogive"), &typed);
+        let table = format!("{key_type}.ogive");
+        for (left, right) in [(key_type, key_type), (key_type, &*table), (&*table, key_type)] {
+            for kind in ["inner", "full", "anti"] {
+                let joined = |output: &str| {
+                    let run = join(&folder, &[left, right, "-o", output, "--kind", kind, "--force"]).exits_with(0);
+                    run.stdout.lines().find_map(|line| line.strip_prefix("types: ").map(str::to_owned)).unwrap()
+                };
+                let printed = joined("out.ogive");
+                assert!(printed.starts_with(&format!("{key_type} -> {{value: u64")), "{printed}");
+                let info = folder.run(&["info", "out.ogive"]).exits_with(0);
+                assert!(info.stdout.contains(&format!(" of {printed}, ")), "{printed}: {}", info.stdout);
+                if cfg!(feature = "parquet") {
+                    let printed = joined("out.parquet");
+                    let built = folder.build("out.parquet", "built.ogive", &[]);
+                    assert!(built.stdout.contains(&printed), "{printed}: {}", built.stdout);
+                }
+            }
+        }
+    }
+    // Keys of bytes are compared with text, and stay what they are.
+    folder.run(&["db", "put", "untyped", "b", "3"]).exits_with(0);
+    let run = join(&folder, &["untyped", "text.ogive", "-o", "out.ogive", "--force"]).exits_with(0);
+    assert!(run.stdout.contains("types: bytes -> "), "{}", run.stdout);
+    let info = folder.run(&["info", "out.ogive"]).exits_with(0);
+    assert!(info.stdout.contains(" of bytes -> "), "{}", info.stdout);
+}
+
+#[test]
 fn a_side_without_rows_gives_an_empty_or_an_outer_result() {
     let folder = fruit();
     folder.write("numbers.csv", "id,part,name\n10,x,ten\n9,y,nine\n");

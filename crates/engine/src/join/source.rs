@@ -153,17 +153,20 @@ impl JoinSource {
         }
     }
 
-    /// The records in a range of a keyspace, as of the snapshot.
-    #[must_use]
-    pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
-        let types = keyspace.record_type().as_ref().clone();
-        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range)).with_types(types)
-    }
-
-    /// As [`Self::snapshot`], for a keyspace whose keys are all order-preserving bytes of one type; the output's keys
-    /// then have this type too. The join fails with [`Error::KeyLength`] on a key of another width.
+    /// The records in a range of a keyspace, as of the snapshot. Its keys have the type that the keyspace states, and
+    /// those of the output then have it, too.
+    ///
+    /// The join fails with [`Error::KeyLength`] on a key of another width, as handles without types can write it:
+    /// [`Self::snapshot_of`] with [`KeyType::Bytes`] takes any key.
     ///
     /// [`Error::KeyLength`]: crate::Error::KeyLength
+    #[must_use]
+    pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
+        Self::snapshot_of(snapshot, keyspace, keyspace.record_type().keys, range)
+    }
+
+    /// As [`Self::snapshot`], for a keyspace whose keys are all order-preserving bytes of this type, whatever the
+    /// keyspace states.
     #[must_use]
     pub fn snapshot_of<T: AsRef<[u8]>>(
         snapshot: &DbSnapshot,
@@ -172,7 +175,7 @@ impl JoinSource {
         range: impl RangeBounds<T>,
     ) -> Self {
         let types = keyspace.record_type().as_ref().clone();
-        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range).with_keys(key_type)).with_types(types)
+        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), key_type, range)).with_types(types)
     }
 
     /// The records of a file of fixed-width records, in file order. They carry no checksums.

@@ -193,7 +193,13 @@ pub(crate) struct SnapshotRelation {
 }
 
 impl SnapshotRelation {
-    pub(crate) fn new<T: AsRef<[u8]>>(snapshot: DbSnapshot, keyspace: Keyspace, range: impl RangeBounds<T>) -> Self {
+    /// A range of a keyspace whose keys all have one type.
+    pub(crate) fn new<T: AsRef<[u8]>>(
+        snapshot: DbSnapshot,
+        keyspace: Keyspace,
+        key_type: KeyType,
+        range: impl RangeBounds<T>,
+    ) -> Self {
         let own = |bound: Bound<&T>| bound.map(|key| key.as_ref().to_vec());
         let bounds = (own(range.start_bound()), own(range.end_bound()));
         let (rows, bytes) = keyspace.estimate();
@@ -203,19 +209,13 @@ impl SnapshotRelation {
             is_exact: false,
             bytes,
             decoded_bytes: bytes,
-            key_type: KeyType::Bytes,
-            key_bytes: None,
+            key_type,
+            key_bytes: key_type.width(),
             value_bytes: None,
             is_sorted: true,
             is_distinct: true,
         };
         Self { snapshot, keyspace, bounds, facts }
-    }
-
-    /// Declares that all keys have one type.
-    pub(crate) fn with_keys(mut self, key_type: KeyType) -> Self {
-        (self.facts.key_type, self.facts.key_bytes) = (key_type, key_type.width());
-        self
     }
 
     /// The intersection of both ranges.

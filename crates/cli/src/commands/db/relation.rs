@@ -37,9 +37,6 @@ pub(crate) fn relation(
     }
     let bounds = bounds(from, to);
     // The other side's type need not fit every key of this one.
-    let source = match known.key_type() {
-        KeyType::Bytes | KeyType::Text => JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),
-        numbers => JoinSource::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, numbers, bounds),
-    };
+    let source = JoinSource::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, known.key_type(), bounds);
     Ok((source, keys.key_type()))
 }

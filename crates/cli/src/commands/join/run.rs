@@ -86,7 +86,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         say(show::choice(&explanation), arguments, output)?;
     }
     let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?;
-    let types = RecordType { keys: left.key_type, ..shape.record_type().clone() };
+    let types = shape.types(to).clone();
     let report = match &place {
         None => piped(&left.source, &right.source, &options, (shape, to), output)?,
         #[cfg(feature = "parquet")]

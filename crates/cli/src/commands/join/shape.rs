@@ -37,6 +37,16 @@ impl RowShape {
         self.records.record_type()
     }
 
+    /// The types that an output of this format has: as the engine writes them, or as text shows them.
+    pub(super) fn types(&self, to: OutputFormat) -> &RecordType {
+        match to {
+            OutputFormat::Table | OutputFormat::Records => self.record_type(),
+            #[cfg(feature = "parquet")]
+            OutputFormat::Parquet => self.record_type(),
+            OutputFormat::Text | OutputFormat::Csv | OutputFormat::Tsv | OutputFormat::Jsonl => self.fields.types(),
+        }
+    }
+
     /// The first line of a format; empty if it has none.
     pub(super) fn header(&self, to: OutputFormat) -> Vec<u8> {
         let mut header = Vec::new();

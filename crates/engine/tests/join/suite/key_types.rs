@@ -9,7 +9,9 @@ use crate::{drawn_tunables, methods};
 use ogive::index::{Index, IndexOptions, Raw};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, explain, join};
+use ogive::lsm::{Db, DbOptions};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
+use ogive::types::RecordType;
 use ogive::{Error, KeyType};
 use std::sync::Arc;
 
@@ -135,5 +137,30 @@ fn an_output_table_has_the_type_of_the_left_index() {
         let found: Vec<Row> = joined.range::<&[u8]>(..).map(Result::unwrap).collect();
         assert_eq!(found.len(), expected.len());
         assert!(found.iter().zip(&expected).all(|((key, _), (other, ..))| key == other));
+    }
+}
+
+#[test]
+fn an_output_table_has_the_type_that_a_keyspace_states_for_its_keys() {
+    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
+    for key_type in ["text", "bytes", "bytes3", "u64", "i32", "(text, u8?)", "uuid"] {
+        let key_type: KeyType = key_type.parse().unwrap();
+        let keyspace = db.keyspace_of(&key_type.to_string(), &RecordType::new(key_type, KeyType::Bytes)).unwrap();
+        let written = match key_type {
+            KeyType::FixedBytes(_) => "abc",
+            KeyType::Tuple(_) => "a,7",
+            KeyType::Uuid => "00000000-0000-0000-0000-000000000007",
+            _ => "7",
+        };
+        keyspace.insert(key_type.parse(written).unwrap(), "value").unwrap();
+        let side = || JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &keyspace, ..);
+        let of_bytes = JoinSource::snapshot_of::<Vec<u8>>(&db.snapshot(), &keyspace, KeyType::Bytes, ..);
+        for (left, expected) in [(side(), key_type), (of_bytes, KeyType::Bytes)] {
+            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let output = JoinOutput::table(storage.clone(), "t", TableWriteOptions::default());
+            join(&left, &side(), output, &JoinOptions::default()).unwrap();
+            let joined = Table::open(storage, "t", &TableOptions::default()).unwrap();
+            assert_eq!((joined.key_type(), joined.len()), (expected, 1), "{key_type}");
+        }
     }
 }
