@@ -183,8 +183,27 @@ fn a_store_that_is_not_there_is_told_by_every_command() {
         assert!(folder.names().is_empty(), "{arguments:?}: {:?}", folder.names());
     }
     std::fs::create_dir(folder.path("empty")).unwrap();
-    for command in ["verify", "stats", "repair"] {
-        db(&folder, &[command, "empty"]).exits_with(1).complains_of("is not an Ogive store");
+    std::fs::create_dir(folder.path("begun")).unwrap();
+    for arguments in [
+        &["verify", "DIR"][..],
+        &["stats", "DIR"],
+        &["count", "DIR"],
+        &["get", "DIR", "k"],
+        &["delete", "DIR", "k"],
+        &["export", "DIR", "-"],
+        &["keyspaces", "DIR"],
+        &["checkpoint", "DIR", "copy"],
+        &["backup", "DIR", "backups"],
+        &["drop-keyspace", "DIR", "other"],
+        &["repair", "DIR"],
+        &["compact", "DIR"],
+    ] {
+        for name in ["empty", "begun"] {
+            // As a creation leaves it that was cut short.
+            folder.write("begun/000001.manifest.new", "cut short");
+            let arguments: Vec<&str> = arguments.iter().map(|word| if *word == "DIR" { name } else { word }).collect();
+            db(&folder, &arguments).exits_with(1).complains_of("is not an Ogive store");
+        }
     }
 }
 

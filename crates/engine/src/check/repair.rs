@@ -4,12 +4,12 @@
 //! store is rebuilt (`rebuild`).
 
 use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
-use super::report::folder;
 use super::verify::{VerifyProgress, verify_files};
 use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
+use crate::lsm::closed_image::no_store;
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
@@ -65,8 +65,7 @@ const NO_MANIFEST: &str = "*.manifest";
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
-        let detail = "it contains no file of one; check the path".to_owned();
-        return Err(Error::NotAStore { path: folder(&**storage), detail });
+        return Err(no_store(&**storage));
     }
     let lock = storage.lock(LOCK_NAME)?;
     remove_leftovers(&**storage)?;
@@ -94,7 +93,7 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress
                 None => repair_in_place::repair_in_place(storage, again, &report),
             }
         }
-        Ok(None) => Ok(unchanged()),
+        Ok(None) => Err(no_store(&**storage)),
         Err(error @ Error::Damaged { .. }) => {
             let has_manifest = names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))));
             let file = if has_manifest { rebuild::file_of(&error) } else { NO_MANIFEST.to_owned() };

@@ -4,7 +4,7 @@ use super::report::{StoreReport, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage};
+use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
 use crate::lsm::live::{StoreImage, changed, is_removal, named_files, reader_of};
 use crate::lsm::unreferenced::UnreferencedFiles;
 use crate::lsm::version::{
@@ -50,12 +50,11 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     for _ in 0..COPY_TRIES_MAX {
         let names = reader_of(storage)?.list()?;
         if !names.iter().any(|name| parse_file_name(name).is_some()) {
-            let detail = "it contains no file of one; check the path".to_owned();
-            return Err(Error::NotAStore { path: folder(&**storage), detail });
+            return Err(no_store(&**storage));
         }
         let image = match StoreImage::take(storage) {
             Ok(Some(image)) => image,
-            Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
+            Ok(None) => return Err(no_store(&**storage)),
             Err(error) if is_removal(&error) => return Err(error),
             Err(error) => return manifest_report(&**storage, error),
         };

@@ -237,9 +237,12 @@ fn is_in(error: &Error, storage: &dyn Storage) -> bool {
 pub(crate) fn closed_image(source: &Arc<dyn Storage>) -> Result<ClosedImage> {
     match StoreImage::take(source)? {
         Some(image) => image.close(),
-        None => {
-            let path = source.path("x").parent().map(Into::into).unwrap_or_default();
-            Err(Error::NotAStore { path, detail: "it contains no manifest; check the path".into() })
-        }
+        None => Err(no_store(&**source)),
     }
+}
+
+/// The error of a folder without a manifest, in which there is at most one of a store whose creation was cut short.
+pub(crate) fn no_store(storage: &dyn Storage) -> Error {
+    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    Error::NotAStore { path, detail: "it contains no manifest; check the path".into() }
 }

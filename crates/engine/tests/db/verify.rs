@@ -180,7 +180,16 @@ fn files_of_others_in_the_place_of_ours_are_told() {
 
 #[test]
 fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
-    assert!(matches!(verify(&MemoryStorage::new()), Err(Error::NotAStore { .. })));
+    // Creation that was cut short leaves a part of a manifest, which is no store either.
+    for names in [&[][..], &["000001.manifest.new"], &["LOCK", "000001.manifest.new", "notes.txt"]] {
+        let memory = MemoryStorage::new();
+        names.iter().for_each(|name| memory.put(name, b"cut short".to_vec()).unwrap());
+        assert!(matches!(verify(&memory), Err(Error::NotAStore { .. })), "{names:?}");
+        let repaired = repair_store(&shared(&memory), &mut |_, _| {});
+        assert!(matches!(repaired, Err(Error::NotAStore { .. })), "{names:?}");
+        let opened = Db::open_in(shared(&memory), &DbOptions::default().create(false));
+        assert!(matches!(opened, Err(Error::NotAStore { .. })), "{names:?}");
+    }
     let (memory, _) = store(6);
     for name in ["000900.table", "000901.log", "000902.manifest.new", "000001.values"] {
         memory.put(name, b"left by a crash".to_vec()).unwrap();
