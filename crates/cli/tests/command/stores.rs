@@ -299,3 +299,31 @@ fn records_in_logs_count_for_compactions_and_checks() {
     let again = folder.run(&["db", "compact", "s", "--json"]).exits_with(0).json();
     assert_eq!(again["bytes_before"], compacted["bytes_after"]);
 }
+
+#[test]
+fn a_value_that_is_longer_than_the_memory_is_in_the_way_of_no_command_but_those_that_print_it() {
+    let folder = Folder::new();
+    folder.write("long", "x".repeat(2 << 20));
+    folder.write("rows.csv", "key,value\nb,1\nc,2\n");
+    folder.build("rows.csv", "rows.ogive", &["--key-type", "bytes", "--value", "value"]);
+    folder.write("raw.csv", "key,value\nb,1\nc,2\n");
+    // The first key and the last one have long values.
+    for (keyspace, key) in [("default", "a"), ("other", "z")] {
+        let within = |arguments: &[&str]| db(&folder, &[arguments, &["--memory", "1MiB"]].concat());
+        let on = |arguments: &[&str]| within(&[arguments, &["--keyspace", keyspace]].concat());
+        on(&["put", "s", key, "--file", "long"]).exits_with(0);
+        on(&["put", "s", key, "--file", "long"]).exits_with(0);
+        on(&["put", "s", "m", "short"]).exits_with(0);
+        on(&["get", "s", "m"]).exits_with(0).prints("short\n");
+        on(&["get", "s", "m", "--key-type", "text"]).exits_with(0).prints("short\n");
+        on(&["delete", "s", "m"]).exits_with(0);
+        on(&["import", "s", "raw.csv", "--value", "value"]).exits_with(0);
+        on(&["scan", "s", "--keys-only", "--from", "b", "--to", "d"]).exits_with(0).prints("b\nc\n");
+        on(&["scan", "s", "--keys-only", "--key-type", "u64"]).exits_with(1).complains_of("keys that are not u64");
+        on(&["get", "s", key]).exits_with(1).complains_of("raise --memory");
+        within(&["compact", "s"]).exits_with(0);
+        on(&["put", "s", "n", "short"]).exits_with(0);
+        on(&["delete", "s", key]).exits_with(0);
+        on(&["count", "s"]).exits_with(0).prints("3\n");
+    }
+}

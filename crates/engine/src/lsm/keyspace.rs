@@ -129,6 +129,23 @@ impl Keyspace {
         &self.tree.name
     }
 
+    /// Whether there is no record. Reads keys alone, so that no value is too long for it.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.is_empty()?);
+    /// db.insert("apple", "green")?;
+    /// assert!(!db.is_empty()?);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.iter().keys().next().transpose()?.is_none())
+    }
+
     /// Refuses a keyspace of another store.
     pub(super) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
         if Arc::ptr_eq(&self.open, open) {

@@ -194,7 +194,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn is_undecided(&self) -> Result<bool> {
-        Ok(self.tree().generation() == 0 && self.iter().keys().next().transpose()?.is_none())
+        Ok(self.tree().generation() == 0 && self.is_empty()?)
     }
 
     /// Pins its types as they are.

@@ -294,8 +294,7 @@ fn with_rows(store: &Db, keyspace: &str) -> ogive::Result<Option<Keyspace>> {
         return Ok(None);
     }
     let keyspace = store.keyspace(keyspace)?;
-    let is_empty = keyspace.iter().next().transpose()?.is_none();
-    Ok((!is_empty).then_some(keyspace))
+    Ok((!keyspace.is_empty()?).then_some(keyspace))
 }
 
 /// The names of the columns, those of the key first, in their order in records.

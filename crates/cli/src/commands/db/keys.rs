@@ -6,10 +6,10 @@
 use crate::commands::ordered_map::Bounds;
 use crate::failure::{Failure, Result};
 use crate::key;
-use ogive::KeyType;
 use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace};
 use ogive::types::RecordType;
+use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -101,7 +101,7 @@ pub(super) fn resolve(
 ) -> Result<Keys> {
     let known = remembered(db, keyspace)?;
     let found = keyspace.record_type();
-    let is_empty = is_empty(keyspace)?;
+    let is_empty = keyspace.is_empty()?;
     let keys = imported.map(|types| types.keys).or(asked);
     if let (Some(known), Some(keys)) = (known, keys)
         && !is_empty
@@ -198,9 +198,14 @@ pub(super) fn recover(db: &Db) -> Result<Vec<String>> {
 /// The records of a keyspace, if each of them is a key type.
 fn types_in(keyspace: &Keyspace) -> Result<Option<Vec<(String, KeyType)>>> {
     let mut types = Vec::new();
-    for record in keyspace.iter() {
-        let (name, key_type) = record?;
-        let name = std::str::from_utf8(&name).ok().map(str::to_owned);
+    for record in keyspace.iter().pairs() {
+        let record = record?;
+        let name = std::str::from_utf8(record.key()).ok().map(str::to_owned);
+        let key_type = match record.value() {
+            // No type is as long.
+            Err(Error::ValueTooLarge { .. }) => return Ok(None),
+            key_type => key_type?,
+        };
         let key_type = std::str::from_utf8(&key_type).ok().and_then(|key_type| key_type.parse().ok());
         let Some(found) = name.zip(key_type) else { return Ok(None) };
         types.push(found);
@@ -208,14 +213,11 @@ fn types_in(keyspace: &Keyspace) -> Result<Option<Vec<(String, KeyType)>>> {
     Ok((!types.is_empty()).then_some(types))
 }
 
-fn is_empty(keyspace: &Keyspace) -> Result<bool> {
-    Ok(keyspace.iter().next().transpose()?.is_none())
-}
-
 /// The first or last key of a keyspace, if it is not of a type.
 fn misfit(keyspace: &Keyspace, key_type: KeyType) -> Result<Option<Slice>> {
-    let ends = [keyspace.iter().next().transpose()?, keyspace.iter().next_back().transpose()?];
-    Ok(ends.into_iter().flatten().map(|(key, _)| key).find(|key| key_type.decode(key).is_err()))
+    // Of the keys alone: a value may be longer than the memory.
+    let ends = [keyspace.iter().keys().next().transpose()?, keyspace.iter().keys().next_back().transpose()?];
+    Ok(ends.into_iter().flatten().find(|key| key_type.decode(key).is_err()))
 }
 
 /// Refuses a type that the keys of a keyspace do not fit.

@@ -320,7 +320,7 @@ impl KeyspaceOptions {
             return Ok(None);
         }
         let keyspace = db.keyspace(&self.name.keyspace)?;
-        if keyspace.iter().next().transpose()?.is_none() {
+        if keyspace.is_empty()? {
             return Ok(None);
         }
         let keys = keys::of(&db, &keyspace, None)?;
@@ -352,7 +352,7 @@ impl OpenKeyspace {
 
     /// Takes back what opening the keyspace created, if nothing was written to it, and closes the store.
     pub(super) fn take_back(self) -> Result<()> {
-        if self.keyspace.iter().next().transpose()?.is_none() {
+        if self.keyspace.is_empty()? {
             match &self.before {
                 None => _ = self.db.drop_keyspace(self.keyspace.name())?,
                 Some(before) if *before != self.types => _ = self.db.keyspace_of(self.keyspace.name(), before)?,
