@@ -34,8 +34,21 @@ fn a_header_without_rows_is_a_table_without_records() {
     folder.run(&["index", "load", "i", "none.csv"]).exits_with(0);
     folder.run(&["join", "none.csv", "t", "-o", "-"]).exits_with(0).prints("");
     folder.run(&["tune", "none.csv"]).exits_with(1).complains_of("no records");
-    for command in [&["build", "nothing.csv", "-o", "x"][..], &["db", "import", "x", "nothing.csv"]] {
-        folder.run(command).exits_with(1).complains_of("contains no records");
+    // A file without a header does not tell its columns, and no command guesses that there are none.
+    for name in ["nothing.csv", "nothing.tsv", "nothing.jsonl"] {
+        folder.write(name, "");
+        for command in [
+            &["build", name, "-o", "x"][..],
+            &["db", "import", "x", name],
+            &["index", "load", "i", name],
+            &["join", name, "t", "-o", "-"],
+            &["join", "t", name, "-o", "-"],
+            &["join", name, "none.csv", "-o", "-"],
+            &["join", "none.csv", name, "-o", "-"],
+            &["join", name, name, "-o", "-"],
+        ] {
+            folder.run(command).exits_with(1).complains_of(&format!("{name} contains no records"));
+        }
     }
 }
 

@@ -132,9 +132,9 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
     let [(left, left_copy), (right, right_copy)] =
         [sides[0].input.rereadable(opening.interrupt)?, sides[1].input.rereadable(opening.interrupt)?];
     let explained = |side: usize| move |failure| sides[side].explain(failure, None);
-    // A file without a header has keys of any type.
+    // A file of lines without any has keys of any type.
     let is_bare = |side: usize, input: &InputOptions| match input.schema(false) {
-        Err(Failure::Input(InputError::Empty { .. })) => Ok(true),
+        Err(Failure::Input(InputError::Empty { .. })) if !input.has_columns() => Ok(true),
         schema => schema.map(|_| false).map_err(explained(side)),
     };
     let one = |input: &InputOptions, side: usize, copy, other: &SideOptions| {
@@ -262,8 +262,8 @@ impl SideOptions {
                 Ok(OpenSide::of(source, key_type))
             }
             InputKind::File => match self.open_file(wanted, opening) {
-                // An empty file is a valid input of a join.
-                Err(Failure::Input(InputError::Empty { .. })) => {
+                // A file of lines without any is a valid input of a join. Other empty files do not tell their columns.
+                Err(Failure::Input(InputError::Empty { .. })) if !self.input.has_columns() => {
                     Ok(self.open_empty(None, wanted.map(|(wanted, _)| wanted)))
                 }
                 opened => opened.map_err(|failure| self.explain(failure, wanted)),
