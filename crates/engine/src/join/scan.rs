@@ -217,8 +217,10 @@ impl TableScan {
                     if !self.copied.has_room(needed) && record > first {
                         break;
                     }
-                    if needed > self.copied.bytes.capacity() {
-                        return Err(self.record_short(needed as u64, self.copied.bytes.capacity() as u64));
+                    if let Some(more) = needed.checked_sub(self.copied.bytes.capacity()).filter(|more| *more > 0) {
+                        let name = self.table.path().display().to_string();
+                        self.memory.grow_for_record(more as u64, needed as u64, &name)?;
+                        self.copied.bytes.reserve_exact(needed);
                     }
                     let key_at = self.copied.bytes.len();
                     let value = records.push_key(record, &mut front, &mut self.copied.bytes)?;
@@ -229,15 +231,6 @@ impl TableScan {
                 Ok(!self.copied.spans.is_empty())
             }
         }
-    }
-}
-
-impl TableScan {
-    /// The error for a record, or its value, that exceeds the part of the memory for one.
-    fn record_short(&self, bytes: u64, room_bytes: u64) -> Error {
-        let path = self.table.path().display();
-        let what = format!("a record of {path} has {bytes} bytes, and this part of the join has {room_bytes} for one");
-        self.memory.short((bytes, room_bytes), what)
     }
 }
 
@@ -298,8 +291,10 @@ impl RowStream for TableScan {
         };
         let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
         value.clear();
-        if pointer.length > self.long_bytes_max {
-            return Err(self.record_short(pointer.length, self.long_bytes_max));
+        if let Some(more) = pointer.length.checked_sub(self.long_bytes_max).filter(|more| *more > 0) {
+            let name = self.table.path().display().to_string();
+            self.memory.grow_for_record(more, pointer.length, &name)?;
+            self.long_bytes_max = pointer.length;
         }
         *value = self.table.long_value(pointer, self.long_bytes_max)?;
         Ok(())

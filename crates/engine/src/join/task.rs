@@ -4,7 +4,7 @@ use super::condition::JoinCondition;
 use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
 use super::read_lanes::{ReadLanes, StartedRead};
 use super::report::{JoinReport, Seconds};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, VALUE_BYTES_MAX};
 use crate::io::{FastPaths, Profile, Timer};
 use crate::types::NullTest;
 use std::path::Path;
@@ -58,6 +58,18 @@ impl MemoryBudget {
         self.raised(u64::try_from(grown).unwrap_or(u64::MAX), what.into())
     }
 
+    /// The error of a sort within this memory: that of a record which is too long for its part names the limit.
+    pub(crate) fn sort_error(&self, error: Error) -> Error {
+        match error {
+            Error::ValueTooLarge { length, limit, .. } if limit < VALUE_BYTES_MAX => {
+                let what =
+                    format!("a row has {length} bytes, and the memory that this join has for sorting takes {limit}");
+                self.short((length, limit), what)
+            }
+            error => error,
+        }
+    }
+
     /// The error that asks for a limit of at least `least_bytes`. The need may grow with the limit, so it asks for at
     /// least half as much again: a few retries then suffice.
     fn raised(&self, least_bytes: u64, what: String) -> Error {
@@ -66,9 +78,14 @@ impl MemoryBudget {
         Error::JoinMemoryShort { what, needed_bytes, given_bytes }
     }
 
+    /// A grant of nothing, which can grow.
+    pub(crate) fn empty_grant(&self) -> MemoryGrant {
+        MemoryGrant { budget: self.clone(), bytes: 0 }
+    }
+
     /// Takes a grant; `None` if fewer bytes are left.
     pub(crate) fn try_take(&self, bytes: u64) -> Option<MemoryGrant> {
-        let mut grant = MemoryGrant { budget: self.clone(), bytes: 0 };
+        let mut grant = self.empty_grant();
         grant.try_grow(bytes).then_some(grant)
     }
 
@@ -118,7 +135,14 @@ impl MemoryGrant {
     /// # Errors
     /// [`Error::JoinMemoryShort`] if less is left.
     pub(crate) fn hold_record(&mut self, bytes: u64, name: &str) -> Result<()> {
-        let more = bytes.saturating_mul(RECORD_COPIES_MIN).saturating_sub(self.bytes);
+        self.grow_for_record(bytes.saturating_mul(RECORD_COPIES_MIN).saturating_sub(self.bytes), bytes, name)
+    }
+
+    /// Takes `more` bytes for a record of `bytes` of the relation `name`.
+    ///
+    /// # Errors
+    /// [`Error::JoinMemoryShort`] if less is left.
+    pub(crate) fn grow_for_record(&mut self, more: u64, bytes: u64, name: &str) -> Result<()> {
         if more == 0 || self.try_grow(more) {
             return Ok(());
         }

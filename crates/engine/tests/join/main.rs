@@ -10,6 +10,7 @@
 )]
 
 mod in_flight;
+mod long_records;
 mod suite;
 mod support;
 mod text_keys;

@@ -64,7 +64,7 @@ impl RowSink for OrderSink {
         self.value.extend_from_slice(left);
         self.value.extend_from_slice(right.unwrap_or_default());
         self.rows += 1;
-        self.sorter.push(key, &self.value)
+        self.sorter.push(key, &self.value).map_err(|error| self.task.budget.sort_error(error))
     }
 
     fn rows(&self) -> u64 {

@@ -2,7 +2,9 @@
 
 use super::block_batch::{BlockBatch, BlockRows};
 use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
 use crate::join::rows::{RowsView, Span};
+use crate::join::task::{MemoryBudget, MemoryGrant};
 use crate::table::value::ValuePointer;
 use crate::table::{FrontKeys, Table};
 
@@ -14,20 +16,31 @@ pub(super) struct DecodedRows {
     /// The block, and its first decoded row.
     block: Option<u64>,
     first: usize,
-    /// Most bytes decoded at once.
+    /// Most bytes decoded at once, except for a single row.
     bytes_max: usize,
+    /// Memory for a row, or a value, that is longer.
+    extra: Mutex<MemoryGrant>,
 }
 
 impl DecodedRows {
-    pub(super) fn new(bytes_max: usize) -> Self {
-        Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max }
+    /// Rows of at most `bytes_max` at once. A single row that is longer takes more memory from `budget`.
+    pub(super) fn new(bytes_max: usize, budget: &MemoryBudget) -> Self {
+        let extra = Mutex::new(budget.empty_grant());
+        Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max, extra }
+    }
+
+    /// Takes memory for a row, or a value, of this length.
+    fn hold(&self, table: &Table, bytes: u64) -> Result<()> {
+        let mut extra = self.extra.lock();
+        let more = bytes.saturating_sub(self.bytes_max as u64).saturating_sub(extra.bytes());
+        extra.grow_for_record(more, bytes, &table.path().display().to_string())
     }
 
     /// Decodes rows of a block of a batch from row `first` on, unless they are dense; returns the first row that did
     /// not fit.
     ///
     /// # Errors
-    /// Damage; [`Error::ValueTooLarge`] for a row that exceeds the memory.
+    /// Damage; [`Error::JoinMemoryShort`] for a row that exceeds the memory.
     pub(super) fn load(
         &mut self,
         table: &Table,
@@ -49,8 +62,7 @@ impl DecodedRows {
                     if row > first {
                         break;
                     }
-                    let (length, limit) = (length as u64, self.bytes_max as u64);
-                    return Err(Error::ValueTooLarge { path: table.path().to_owned(), length, limit });
+                    self.hold(table, (length + size_of::<Span>()) as u64)?;
                 }
                 let key_at = self.bytes.len();
                 let value = records.push_key(row, &mut front, &mut self.bytes)?;
@@ -94,13 +106,14 @@ impl DecodedRows {
     /// Fetches the out-of-line value of a row into `value`, replacing its content.
     ///
     /// # Errors
-    /// Errors of the storage, and damage; [`Error::ValueTooLarge`].
+    /// Errors of the storage, and damage; [`Error::JoinMemoryShort`] for a value that exceeds the memory.
     pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
         let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };
         let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
         value.clear();
-        *value = table.long_value(pointer, self.bytes_max as u64)?;
+        self.hold(table, pointer.length)?;
+        *value = table.long_value(pointer, pointer.length)?;
         Ok(())
     }
 }

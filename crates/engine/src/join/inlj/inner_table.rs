@@ -67,7 +67,7 @@ impl<'a> InnerTable<'a> {
         BlockReader {
             inner: *self,
             batch: BlockBatch::default(),
-            decoded: DecodedRows::new(part_bytes as usize),
+            decoded: DecodedRows::new(part_bytes as usize, &self.task.budget),
             blocks_max: (part_bytes / self.table.largest_block_bytes().max(1)).max(1),
         }
     }
@@ -187,7 +187,7 @@ impl<'a> BlockReader<'a> {
     /// Loads a value of the block that was decoded last into `value`, replacing its content.
     ///
     /// # Errors
-    /// Errors of the storage, and damage; [`Error::ValueTooLarge`](crate::Error::ValueTooLarge).
+    /// Errors of the storage, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort).
     pub fn value(&self, block: usize, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let rows = self.rows(block);
         if rows.is_long(row) {

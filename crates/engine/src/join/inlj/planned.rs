@@ -56,7 +56,7 @@ impl PlannedScan {
         };
         let worker = Worker::spawn("ogive-join-read", inner.path(), move || fetch.run(scan_memory))?;
         let link = Arc::new(PlannedScanLink { queue, task: task.clone(), worker: Some(worker), _memory: memory });
-        let decoded = DecodedRows::new(sizes.laid_out_bytes as usize);
+        let decoded = DecodedRows::new(sizes.laid_out_bytes as usize, &task.budget);
         let inner = InnerRows { link: link.clone(), table: inner.clone(), part: None, decoded, rest: None };
         Ok(Self { outer: OuterRows { link, batch: None }, inner })
     }

@@ -79,7 +79,7 @@ fn homes(table: &Table, task: &Task) -> BTreeMap<Vec<u8>, u64> {
     for block in 0..table.blocks() {
         let mut block_batch = super::block_batch::BlockBatch::default();
         block_batch.read(table, task, std::slice::from_ref(&(block..block + 1)), u64::MAX).unwrap();
-        let mut decoded = super::decoded::DecodedRows::new(1 << 20);
+        let mut decoded = super::decoded::DecodedRows::new(1 << 20, &task.budget);
         decoded.load(table, &block_batch, 0, 0).unwrap();
         let rows = decoded.rows(table, &block_batch, 0);
         (0..rows.len()).for_each(|row| _ = homes.entry(rows.key(row).to_vec()).or_insert(block));

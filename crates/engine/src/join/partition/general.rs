@@ -60,7 +60,7 @@ impl GeneralBucketRows {
         buckets.visit_chunks(bucket, |mut rest| {
             while !rest.is_empty() {
                 let Some((key, value)) = framed(rest) else { return Err(malformed()) };
-                sorter.push(key, value)?;
+                sorter.push(key, value).map_err(|error| spill.task().budget.sort_error(error))?;
                 rest = &rest[FRAME_BYTES + key.len() + value.len()..];
             }
             Ok(())

@@ -96,7 +96,8 @@ fn sort(
         SortInput::open(source, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut long = Vec::new();
     while input.advance()? {
-        input.visit(&mut long, |key, value| sorter.push(key, value))?;
+        let sorted = |error| task.budget.sort_error(error);
+        input.visit(&mut long, |key, value| sorter.push(key, value).map_err(sorted))?;
     }
     drop((input, long));
     Ok(PendingSort { sorted: sorter.finish()?, name, memory })
