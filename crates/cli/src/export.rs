@@ -6,6 +6,7 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::replace::{Force, OutputFile, OutputKind, claim};
+use crate::separated::{Quote, Separated};
 use ogive::Error;
 use ogive::io::{FileLock, LocalStorage, StoppableStorage, Storage, WritableFile, random_u64};
 use ogive::table::{TableWriteOptions, TableWriter};
@@ -22,8 +23,8 @@ const TEMPORARY: &str = ".ogive-tmp";
 /// A format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
-    /// Separated by this byte.
-    Csv(u8),
+    /// Fields of this form.
+    Separated(Separated),
     /// One JSON object per line.
     JsonLines,
     #[cfg(feature = "parquet")]
@@ -40,17 +41,26 @@ impl RecordFormat {
         known.iter().chain(&other_text).any(|known| *known == suffix(path))
     }
 
-    /// The format of a file by its suffix; `-` is CSV, or JSON lines with `--json`.
+    /// The format of a file by its suffix, with a quote if that is asked for; `-` is CSV, or JSON lines with `--json`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for an unknown suffix.
-    pub(crate) fn of_path(path: &Path, is_json: bool) -> Result<Self> {
+    /// [`Failure::Usage`] for an unknown suffix, and for a quote in a format without fields.
+    pub(crate) fn of_path(path: &Path, is_json: bool, quote: Option<Quote>) -> Result<Self> {
+        let format = Self::named(path, is_json, quote)?;
+        if quote.is_some() && !matches!(format, Self::Separated(_)) {
+            let message = format!("{} has no quotes, or has those of its format", path.display());
+            return Err(Failure::usage(message, "remove --quote, or write to a .tsv or .csv file"));
+        }
+        Ok(format)
+    }
+
+    fn named(path: &Path, is_json: bool, quote: Option<Quote>) -> Result<Self> {
         if path.as_os_str() == "-" {
-            return Ok(if is_json { Self::JsonLines } else { Self::Csv(b',') });
+            return Ok(if is_json { Self::JsonLines } else { Self::Separated(Separated::CSV) });
         }
         match suffix(path).as_str() {
-            "csv" => Ok(Self::Csv(b',')),
-            "tsv" => Ok(Self::Csv(b'\t')),
+            "csv" => Ok(Self::Separated(Separated::CSV)),
+            "tsv" => Ok(Self::Separated(Separated::tsv(quote))),
             "jsonl" | "ndjson" => Ok(Self::JsonLines),
             "ogive" => Ok(Self::Table),
             #[cfg(feature = "parquet")]
@@ -102,13 +112,12 @@ pub(crate) trait RecordSource {
 /// Those of the source and of the output.
 pub(crate) fn export(
     source: &dyn RecordSource,
-    target: &Path,
+    (target, format): (&Path, RecordFormat),
     force: Force,
     inputs: &[&Path],
     output: &mut Output,
     interrupt: &Interrupt,
 ) -> Result<u64> {
-    let format = RecordFormat::of_path(target, output.is_json())?;
     let mut work = ExportWork::start(source.expected(), interrupt);
     if target.as_os_str() == "-" {
         let written = write_text(source, format, &mut OutputBytes(output), &mut work);
@@ -188,7 +197,7 @@ fn fields(source: &dyn RecordSource) -> Result<RecordFields> {
     Ok(if has_values { fields } else { fields.without_values() })
 }
 
-/// Writes records as CSV or JSON lines.
+/// Writes records as separated fields or JSON lines.
 fn write_text(
     source: &dyn RecordSource,
     format: RecordFormat,
@@ -198,13 +207,13 @@ fn write_text(
     let fields = fields(source)?;
     let mut line = Vec::new();
     match format {
-        RecordFormat::Csv(delimiter) => {
-            fields.csv_header(delimiter, &mut line);
+        RecordFormat::Separated(form) => {
+            fields.header(form, &mut line);
             target.write_all(&line).map_err(failed)?;
             source.visit(&mut |key, value| {
                 check(&fields, value, work)?;
                 line.clear();
-                fields.csv(key, value, delimiter, &mut line);
+                fields.row(key, value, form, &mut line);
                 target.write_all(&line).map_err(failed)?;
                 work.step()
             })

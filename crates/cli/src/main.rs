@@ -31,6 +31,7 @@ mod records;
 mod replace;
 mod report;
 mod sample;
+mod separated;
 mod size;
 mod source;
 mod system;

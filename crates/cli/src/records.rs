@@ -1,10 +1,10 @@
 //! The columns of records, as text and JSON.
 
 use crate::key;
+use crate::separated::Separated;
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// Takes records apart into columns.
 #[derive(Clone, Debug)]
@@ -79,35 +79,23 @@ impl RecordFields {
         }
     }
 
-    /// Appends the names of the columns as a line of CSV.
-    pub(crate) fn csv_header(&self, delimiter: u8, line: &mut Vec<u8>) {
-        for (index, column) in self.columns.iter().enumerate() {
-            if index > 0 {
-                line.push(delimiter);
-            }
-            append_csv(column.name.as_bytes(), delimiter, self.columns.len() == 1, line);
-        }
-        line.push(b'\n');
+    /// Appends the names of the columns as a row.
+    pub(crate) fn header(&self, form: Separated, line: &mut Vec<u8>) {
+        let mut row = form.row(line);
+        self.columns.iter().for_each(|column| row.field(Some(column.name.as_bytes())));
+        row.end();
     }
 
-    /// Appends a record as a line of CSV (RFC 4180, with line feeds): text and bytes as they are, nulls as nothing, and
-    /// empty text as `""`.
-    pub(crate) fn csv(&self, key: &[u8], value: &[u8], delimiter: u8, line: &mut Vec<u8>) {
-        let mut is_first = true;
-        self.visit(key, value, |column, bytes, is_typed| {
-            if !is_first {
-                line.push(delimiter);
-            }
-            is_first = false;
-            let Some(bytes) = bytes else { return };
-            let shown = match column.key_type {
-                _ if !is_typed => Cow::Borrowed(bytes),
-                KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) => Cow::Borrowed(bytes),
-                key_type => Cow::Owned(key_type.display(bytes).into_bytes()),
-            };
-            append_csv(&shown, delimiter, true, line);
+    /// Appends a record as a row: text and bytes as they are.
+    pub(crate) fn row(&self, key: &[u8], value: &[u8], form: Separated, line: &mut Vec<u8>) {
+        let mut row = form.row(line);
+        self.visit(key, value, |column, bytes, is_typed| match (bytes, column.key_type) {
+            (None, _) => row.field(None),
+            (Some(bytes), KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) => row.field(Some(bytes)),
+            (Some(bytes), key_type) if is_typed => row.field(Some(key_type.display(bytes).as_bytes())),
+            (Some(bytes), _) => row.field(Some(bytes)),
         });
-        line.push(b'\n');
+        row.end();
     }
 
     /// A record as a JSON object with a member for each column, in order: of the key alone if the value is `None`.
@@ -132,24 +120,6 @@ impl RecordFields {
     }
 }
 
-/// Appends a field of CSV, in quotes where needed; an empty one if `quotes_empty`.
-fn append_csv(field: &[u8], delimiter: u8, quotes_empty: bool, line: &mut Vec<u8>) {
-    let is_special = |byte: &u8| *byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
-    let needs_quotes = field.iter().any(is_special) || (field.is_empty() && quotes_empty);
-    if !needs_quotes {
-        line.extend_from_slice(field);
-        return;
-    }
-    line.push(b'"');
-    for &byte in field {
-        if byte == b'"' {
-            line.push(b'"');
-        }
-        line.push(byte);
-    }
-    line.push(b'"');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,11 +135,11 @@ mod tests {
         let record = |key: &str, value: &str| (types.keys.parse(key).unwrap(), types.values.parse(value).unwrap());
         let csv = |(key, value): (Vec<u8>, Vec<u8>)| {
             let mut line = Vec::new();
-            fields.csv(&key, &value, b',', &mut line);
+            fields.row(&key, &value, Separated::CSV, &mut line);
             String::from_utf8_lossy(&line).into_owned()
         };
         let mut header = Vec::new();
-        fields.csv_header(b';', &mut header);
+        fields.header(Separated { delimiter: b';', ..Separated::CSV }, &mut header);
         assert_eq!(header, b"name;id;note;kind;born\n");
         assert_eq!(
             csv(record("7,x", "\"a \"\"b\"\", c\",\"\",2024-02-29")),

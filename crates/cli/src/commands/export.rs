@@ -8,6 +8,7 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::replace::Force;
+use crate::separated::{Quote, parse_quote};
 use crate::size::counted;
 use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -25,9 +26,10 @@ Examples:
 
 Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
 for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and empty
-text is \"\" in columns that have nulls. Text formats state no types, and Parquet has no integers of 128 bits: `build`
-finds such columns again by their values, or takes --key-type and --type. Replaces an existing table once the new one is
-complete, and any other file only with --force. `ogive db export` does the same for stores.";
+text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and quotes are
+characters; --quote '\"' writes it as CSV with tabs. Text formats state no types, and Parquet has no integers of 128
+bits: `build` finds such columns again by their values, or takes --key-type and --type. Replaces an existing table once
+the new one is complete, and any other file only with --force. `ogive db export` does the same for stores.";
 
 /// Export the records of a table to CSV, TSV, JSON lines, Parquet or another table
 #[derive(Debug, clap::Args)]
@@ -42,6 +44,10 @@ pub(crate) struct ExportArguments {
 
     #[command(flatten)]
     range: RangeOptions,
+
+    /// Quote the fields of a TSV file, in place of escapes such as \t and \N: '"'
+    #[arg(long, value_name = "CHAR", value_parser = parse_quote)]
+    quote: Option<Quote>,
 
     #[command(flatten)]
     force: Force,
@@ -87,12 +93,12 @@ impl RecordSource for TableRecords {
 /// Runs the command.
 pub(crate) fn run(arguments: &ExportArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    RecordFormat::of_path(&arguments.target, output.is_json())?;
+    let format = RecordFormat::of_path(&arguments.target, output.is_json(), arguments.quote)?;
     let open = arguments.table.open(false)?;
     let bounds = open.parse_range(&arguments.range)?;
     let inputs = [arguments.table.path()];
     let records = TableRecords { open, bounds };
-    let count = export(&records, &arguments.target, arguments.force, &inputs, output, &interrupt)?;
+    let count = export(&records, (&arguments.target, format), arguments.force, &inputs, output, &interrupt)?;
     if arguments.target.as_os_str() == "-" {
         return Ok(Outcome::Done);
     }

@@ -131,6 +131,22 @@ pub(crate) enum InputError {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
+    /// Text between a closing quote and the end of the field.
+    #[error("line {} of {} has text behind a closing quote", grouped(*line), shown(path))]
+    TextBehindQuote {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the line, counted from 1.
+        line: u64,
+    },
+    /// A backslash that begins no escape.
+    #[error("line {} of {} has a backslash that begins no escape", grouped(*line), shown(path))]
+    UnknownEscape {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the line, counted from 1.
+        line: u64,
+    },
     /// A violation of the file's format.
     #[error("{}: {detail}", shown(path))]
     Malformed {
@@ -165,6 +181,8 @@ impl InputError {
             | Self::WrongKey { path, .. }
             | Self::LineTooLong { path, .. }
             | Self::RowTooLong { path, .. }
+            | Self::TextBehindQuote { path, .. }
+            | Self::UnknownEscape { path, .. }
             | Self::Malformed { path, .. } => path,
         }
     }
@@ -227,6 +245,12 @@ impl InputError {
             }
             Self::NoKeys { .. } => "give a file with a key on each line, as `ogive get` takes them".into(),
             Self::WrongKey { described, .. } => format!("keys of the table are {described}, one on each line"),
+            Self::TextBehindQuote { .. } => {
+                "write a quote within quotes twice; --lenient takes such text as a part of the field".into()
+            }
+            Self::UnknownEscape { .. } => "the escapes are \\t, \\n, \\r, \\b, \\f, \\v, \\\\, and \\N for a null; \
+                 --lenient takes other backslashes as they are, and --quote '\"' reads quoted fields"
+                .into(),
             Self::Malformed { .. } => return None,
         })
     }

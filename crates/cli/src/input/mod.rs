@@ -15,6 +15,7 @@ mod options;
 mod parquet;
 mod payload;
 mod record;
+mod row_parser;
 mod rows;
 mod schema;
 mod sosd;

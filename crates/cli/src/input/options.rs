@@ -13,6 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::pipe::{InputFile, STANDARD_INPUT, shown};
 use crate::sample::sample;
+use crate::separated::{FieldForm, Quote, Separated, parse_quote};
 use crate::size::ByteSize;
 use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -80,6 +81,14 @@ pub(crate) struct InputOptions {
     /// Byte between the fields of a CSV file [default: a comma, or a tab in TSV]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Input")]
     pub(crate) delimiter: Option<u8>,
+
+    /// Quote of the fields of a TSV file: '"', as in CSV [default: none; \t, \n, \r and \\ are escapes, \N is a null]
+    #[arg(long, value_name = "CHAR", value_parser = parse_quote, help_heading = "Input")]
+    pub(crate) quote: Option<Quote>,
+
+    /// Take text behind a closing quote as a part of its field, and backslashes in TSV that begin no escape as they are
+    #[arg(long, help_heading = "Input")]
+    pub(crate) lenient: bool,
 
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Input")]
@@ -326,18 +335,19 @@ impl InputOptions {
 
     /// The rows of a text input; those of JSON have fields of these names.
     fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
-        let delimiter = match self.format() {
+        let form = match self.format() {
             Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
             Format::Jsonl => {
                 let takes_some = self.keys_only || self.payload.is_some() || !self.value.is_empty();
                 let rows = JsonRows::open(self.file()?, &self.path, self.row_limit.0, names, takes_some)?;
                 return Ok(Box::new(rows));
             }
-            Format::Tsv => b'\t',
-            _ => b',',
+            Format::Tsv => Separated::tsv(self.quote),
+            _ => Separated::CSV,
         };
         let layout = CsvLayout {
-            delimiter: self.delimiter.unwrap_or(delimiter),
+            form: Separated { delimiter: self.delimiter.unwrap_or(form.delimiter), ..form },
+            is_lenient: self.lenient,
             has_header: !self.no_header,
             record_limit_bytes: self.row_limit.0,
         };
@@ -373,6 +383,21 @@ impl InputOptions {
             return Err(Failure::usage(
                 format!("{} is read as {}, which has no delimiters", shown(&self.path), name(format)),
                 "remove --delimiter, or set --format csv",
+            ));
+        }
+        let is_separated = matches!(format, Format::Csv | Format::Tsv);
+        for (flag, is_given) in [("--quote", self.quote.is_some()), ("--lenient", self.lenient)] {
+            if is_given && !is_separated {
+                let message =
+                    format!("{} is read as {}, which has no quotes of fields", shown(&self.path), name(format));
+                return Err(Failure::usage(message, format!("remove {flag}, or set --format csv")));
+            }
+        }
+        let is_escaped = format == Format::Tsv && Separated::tsv(self.quote).fields == FieldForm::Escaped;
+        if is_escaped && self.delimiter.is_some_and(|byte| byte == b'\\' || byte.is_ascii_alphanumeric()) {
+            return Err(Failure::usage(
+                "a backslash, a letter or a digit cannot separate fields with escapes",
+                "choose another --delimiter, or read fields in quotes with --quote '\"'",
             ));
         }
         if format == Format::Sosd && !self.column_types.is_empty() {

@@ -1,5 +1,6 @@
 //! Tables come out of an export as they went in, in each format and by each command. Method: whole runs on eight
-//! columns of eight types with nulls, empty texts, quotes and new lines, compared to the byte.
+//! columns of eight types with nulls, empty texts, quotes and new lines, compared to the byte; and on drawn tables of
+//! text and bytes that have what the formats treat in special ways.
 
 use super::run::Folder;
 use serde_json::json;
@@ -198,4 +199,152 @@ fn columns_of_parquet_with_one_name_are_refused_and_half_floats_are_read() {
     }
     folder.run(&["build", "rows.parquet", "-o", "t", "--key", "h", "--keys-only"]).exits_with(0);
     folder.run(&["scan", "t", "--json"]).exits_with(0).prints("{\"h\":-2}\n{\"h\":1.5}\n");
+}
+
+/// Numbers from a seed (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((word ^ (word >> 31)) % end as u64) as usize
+    }
+
+    fn text(&mut self) -> String {
+        const PIECES: [&str; 19] = [
+            "\t", "\n", "\r", "\r\n", "\\", "\\N", "\\t", "\\.", "\"", "\"\"", ",", ";", " ", "N", "é", "a", "7", "\0",
+            "\u{8}",
+        ];
+        (0..self.below(4)).map(|_| PIECES[self.below(PIECES.len())]).collect()
+    }
+
+    /// A value of a type in JSON.
+    fn json(&mut self, type_name: &str) -> serde_json::Value {
+        match type_name.trim_end_matches('?') {
+            name if name.len() < type_name.len() && self.below(3) == 0 => json!(null),
+            "text" => json!(self.text()),
+            "bytes" => {
+                let hex: String = (0..self.below(3)).map(|_| ["ff", "09", "0a", "5c", "22"][self.below(5)]).collect();
+                json!({ "hex": hex })
+            }
+            "f64" => [json!(0.5), json!(-2e300), json!("NaN"), json!("-inf"), json!(0)][self.below(5)].clone(),
+            "bool" => json!(self.below(2) == 0),
+            _ => json!(self.below(200)),
+        }
+    }
+}
+
+/// The types of columns, with the first one that of the key.
+const DRAWN_TYPES: [&[&str]; 6] = [
+    &["text"],
+    &["bytes"],
+    &["text", "text?"],
+    &["u64", "text", "bytes?", "f64?"],
+    &["bytes", "bool?", "text?", "text"],
+    &["text", "u8?", "f64"],
+];
+
+#[test]
+fn any_text_and_bytes_come_back_through_every_form_of_separated_fields() {
+    let mut draws = Draws(7);
+    for (round, types) in DRAWN_TYPES.into_iter().cycle().take(12).enumerate() {
+        let folder = Folder::new();
+        // Names of columns are as special as their values.
+        let names: Vec<String> = (0..types.len()).map(|column| format!("c{}{column}", draws.text())).collect();
+        let object = |draws: &mut Draws| {
+            let members = names.iter().zip(types).map(|(name, of)| format!("{}:{}", json!(name), draws.json(of)));
+            format!("{{{}}}\n", members.collect::<Vec<_>>().join(","))
+        };
+        let rows: String = (0..20).map(|_| object(&mut draws)).collect();
+        folder.write("rows.jsonl", &rows);
+        let mut given = vec!["--key".to_owned(), "1".to_owned()];
+        for (column, of) in types.iter().enumerate() {
+            given.extend(["--type".to_owned(), format!("{}={of}", column + 1)]);
+        }
+        let given: Vec<&str> = given.iter().map(String::as_str).collect();
+        folder.build("rows.jsonl", "t.ogive", &given);
+        folder.run(&[&["db", "import", "s", "rows.jsonl"], &given[..]].concat()).exits_with(0);
+        let (in_table, in_store) = (["scan", "t.ogive", "--json"], ["db", "scan", "s", "--json"]);
+        let (in_table, in_store) = (folder.run(&in_table).stdout, folder.run(&in_store).stdout);
+        for (name, flags) in
+            [("out.csv", &[][..]), ("out.tsv", &[]), ("quoted.tsv", &["--quote", "\""]), ("out.jsonl", &[])]
+        {
+            let what = || format!("round {round}, {name}: {rows}");
+            folder.run(&[&["export", "t.ogive", name], flags].concat()).exits_with(0);
+            folder.build(name, "again.ogive", &[&given[..], flags].concat());
+            assert_eq!(self::types(&folder, "again.ogive"), self::types(&folder, "t.ogive"), "{}", what());
+            assert_eq!(folder.run(&["scan", "again.ogive", "--json"]).exits_with(0).stdout, in_table, "{}", what());
+            folder.run(&[&["db", "export", "s", name, "--force"], flags].concat()).exits_with(0);
+            let import = [&["db", "import", "again", name, "--keyspace", name], &given[..], flags].concat();
+            folder.run(&import).exits_with(0);
+            let scan = ["db", "scan", "again", "--keyspace", name, "--json"];
+            assert_eq!(folder.run(&scan).exits_with(0).stdout, in_store, "{}", what());
+            // Joins write and read them, too. Of a keyspace of keys alone they write the values, which are empty.
+            if types.len() > 1 {
+                let semi = ["join", "s", "again", "--right-keyspace", name, "--kind", "semi", "-o", name, "--force"];
+                folder.run(&[&semi[..], flags].concat()).exits_with(0);
+                folder.build(name, "again.ogive", &[&given[..], flags].concat());
+                assert_eq!(folder.run(&["scan", "again.ogive", "--json"]).exits_with(0).stdout, in_store, "{}", what());
+            }
+        }
+    }
+}
+
+#[test]
+fn tab_separated_values_are_read_as_postgresql_writes_them() {
+    let folder = Folder::new();
+    folder.write("rows.tsv", "id\tname\tn\tnote\n1\t\"ann\t\t\\N\n2\ta\\tb\\\\c\\nd\t\\N\tx\\by\r\n3\t\t7\t\\\\N\n");
+    folder.build("rows.tsv", "t", &[]);
+    assert_eq!(types(&folder, "t"), ["u64", "{name: text, n: u64?, note: text?}"]);
+    let rows = folder.run(&["scan", "t", "--json"]).exits_with(0).json_lines();
+    assert_eq!(rows[0], json!({ "id": 1, "name": "\"ann", "n": null, "note": null }));
+    assert_eq!(rows[1], json!({ "id": 2, "name": "a\tb\\c\nd", "n": null, "note": "x\u{8}y" }));
+    assert_eq!(rows[2], json!({ "id": 3, "name": "", "n": 7, "note": "\\N" }));
+    folder.run(&["export", "t", "out.tsv"]).exits_with(0);
+    let written = "id\tname\tn\tnote\n1\t\"ann\t\\N\t\\N\n2\ta\\tb\\\\c\\nd\t\\N\tx\u{8}y\n3\t\t7\t\\\\N\n";
+    assert_eq!(std::fs::read_to_string(folder.path("out.tsv")).unwrap(), written);
+    // Text on a pipe, with another byte between fields.
+    folder.write("rows.txt", "id;name\n1;a\\;\"b\n");
+    let flags = ["--format", "tsv", "--delimiter", ";"];
+    folder.run_piped("rows.txt", &[&["build", "-", "-o", "u"], &flags[..]].concat()).exits_with(0);
+    folder.run(&["get", "u", "1"]).exits_with(0).prints("a;\"b\n");
+    let refused = |flags: &[&str]| folder.run(&[&["build", "rows.txt", "-o", "v"], flags].concat()).exits_with(2);
+    refused(&["--format", "tsv", "--delimiter", "n"]).complains_of("--quote");
+    refused(&["--quote", "\""]).complains_of("remove --quote");
+    refused(&["--lenient"]).complains_of("remove --lenient");
+    folder.run(&["export", "t", "out.jsonl", "--quote", "\""]).exits_with(2).complains_of("remove --quote");
+}
+
+#[test]
+fn what_has_no_meaning_in_separated_fields_is_an_error_with_its_line_and_lenient_takes_it() {
+    let folder = Folder::new();
+    folder.write("keys.csv", "id\n1\n2\n3\n");
+    for (name, rows, line, what, lenient) in [
+        ("a.csv", "id,v\n1,\"two\nlines\"\n2,\"a\"b\n", 4, "text behind a closing quote", "ab"),
+        ("b.csv", "id,v\n1,x\n2,\"a\" \n", 3, "text behind a closing quote", "a "),
+        ("c.tsv", "id\tv\n1\tx\n2\tC:\\dir\n", 3, "a backslash that begins no escape", "C:\\dir"),
+        ("d.tsv", "id\tv\n1\tx\n2\t\\Nx\n", 3, "a backslash that begins no escape", "\\Nx"),
+        ("e.tsv", "id\tv\n1\tx\n2\tx\\", 3, "a backslash that begins no escape", "x\\"),
+    ] {
+        folder.write(name, rows);
+        let of = |arguments: &[&str]| folder.run(&[arguments, &["--lenient"]].concat()).exits_with(0);
+        let message = format!("line {line} of {name} has {what}");
+        for (at, arguments) in [
+            &["build", name, "-o", "t.ogive"][..],
+            &["db", "import", name.trim_end_matches("sv"), name],
+            &["join", name, "keys.csv", "-o", "j.csv", "--force"],
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let run = folder.run(arguments).exits_with(1).complains_of(&message).complains_of("--lenient");
+            assert!(at > 0 || run.stdout.is_empty());
+            of(arguments);
+        }
+        let found = folder.run(&["get", "t.ogive", "2", "--json"]).exits_with(0).json();
+        assert_eq!(found["record"]["v"], lenient, "{name}");
+        std::fs::remove_file(folder.path("t.ogive")).unwrap();
+    }
 }

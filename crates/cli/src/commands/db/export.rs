@@ -7,6 +7,7 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::replace::Force;
+use crate::separated::{Quote, parse_quote};
 use crate::size::counted;
 use ogive::types::RecordType;
 use serde_json::json;
@@ -34,6 +35,10 @@ pub(crate) struct DbExport {
     #[arg(value_name = "OUTPUT")]
     target: PathBuf,
 
+    /// Quote the fields of a TSV file, in place of escapes such as \t and \N: '"'
+    #[arg(long, value_name = "CHAR", value_parser = parse_quote)]
+    quote: Option<Quote>,
+
     #[command(flatten)]
     force: Force,
 }
@@ -41,9 +46,9 @@ pub(crate) struct DbExport {
 /// Runs the command.
 pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    RecordFormat::of_path(&arguments.target, output.is_json())?;
+    let format = RecordFormat::of_path(&arguments.target, output.is_json(), arguments.quote)?;
     let open = arguments.keyspace.read()?;
-    let records = export(&open, &arguments.target, arguments.force, &[], output, &interrupt)?;
+    let records = export(&open, (&arguments.target, format), arguments.force, &[], output, &interrupt)?;
     if arguments.target.as_os_str() == "-" {
         return Ok(Outcome::Done);
     }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 use crate::page_file::PageOption;
 use crate::replace::Force;
+use crate::separated::{Quote, Separated, parse_quote};
 use crate::size::ByteSize;
 use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -143,9 +144,9 @@ impl OutputFormat {
         if !RecordFormat::has_known_suffix(path) {
             return Ok(Self::Table);
         }
-        Ok(match RecordFormat::of_path(path, false)? {
-            RecordFormat::Csv(b'\t') => Self::Tsv,
-            RecordFormat::Csv(_) => Self::Csv,
+        Ok(match RecordFormat::of_path(path, false, None)? {
+            RecordFormat::Separated(Separated::CSV) => Self::Csv,
+            RecordFormat::Separated(_) => Self::Tsv,
             RecordFormat::JsonLines => Self::Jsonl,
             #[cfg(feature = "parquet")]
             RecordFormat::Parquet => Self::Parquet,
@@ -153,11 +154,11 @@ impl OutputFormat {
         })
     }
 
-    /// The separator of the fields of a format with names of columns.
-    pub(super) fn delimiter(self) -> Option<u8> {
+    /// The form of a format with names of columns, with a quote if that is asked for.
+    pub(super) fn separated(self, quote: Option<Quote>) -> Option<Separated> {
         match self {
-            Self::Csv => Some(b','),
-            Self::Tsv => Some(b'\t'),
+            Self::Csv => Some(Separated::CSV),
+            Self::Tsv => Some(Separated::tsv(quote)),
             _ => None,
         }
     }
@@ -257,6 +258,15 @@ pub(super) struct BothSides {
     #[arg(long, value_name = "TYPE", help_heading = "Both sides")]
     pub(super) key_type: Option<KeyType>,
 
+    /// Quote of the fields of TSV files, those of OUT included: '"', as in CSV [default: none; \t, \n, \r and \\ are
+    /// escapes, \N is a null]
+    #[arg(long, value_name = "CHAR", value_parser = parse_quote, help_heading = "Both sides")]
+    pub(super) quote: Option<Quote>,
+
+    /// Take text behind a closing quote as a part of its field, and backslashes in TSV that begin no escape as they are
+    #[arg(long, help_heading = "Both sides")]
+    pub(super) lenient: bool,
+
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Both sides")]
     pub(super) no_header: bool,
@@ -345,7 +355,7 @@ impl JoinArguments {
 
 impl BothSides {
     fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Vec<Column>) -> InputOptions {
-        InputOptions {
+        let input = InputOptions {
             path,
             format,
             key,
@@ -360,6 +370,13 @@ impl BothSides {
             raw_values: false,
             known: None,
             row_limit: self.row_limit,
+            quote: None,
+            lenient: false,
+        };
+        // The other side may be of another format.
+        match input.format() {
+            Format::Csv | Format::Tsv => InputOptions { quote: self.quote, lenient: self.lenient, ..input },
+            _ => input,
         }
     }
 }

@@ -85,7 +85,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         let explanation = join::explain(&left.source, &right.source, &options)?;
         say(show::choice(&explanation), arguments, output)?;
     }
-    let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?;
+    let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?.quoted(arguments.both.quote);
     let types = shape.types(to).clone();
     let report = match &place {
         None => piped(&left.source, &right.source, &options, (shape, to), output)?,

@@ -4,6 +4,7 @@ use super::arguments::OutputFormat;
 use crate::failure::Result;
 use crate::key;
 use crate::records::RecordFields;
+use crate::separated::Quote;
 use crate::value;
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinSource, JoinedRecords};
@@ -15,6 +16,7 @@ pub(super) struct RowShape {
     records: JoinedRecords,
     fields: RecordFields,
     row: Vec<u8>,
+    quote: Option<Quote>,
 }
 
 impl RowShape {
@@ -29,7 +31,12 @@ impl RowShape {
         let has_values = |side: &JoinSource| side.value_bytes() != Some(0);
         let is_bare = fields.types().values.is_bytes() && !has_values(left) && !(kind.pairs() && has_values(right));
         let fields = if is_bare { fields.without_values() } else { fields };
-        Ok(Self { records, fields, row: Vec::new() })
+        Ok(Self { records, fields, row: Vec::new(), quote: None })
+    }
+
+    /// The same, with this quote in tab-separated fields.
+    pub(super) fn quoted(self, quote: Option<Quote>) -> Self {
+        Self { quote, ..self }
     }
 
     /// The types of the records.
@@ -50,8 +57,8 @@ impl RowShape {
     /// The first line of a format; empty if it has none.
     pub(super) fn header(&self, to: OutputFormat) -> Vec<u8> {
         let mut header = Vec::new();
-        if let Some(delimiter) = to.delimiter() {
-            self.fields.csv_header(delimiter, &mut header);
+        if let Some(form) = to.separated(self.quote) {
+            self.fields.header(form, &mut header);
         }
         header
     }
@@ -78,8 +85,8 @@ impl RowShape {
         line: &mut Vec<u8>,
     ) -> ogive::Result<()> {
         self.value(key, values)?;
-        match to.delimiter() {
-            Some(delimiter) => self.fields.csv(key, &self.row, delimiter, line),
+        match to.separated(self.quote) {
+            Some(form) => self.fields.row(key, &self.row, form, line),
             None if to == OutputFormat::Jsonl => {
                 line.extend_from_slice(self.fields.json(key, Some(&self.row)).as_bytes());
                 line.push(b'\n');
@@ -129,7 +136,7 @@ mod tests {
         let full = |to| rows(JoinKind::Full, to);
         assert_eq!(full(OutputFormat::Text), "7\tann, bo\t\"9\n8\t\t\n9\t\todd\n");
         assert_eq!(full(OutputFormat::Csv), "id,name,right\n7,\"ann, bo\",\"\"\"9\"\n8,\"\",\n9,,odd\n");
-        assert_eq!(full(OutputFormat::Tsv), "id\tname\tright\n7\tann, bo\t\"\"\"9\"\n8\t\"\"\t\n9\t\todd\n");
+        assert_eq!(full(OutputFormat::Tsv), "id\tname\tright\n7\tann, bo\t\"9\n8\t\t\\N\n9\t\\N\todd\n");
         let objects = concat!(
             "{\"id\":7,\"name\":\"ann, bo\",\"right\":\"\\\"9\"}\n",
             "{\"id\":8,\"name\":\"\",\"right\":null}\n",

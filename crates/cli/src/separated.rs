@@ -1,0 +1,155 @@
+//! Forms of text files of separated fields: quoted, as CSV (RFC 4180), or escaped, as PostgreSQL's COPY writes text.
+
+/// The byte that begins and ends a quoted field.
+pub(crate) const QUOTE: u8 = b'"';
+
+/// How the fields of a row are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldForm {
+    /// Fields with delimiters, quotes or ends of lines are in quotes. Nothing is a null, `""` is empty text.
+    Quoted,
+    /// `\t`, `\n`, `\r` and `\\` are escapes, `\N` is a null, and quotes are characters.
+    Escaped,
+}
+
+/// The form of a file of separated fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Separated {
+    /// The byte between fields.
+    pub(crate) delimiter: u8,
+    pub(crate) fields: FieldForm,
+}
+
+impl Separated {
+    /// Comma-separated values.
+    pub(crate) const CSV: Self = Self { delimiter: b',', fields: FieldForm::Quoted };
+
+    /// Tab-separated values, with quotes if that is asked for.
+    pub(crate) fn tsv(quote: Option<Quote>) -> Self {
+        let fields = if quote.is_some() { FieldForm::Quoted } else { FieldForm::Escaped };
+        Self { delimiter: b'\t', fields }
+    }
+
+    /// Appends a row of fields that come one after the other; `None` is a null.
+    pub(crate) fn row<'a>(self, line: &'a mut Vec<u8>) -> SeparatedRow<'a> {
+        SeparatedRow { form: self, line, is_first: true }
+    }
+}
+
+/// A row that is being written.
+pub(crate) struct SeparatedRow<'a> {
+    form: Separated,
+    line: &'a mut Vec<u8>,
+    is_first: bool,
+}
+
+impl SeparatedRow<'_> {
+    /// Appends a field; `None` is a null.
+    pub(crate) fn field(&mut self, field: Option<&[u8]>) {
+        if !std::mem::take(&mut self.is_first) {
+            self.line.push(self.form.delimiter);
+        }
+        match (self.form.fields, field) {
+            (FieldForm::Quoted, None) => {}
+            (FieldForm::Quoted, Some(field)) => self.quoted(field),
+            (FieldForm::Escaped, None) => self.line.extend_from_slice(b"\\N"),
+            (FieldForm::Escaped, Some(field)) => self.escaped(field),
+        }
+    }
+
+    /// Ends the row.
+    pub(crate) fn end(self) {
+        self.line.push(b'\n');
+    }
+
+    /// Appends a field in quotes if it needs them; one without characters does.
+    fn quoted(&mut self, field: &[u8]) {
+        let is_special = |byte: &u8| *byte == self.form.delimiter || matches!(byte, &QUOTE | b'\r' | b'\n');
+        if !field.is_empty() && !field.iter().any(is_special) {
+            self.line.extend_from_slice(field);
+            return;
+        }
+        self.line.push(QUOTE);
+        for &byte in field {
+            if byte == QUOTE {
+                self.line.push(QUOTE);
+            }
+            self.line.push(byte);
+        }
+        self.line.push(QUOTE);
+    }
+
+    fn escaped(&mut self, field: &[u8]) {
+        for &byte in field {
+            match byte {
+                b'\t' => self.line.extend_from_slice(b"\\t"),
+                b'\n' => self.line.extend_from_slice(b"\\n"),
+                b'\r' => self.line.extend_from_slice(b"\\r"),
+                b'\\' => self.line.extend_from_slice(b"\\\\"),
+                byte => {
+                    if byte == self.form.delimiter {
+                        self.line.push(b'\\');
+                    }
+                    self.line.push(byte);
+                }
+            }
+        }
+    }
+}
+
+/// The byte of an escape; `None` if its second byte begins none. [`Separated`] tells nulls apart.
+pub(crate) fn unescaped(second: u8, delimiter: u8) -> Option<u8> {
+    Some(match second {
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'r' => b'\r',
+        // PostgreSQL writes these, too.
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'v' => 0x0b,
+        b'\\' => b'\\',
+        byte if byte == delimiter => byte,
+        _ => return None,
+    })
+}
+
+/// The quote of fields, where it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quote;
+
+/// The quote of an argument.
+///
+/// # Errors
+/// Another character than `"`.
+pub(crate) fn parse_quote(text: &str) -> Result<Quote, String> {
+    match text.as_bytes() {
+        &[QUOTE] => Ok(Quote),
+        _ => Err("the quote is '\"'".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_or_escaped_where_needed() {
+        let fields = [Some("a"), None, Some(""), Some("t\tb\n\r\\"), Some("\"q\""), Some("\\N"), Some("1,2")];
+        let written = |form: Separated| {
+            let mut line = Vec::new();
+            let mut row = form.row(&mut line);
+            fields.iter().for_each(|field| row.field(field.map(str::as_bytes)));
+            row.end();
+            String::from_utf8(line).unwrap()
+        };
+        assert_eq!(written(Separated::tsv(None)), "a\t\\N\t\tt\\tb\\n\\r\\\\\t\"q\"\t\\\\N\t1,2\n");
+        assert_eq!(written(Separated::tsv(Some(Quote))), "a\t\t\"\"\t\"t\tb\n\r\\\"\t\"\"\"q\"\"\"\t\\N\t1,2\n");
+        assert_eq!(written(Separated::CSV), "a,,\"\",\"t\tb\n\r\\\",\"\"\"q\"\"\",\\N,\"1,2\"\n");
+    }
+
+    #[test]
+    fn the_only_quote_is_the_double_one() {
+        assert!(parse_quote("\"").is_ok());
+        assert!(["", "'", "\"\"", "\u{201d}"].into_iter().all(|text| parse_quote(text).is_err()));
+    }
+}
