@@ -65,6 +65,7 @@ impl Core {
             .levels(tree.id)
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
+        self.live_snapshots.keep(&tree);
         // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
         let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
@@ -220,6 +221,7 @@ impl Core {
             tree.mark_dropped(true);
             tree.view.set(empty_view.clone());
         }
+        self.live_snapshots.forget_kept(&empty_view);
         (writer.log, writer.values, writer.active) = (None, None, MemtableSet::default());
         shared.active.clear();
         shared.sealed.clear();

@@ -36,6 +36,8 @@ pub struct DbRange {
     back_ahead: ValueQueue,
     /// Whether it has ended, or failed.
     is_done: bool,
+    /// Whether it goes on after its keyspace was dropped.
+    outlives_drops: bool,
     /// An error to report instead of records.
     refused: Option<Error>,
     /// The types in which values are returned, if they were stated.
@@ -86,6 +88,7 @@ impl DbRange {
             front_ahead,
             back_ahead,
             is_done: false,
+            outlives_drops: false,
             refused: None,
             pinned: None,
         }
@@ -101,6 +104,19 @@ impl DbRange {
     pub(super) fn checked_for_store(mut self, open: &Arc<Open>) -> Self {
         self.refused = self.keyspace.check_store(open).err();
         self
+    }
+
+    /// Goes on if its keyspace is dropped, of a snapshot.
+    pub(super) fn outliving_drops(self) -> Self {
+        Self { outlives_drops: true, ..self }
+    }
+
+    /// The error if its keyspace is gone.
+    #[inline]
+    fn gone(&self) -> Option<Error> {
+        let core = self.keyspace.core();
+        let is_gone = self.keyspace.tree().is_dropped() && (!self.outlives_drops || core.is_closed());
+        is_gone.then(|| core.gone(self.keyspace.tree()))
     }
 
     /// The keys only; values are not read.
@@ -260,10 +276,10 @@ impl DbRange {
     /// The value of a collected record. After an error the range has ended.
     fn queued_value(&mut self, queued: QueuedRecord) -> Result<(Slice, Slice)> {
         let QueuedRecord { key, found, value } = queued;
-        let value = match value {
-            _ if self.keyspace.tree().is_dropped() => Err(self.keyspace.core().gone(self.keyspace.tree())),
-            Some(value) => Ok(value),
-            None => self.keyspace.value(found, &self.view.values),
+        let value = match (self.gone(), value) {
+            (Some(gone), _) => Err(gone),
+            (None, Some(value)) => Ok(value),
+            (None, None) => self.keyspace.value(found, &self.view.values),
         };
         if value.is_err() {
             self.is_done = true;
@@ -296,8 +312,8 @@ impl DbRange {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
-        if self.keyspace.tree().is_dropped() {
-            return Err(self.keyspace.core().gone(self.keyspace.tree()));
+        if let Some(gone) = self.gone() {
+            return Err(gone);
         }
         let end = if forward { &mut self.front } else { &mut self.back };
         match end {

@@ -1,57 +1,93 @@
 //! Snapshots: read views of a store at one sequence number.
 
 use super::db::Db;
-use super::entry::Sequence;
+use super::entry::{KeyspaceId, Sequence};
 use super::keyspace::Keyspace;
 use super::range::DbRange;
+use super::view::{KeyspaceTree, KeyspaceView};
 use crate::block::Slice;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use std::collections::BTreeMap;
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// The sequence numbers of live snapshots, whose entries must be kept.
+/// The live snapshots, whose entries must be kept.
 #[derive(Debug, Default)]
-pub(super) struct LiveSnapshots(Mutex<BTreeMap<Sequence, usize>>);
+pub(super) struct LiveSnapshots(Mutex<BTreeMap<SnapshotId, Arc<KeptKeyspaces>>>);
+
+/// The sequence number of a snapshot, and a number that tells those of one sequence number apart.
+type SnapshotId = (Sequence, u64);
+
+/// The keyspaces that were dropped since a snapshot was taken, each with its last view, which keeps its files.
+#[derive(Debug, Default)]
+struct KeptKeyspaces(Mutex<BTreeMap<KeyspaceId, KeptKeyspace>>);
+
+#[derive(Debug)]
+struct KeptKeyspace {
+    /// Its handles have this tree, whose view is empty.
+    dropped: Arc<KeyspaceTree>,
+    last: Arc<KeyspaceTree>,
+}
 
 impl LiveSnapshots {
     /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
     /// misses it.
-    fn acquire(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
+    fn acquire(&self, visible: impl FnOnce() -> Sequence) -> (SnapshotId, Arc<KeptKeyspaces>) {
         let mut live_snapshots = self.0.lock();
         let sequence = visible();
-        *live_snapshots.entry(sequence).or_default() += 1;
-        sequence
+        let last = live_snapshots.range((sequence, 0)..=(sequence, u64::MAX)).next_back();
+        let id = (sequence, last.map_or(0, |((_, number), _)| number + 1));
+        let kept = Arc::new(KeptKeyspaces::default());
+        live_snapshots.insert(id, Arc::clone(&kept));
+        (id, kept)
     }
 
-    /// Releases a sequence number; returns whether it was the oldest one.
-    fn release(&self, sequence: Sequence) -> bool {
+    /// Releases a snapshot; returns whether it was the last one of the oldest sequence number.
+    fn release(&self, id: SnapshotId) -> bool {
         let mut live_snapshots = self.0.lock();
-        let is_oldest = live_snapshots.keys().next() == Some(&sequence);
-        if let Some(holders) = live_snapshots.get_mut(&sequence) {
-            *holders -= 1;
-            if *holders == 0 {
-                live_snapshots.remove(&sequence);
-                return is_oldest;
-            }
-        }
-        false
+        live_snapshots.remove(&id);
+        live_snapshots.keys().next().is_none_or(|(oldest, _)| *oldest > id.0)
     }
 
     /// The oldest live snapshot.
     pub(super) fn oldest(&self) -> Option<Sequence> {
-        self.0.lock().keys().next().copied()
+        self.0.lock().keys().next().map(|(sequence, _)| *sequence)
     }
 
     /// The sequence numbers of live snapshots, oldest first.
     pub(super) fn sequences(&self) -> Vec<Sequence> {
-        self.0.lock().keys().copied().collect()
+        let mut sequences: Vec<Sequence> = self.0.lock().keys().map(|(sequence, _)| *sequence).collect();
+        sequences.dedup();
+        sequences
+    }
+
+    /// Keeps a keyspace that is about to be dropped, for all live snapshots. The caller holds the writer's lock.
+    pub(super) fn keep(&self, dropped: &Arc<KeyspaceTree>) {
+        let live_snapshots = self.0.lock();
+        if live_snapshots.is_empty() {
+            return;
+        }
+        let last = Arc::new(dropped.copy());
+        for kept in live_snapshots.values() {
+            let (dropped, last) = (Arc::clone(dropped), Arc::clone(&last));
+            kept.0.lock().insert(dropped.id, KeptKeyspace { dropped, last });
+        }
+    }
+
+    /// Releases the files of kept keyspaces, of a store that is closed.
+    pub(super) fn forget_kept(&self, empty_view: &KeyspaceView) {
+        for kept in self.0.lock().values() {
+            for keyspace in kept.0.lock().values() {
+                keyspace.last.mark_dropped(true);
+                keyspace.last.view.set(empty_view.clone());
+            }
+        }
     }
 }
 
-/// A consistent read view of all keyspaces of a store at one time. It is cheap to create and to clone. The entries it
-/// sees are kept on disk until its last clone is dropped.
+/// A consistent read view of all keyspaces of a store at one time, those that are dropped later too. It is cheap to
+/// create and to clone. The entries it sees are kept on disk until its last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct DbSnapshot {
     pin: Arc<PinnedSequence>,
@@ -60,13 +96,20 @@ pub struct DbSnapshot {
 #[derive(Debug)]
 struct PinnedSequence {
     db: Db,
-    sequence: Sequence,
+    id: SnapshotId,
+    kept: Arc<KeptKeyspaces>,
+}
+
+impl PinnedSequence {
+    fn sequence(&self) -> Sequence {
+        self.id.0
+    }
 }
 
 impl Drop for PinnedSequence {
     fn drop(&mut self) {
         let core = self.db.core();
-        if core.live_snapshots.release(self.sequence) {
+        if core.live_snapshots.release(self.id) {
             // Entries kept for the snapshot may be dropped now, so background work checks again.
             drop(core.shared.lock());
             core.changed.notify_all();
@@ -77,14 +120,69 @@ impl Drop for PinnedSequence {
 impl DbSnapshot {
     pub(super) fn new(db: Db) -> Self {
         let core = db.core();
-        let sequence = core.live_snapshots.acquire(|| core.visible());
-        Self { pin: Arc::new(PinnedSequence { db, sequence }) }
+        let (id, kept) = core.live_snapshots.acquire(|| core.visible());
+        Self { pin: Arc::new(PinnedSequence { db, id, kept }) }
+    }
+
+    /// The keyspace with this name, if the store has one, or had one that was dropped since; its handle reads with this
+    /// snapshot then.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// db.keyspace("fruit")?.insert("apple", "red")?;
+    /// let before = db.snapshot();
+    /// db.drop_keyspace("fruit")?;
+    /// let fruit = before.keyspace("fruit").expect("the snapshot has it");
+    /// assert_eq!(before.get(&fruit, "apple")?.as_deref(), Some(&b"red"[..]));
+    /// assert!(before.keyspace("vegetables").is_none());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn keyspace(&self, name: &str) -> Option<Keyspace> {
+        let kept = self.pin.kept.0.lock();
+        let dropped = kept.values().map(|kept| &kept.dropped).find(|tree| tree.name == name && tree.is_dropped());
+        let tree = dropped.cloned();
+        drop(kept);
+        let current = || self.pin.db.core().shared.lock().tree_named(name).cloned();
+        tree.or_else(current).map(|tree| Keyspace::new(Arc::clone(self.pin.db.open()), tree))
+    }
+
+    /// The handle that reads the last view of a keyspace, if that was dropped since.
+    fn kept(&self, keyspace: &Keyspace) -> Option<Keyspace> {
+        if !keyspace.tree().is_dropped() {
+            return None;
+        }
+        let kept = self.pin.kept.0.lock();
+        let last = Arc::clone(&kept.get(&keyspace.id())?.last);
+        Some(Keyspace::new(Arc::clone(keyspace.open()), last))
+    }
+
+    /// Reads a keyspace; again if it is dropped meanwhile.
+    fn read<T>(&self, keyspace: &Keyspace, read: impl Fn(&Keyspace) -> Result<T>) -> Result<T> {
+        keyspace.check_store(self.pin.db.open())?;
+        if let Some(kept) = self.kept(keyspace) {
+            return read(&kept);
+        }
+        let outcome = read(keyspace);
+        match (&outcome, self.kept(keyspace)) {
+            (Err(Error::KeyspaceDropped { .. }), Some(kept)) => read(&kept),
+            _ => outcome,
+        }
+    }
+
+    /// A range of a keyspace, which goes on if the keyspace is dropped.
+    fn read_range(&self, keyspace: &Keyspace, range: impl Fn(&Keyspace) -> DbRange) -> DbRange {
+        let found = range(&self.kept(keyspace).unwrap_or_else(|| keyspace.clone()));
+        // A view that was taken after a drop is empty.
+        let found = self.kept(keyspace).map_or(found, |kept| range(&kept));
+        found.outliving_drops().checked_for_store(self.pin.db.open())
     }
 
     /// The number of the last write that it sees, counted from the creation of the store.
     #[must_use]
     pub fn sequence(&self) -> u64 {
-        self.pin.sequence
+        self.pin.sequence()
     }
 
     /// Returns the value of a key.
@@ -92,8 +190,7 @@ impl DbSnapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        keyspace.as_ref().check_store(self.pin.db.open())?;
-        keyspace.as_ref().get_at(key.as_ref(), self.pin.sequence)
+        self.read(keyspace.as_ref(), |keyspace| keyspace.get_at(key.as_ref(), self.sequence()))
     }
 
     /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
@@ -105,8 +202,9 @@ impl DbSnapshot {
         keyspace: impl AsRef<Keyspace>,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Vec<Option<Slice>>> {
-        keyspace.as_ref().check_store(self.pin.db.open())?;
-        keyspace.as_ref().multi_get_at(keys.into_iter().collect(), self.pin.sequence)
+        let keys: Vec<K> = keys.into_iter().collect();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(keys.clone(), self.sequence()))
     }
 
     /// Whether a key is present.
@@ -114,19 +212,20 @@ impl DbSnapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<bool> {
-        keyspace.as_ref().check_store(self.pin.db.open())?;
-        keyspace.as_ref().contains_at(key.as_ref(), self.pin.sequence)
+        self.read(keyspace.as_ref(), |keyspace| keyspace.contains_at(key.as_ref(), self.sequence()))
     }
 
     /// The records in a key range.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
-        keyspace.as_ref().range_at(bounds, self.pin.sequence).checked_for_store(self.pin.db.open())
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        let bounds = (own(bounds.start_bound()), own(bounds.end_bound()));
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.range_at(bounds.clone(), self.sequence()))
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
-        keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).checked_for_store(self.pin.db.open())
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.prefix_at(prefix.as_ref(), self.sequence()))
     }
 }

@@ -10,6 +10,7 @@ use super::compact::{CompactionJob, Picker, RangeStep};
 use super::core::{Core, SharedState};
 use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use super::maintain::is_there;
 use super::memtable::Memtable;
 use super::version::KeyBounds;
 use super::view::{KeyspaceTree, KeyspaceView};
@@ -82,7 +83,8 @@ impl Core {
         }
         let mut shared = self.shared.lock();
         let is_under_way = shared.cleanups.iter().any(|cleanup| cleanup.keyspace == tree.id);
-        if shared.failure.is_some() || is_under_way || tree.is_dropped() {
+        // A snapshot may read a keyspace that was dropped.
+        if shared.failure.is_some() || is_under_way || tree.is_dropped() || !is_there(&shared, tree.id) {
             return;
         }
         let mut skips = match shared.skips.remove(&tree.id) {

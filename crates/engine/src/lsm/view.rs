@@ -46,6 +46,11 @@ impl KeyspaceTree {
         }
     }
 
+    /// The same keyspace with its current view, whatever happens to this one.
+    pub(crate) fn copy(&self) -> Self {
+        Self::new(self.id, self.name.clone(), self.types.get().as_ref().clone(), self.view.get().as_ref().clone())
+    }
+
     pub(crate) fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
     }

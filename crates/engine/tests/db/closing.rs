@@ -57,6 +57,33 @@ fn a_closed_store_is_durable_and_free_while_handles_live() {
     }
 }
 
+/// What a snapshot keeps of a keyspace that was dropped is released, files and all, before the lock is.
+#[test]
+fn a_closed_store_releases_the_dropped_keyspaces_of_its_snapshots() {
+    let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::new());
+    let db = Db::open_in(Arc::clone(&storage), &options(0)).unwrap();
+    let keyspace = db.keyspace("passing").unwrap();
+    keyspace.insert("a", "1").unwrap();
+    db.flush().unwrap();
+    let snapshot = db.snapshot();
+    let mut range = snapshot.range::<&[u8]>(&keyspace, ..);
+    let tables = || storage.list().unwrap().iter().filter(|name| name.ends_with(".table")).count();
+    let before = tables();
+    assert!(db.drop_keyspace("passing").unwrap());
+    let later = db.snapshot();
+    assert_eq!(snapshot.get(&keyspace, "a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(tables(), before);
+    assert!(matches!(later.get(&keyspace, "a"), Err(Error::KeyspaceDropped { .. })));
+    assert!(later.keyspace("passing").is_none());
+    db.close().unwrap();
+    assert!(is_closed(snapshot.get(&keyspace, "a")) && is_closed(range.next().unwrap()));
+    let named: Vec<String> = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".table")).collect();
+    let again = Db::open_in(Arc::clone(&storage), &options(0)).unwrap();
+    drop((snapshot, range));
+    assert!(named.iter().all(|name| !storage.exists(name).unwrap()), "{named:?}");
+    again.close().unwrap();
+}
+
 #[test]
 fn closing_beside_writers_keeps_every_acknowledged_write() {
     for threads in [0, 2] {

@@ -50,6 +50,8 @@ struct World {
     operations: u64,
     /// Number of dropped keyspaces: older snapshots see nothing of their successors.
     drops: u64,
+    /// The keyspaces that were dropped since the store was opened, which older snapshots still see, by their number.
+    gone: BTreeMap<u64, (Keyspace, Space)>,
     stored: Seen,
 }
 
@@ -101,6 +103,7 @@ impl World {
             now: 0,
             operations: 0,
             drops: 0,
+            gone: BTreeMap::new(),
             stored: Seen::default(),
         };
         world.open();
@@ -296,21 +299,19 @@ impl World {
             bounds(&mut self.random, self.keys)
         };
         self.operations += 1;
-        let handle = self.handles[name].clone();
-        let found = match (&range.0, snapshot) {
-            (Bound::Included(prefix), None) if of_prefix => handle.prefix(prefix),
-            (Bound::Included(prefix), Some(snapshot)) if of_prefix => snapshot.prefix(&handle, prefix),
-            (_, None) => handle.range(range.clone()),
-            (_, Some(snapshot)) => snapshot.range(&handle, range.clone()),
-        };
-        let empty = Space::default();
-        let space = if drops < self.drops && name == "passing" { &empty } else { &self.spaces[name] };
-        let range = if of_prefix { with_end_of_prefix(range) } else { range };
-        let mut expected = space.range(&range, at);
         let (steps, back, place) = (1 + self.random.below(40), self.random.below(101), self.place());
         let mut random = self.random.clone();
         self.random.next_u64();
         let mut goes_back = || random.below(100) < back;
+        let (handle, space) = self.seen_at(name, drops);
+        let found = match (&range.0, snapshot) {
+            (Bound::Included(prefix), None) if of_prefix => handle.prefix(prefix),
+            (Bound::Included(prefix), Some(snapshot)) if of_prefix => snapshot.prefix(handle, prefix),
+            (_, None) => handle.range(range.clone()),
+            (_, Some(snapshot)) => snapshot.range(handle, range.clone()),
+        };
+        let range = if of_prefix { with_end_of_prefix(range) } else { range };
+        let mut expected = space.range(&range, at);
         match steps % 4 {
             0 => follow(found.keys(), &mut expected, steps, &mut goes_back, |key, (there, _)| {
                 assert_eq!(*key, **there, "{place}");
@@ -345,7 +346,8 @@ impl World {
         let new = self.db().keyspace("passing").unwrap();
         assert_eq!(new.iter().count(), 0, "{}", self.place());
         self.handles.insert("passing", new);
-        self.spaces.insert("passing", Space::default());
+        let left = self.spaces.insert("passing", Space::default()).unwrap();
+        self.gone.insert(self.drops, (old, left));
         self.drops += 1;
     }
 
@@ -452,6 +454,7 @@ impl World {
     fn reopen_with(&mut self, options: DbOptions) {
         self.look_beside();
         self.snapshots.clear();
+        self.gone.clear();
         self.stored = self.seen();
         self.stored.reopened += 1;
         self.succeed();
@@ -466,6 +469,14 @@ impl World {
         self.open();
         for space in self.spaces.values_mut() {
             space.forget();
+        }
+    }
+
+    /// A keyspace, and what is in it, of the time after `drops` keyspaces had been dropped.
+    fn seen_at(&self, name: &str, drops: u64) -> (&Keyspace, &Space) {
+        match self.gone.get(&drops).filter(|_| name == "passing") {
+            Some((handle, space)) => (handle, space),
+            None => (&self.handles[name], &self.spaces[name]),
         }
     }
 
@@ -485,9 +496,12 @@ impl World {
             assert!(stats.rows == rows || !stats.is_exact, "{}: {rows} rows, {stats:?}", self.place());
         }
         for (snapshot, at, drops) in &self.snapshots {
-            for name in SPACES.into_iter().filter(|name| *name != "passing" || *drops == self.drops) {
-                let expected = self.spaces[name].range(&(Bound::Unbounded, Bound::Unbounded), *at);
-                let mut found = snapshot.range::<&[u8]>(&self.handles[name], ..);
+            for name in SPACES {
+                let (handle, space) = self.seen_at(name, *drops);
+                let named = snapshot.keyspace(name).unwrap();
+                assert_eq!(snapshot.range::<&[u8]>(&named, ..).count(), snapshot.range::<&[u8]>(handle, ..).count());
+                let expected = space.range(&(Bound::Unbounded, Bound::Unbounded), *at);
+                let mut found = snapshot.range::<&[u8]>(handle, ..);
                 let mut expected = expected.rev();
                 while let Some(record) = found.next_back() {
                     let (key, value) = record.unwrap();
