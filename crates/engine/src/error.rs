@@ -333,6 +333,13 @@ pub enum Error {
         /// The folder of the store.
         path: PathBuf,
     },
+    /// The folder of a store, or the file of an index, is not where it was: another process, or the user, has removed,
+    /// renamed or replaced it. What is written to it would be lost, or would get into what is there now.
+    #[error("{} was removed, renamed or replaced since it was opened; open it again", path.display())]
+    Gone {
+        /// The folder of the store, the file of the index, or its lock file.
+        path: PathBuf,
+    },
     /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
     #[error(
         "{} was closed to save file handles, and {detail} now; open it again, or raise the limit of open files \

@@ -172,6 +172,11 @@ impl<K: Key, V: Payload> Index<K, V> {
         &self.shared.path
     }
 
+    /// Whether the name still leads to the file that is open: it was not removed, renamed or replaced.
+    pub fn is_in_place(&self) -> bool {
+        self.shared.file.is_in_place()
+    }
+
     /// The layout stored in the file.
     pub fn layout(&self) -> IndexLayout {
         self.shared.header.layout

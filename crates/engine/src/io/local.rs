@@ -3,24 +3,25 @@
 use super::file_names;
 use super::links;
 use super::local_file::LocalFile;
-use super::open_files::{HandlePool, HandleTicket, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room};
+use super::open_files::{
+    FileKey, HandlePool, HandleTicket, OpenFiles, OpenMode, ReadHandle, keep_readers_of, key_of, leads_to, with_room,
+};
 use super::positional::write_exactly;
 use super::read_ahead::{PendingReads, RangeRequest};
 use super::read_pool::ReadPool;
 use super::storage::{
-    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_bounds, check_name, check_range,
-    check_write, copy_file,
+    FileLock, FolderIdentity, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_bounds,
+    check_name, check_range, check_write, copy_file,
 };
 use super::stream::StreamWriter;
 use super::telemetry::{StorageTelemetry, of_local_files};
 use super::update::LocalUpdater;
 use crate::error::{Error, Result};
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A directory of the local file system.
 ///
@@ -47,6 +48,8 @@ pub struct LocalStorage {
     /// Shared by all files of the storage.
     readers: Arc<ReadPool>,
     telemetry: Arc<StorageTelemetry>,
+    /// The locks that are held, some of which guard the folder.
+    locks: Arc<Mutex<Vec<Weak<HeldLock>>>>,
 }
 
 impl LocalStorage {
@@ -64,6 +67,7 @@ impl LocalStorage {
             refused_direct: Arc::default(),
             readers: Arc::default(),
             telemetry: of_local_files(),
+            locks: Arc::default(),
         }
     }
 
@@ -188,8 +192,27 @@ impl LocalStorage {
         self.place.get().unwrap_or(&self.root)
     }
 
+    /// The path of a name for messages, and the path to use, for a change of names.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if a lock that guards the folder is not in place.
+    fn changed_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
+        let held: Vec<Arc<HeldLock>> = {
+            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|lock| lock.strong_count() > 0);
+            locks.iter().filter_map(Weak::upgrade).collect()
+        };
+        match held.iter().find(|lock| lock.guards_folder.load(Ordering::Acquire) && !lock.is_in_place()) {
+            Some(lock) => Err(Error::Gone { path: lock.path.clone() }),
+            None => self.full_path(name),
+        }
+    }
+
     fn open_file(&self, name: &str, mode: OpenMode) -> Result<LocalReader> {
-        let (path, place) = self.full_path(name)?;
+        let (path, place) = match mode {
+            OpenMode::Create => self.changed_path(name)?,
+            OpenMode::Read | OpenMode::Update => self.full_path(name)?,
+        };
         let action = if mode == OpenMode::Create { "create" } else { "open" };
         let opened = ReadHandle::open(&self.pool, (&path, &place), self.direct, mode);
         let (slot, metadata) = opened.map_err(|source| Error::io(action, &path, source))?;
@@ -226,7 +249,7 @@ impl Storage for LocalStorage {
             let direct = Self { direct: true, ..self.clone() };
             return Ok(Box::new(StreamWriter::new(direct.open_file(name, OpenMode::Create)?)?));
         }
-        let (path, place) = self.full_path(name)?;
+        let (path, place) = self.changed_path(name)?;
         let (file, ticket) = self
             .pool
             .open(|| OpenOptions::new().write(true).create_new(true).open(&place))
@@ -242,14 +265,14 @@ impl Storage for LocalStorage {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let (path, source) = self.full_path(from)?;
+        let (path, source) = self.changed_path(from)?;
         let (_, target) = self.full_path(to)?;
         let _calm = keep_readers_of(&[&source, &target])?;
         fs::rename(source, target).map_err(|error| Error::io("rename", path, error))
     }
 
     fn rename_new(&self, from: &str, to: &str) -> Result<()> {
-        let (_, source) = self.full_path(from)?;
+        let (_, source) = self.changed_path(from)?;
         let (path, target) = self.full_path(to)?;
         let _calm = keep_readers_of(&[&source, &target])?;
         match links::rename_new(&source, &target) {
@@ -263,7 +286,7 @@ impl Storage for LocalStorage {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        let (path, place) = self.full_path(name)?;
+        let (path, place) = self.changed_path(name)?;
         let _calm = keep_readers_of(&[&place])?;
         fs::remove_file(place).map_err(|source| Error::io("remove", path, source))
     }
@@ -309,9 +332,14 @@ impl Storage for LocalStorage {
         let (file, ticket) = self.pool.open(open).map_err(failed)?;
         // The lock belongs to this open file (flock), not to the process: a second open in the same process conflicts,
         // and closing another descriptor of the file releases nothing.
+        let key = file.metadata().ok().and_then(|metadata| key_of(&metadata));
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(LocalLock::new(place, file, ticket))),
-            Err(TryLockError::WouldBlock) => Err(Error::Locked { path, is_own: LocalLock::is_held_here(&place) }),
+            Ok(()) => {
+                let held = HeldLock::new(path, place, key);
+                self.locks.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&held));
+                Ok(Box::new(LocalLock { held, _file: file, _ticket: ticket }))
+            }
+            Err(TryLockError::WouldBlock) => Err(Error::Locked { path, is_own: HeldLock::is_held_here(&place, key) }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
@@ -322,6 +350,12 @@ impl Storage for LocalStorage {
 
     fn folder(&self) -> Option<&Path> {
         Some(self.place())
+    }
+
+    fn folder_identity(&self) -> Option<FolderIdentity> {
+        let found = fs::metadata(self.place()).ok()?;
+        let (device, number) = key_of(&found)?;
+        Some(FolderIdentity { device, number, created: found.created().ok() })
     }
 
     fn check_only_name(&self, name: &str) -> Result<()> {
@@ -347,34 +381,61 @@ impl Storage for LocalStorage {
 }
 
 /// The locks that this process holds, to tell them from those of others.
-static HELD_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static HELD_HERE: Mutex<Vec<Weak<HeldLock>>> = Mutex::new(Vec::new());
+
+/// The file of a lock that is held.
+#[derive(Debug)]
+struct HeldLock {
+    /// For messages.
+    path: PathBuf,
+    place: PathBuf,
+    /// `None` where files have no numbers.
+    key: Option<FileKey>,
+    guards_folder: AtomicBool,
+}
+
+impl HeldLock {
+    fn new(path: PathBuf, place: PathBuf, key: Option<FileKey>) -> Arc<Self> {
+        // Some file systems say one thing of a path and another of an open file.
+        let key = key.filter(|&key| leads_to(&place, key));
+        let lock = Arc::new(Self { path, place, key, guards_folder: AtomicBool::new(false) });
+        let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|lock| lock.strong_count() > 0);
+        held.push(Arc::downgrade(&lock));
+        lock
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.key.is_none_or(|key| leads_to(&self.place, key))
+    }
+
+    /// Whether this process holds the lock of a file, by whatever path.
+    fn is_held_here(place: &Path, key: Option<FileKey>) -> bool {
+        let held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().filter_map(Weak::upgrade).any(|lock| match (lock.key, key) {
+            (Some(held), Some(key)) => held == key,
+            _ => lock.place == place,
+        })
+    }
+}
 
 /// A lock held while the file is open.
 #[derive(Debug)]
 struct LocalLock {
-    place: PathBuf,
+    held: Arc<HeldLock>,
     _file: File,
     _ticket: HandleTicket,
 }
 
-impl LocalLock {
-    fn new(place: PathBuf, file: File, ticket: HandleTicket) -> Self {
-        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).insert(place.clone());
-        Self { place, _file: file, _ticket: ticket }
+impl FileLock for LocalLock {
+    fn is_in_place(&self) -> bool {
+        self.held.is_in_place()
     }
 
-    fn is_held_here(place: &Path) -> bool {
-        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).contains(place)
-    }
-}
-
-impl Drop for LocalLock {
-    fn drop(&mut self) {
-        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.place);
+    fn guard_folder(&self) {
+        self.held.guards_folder.store(true, Ordering::Release);
     }
 }
-
-impl FileLock for LocalLock {}
 
 #[derive(Debug)]
 pub(super) struct LocalReader {
@@ -422,6 +483,10 @@ impl ReadableFile for LocalReader {
 
     fn is_direct(&self) -> bool {
         self.file.slot.is_direct()
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.file.slot.is_in_place()
     }
 
     fn path(&self) -> &Path {

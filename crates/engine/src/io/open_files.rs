@@ -256,7 +256,21 @@ impl Drop for HandleTicket {
 }
 
 /// Device and inode.
-type FileKey = (u64, u64);
+pub(super) type FileKey = (u64, u64);
+
+/// Device and inode of a file or folder, on systems that have them.
+pub(super) fn key_of(metadata: &Metadata) -> Option<FileKey> {
+    FileIdentity::of(metadata).map(|identity| identity.key)
+}
+
+/// Whether a path still leads to the file or folder of a key. A handle of it is open, so that no other has its key.
+pub(super) fn leads_to(place: &Path, key: FileKey) -> bool {
+    match fs::metadata(place) {
+        Ok(found) => key_of(&found).is_none_or(|found| found == key),
+        // Other errors say nothing about the file.
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
 
 /// The identity of a file, to recognise another file under the same name.
 #[derive(Clone, Copy, Debug)]
@@ -350,6 +364,17 @@ enum CloseOutcome {
 }
 
 impl ReadHandle {
+    /// Whether the name still leads to the file.
+    pub(super) fn is_in_place(&self) -> bool {
+        let Some(identity) = self.identity else { return true };
+        match fs::metadata(&self.place) {
+            Ok(found) => {
+                FileIdentity::of(&found).is_none_or(|found| identity.key == found.key && identity.born == found.born)
+            }
+            Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        }
+    }
+
     /// Opens or creates a file; a writable one stays open until [`Self::finish_writes`].
     pub(super) fn open(
         pool: &Arc<HandlePool>,

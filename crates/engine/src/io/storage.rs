@@ -8,6 +8,7 @@ use std::fmt::{self, Debug};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The purpose of a read, for meters and read traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -202,6 +203,11 @@ pub trait Storage: Debug + Send + Sync {
         None
     }
 
+    /// What tells the folder on the local file system from another one at the same path, if there is one.
+    fn folder_identity(&self) -> Option<FolderIdentity> {
+        None
+    }
+
     /// The object store that holds the files unmodified, as its implementation knows it; allows copies within it, by
     /// requests that move no bytes through this machine.
     fn object_store(&self) -> Option<&dyn Any> {
@@ -307,6 +313,11 @@ pub trait ReadableFile: Debug + Send + Sync {
         false
     }
 
+    /// Whether the name still leads to this file, as far as the storage can tell.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
     /// The full path, for messages.
     fn path(&self) -> &Path;
 }
@@ -362,8 +373,26 @@ pub trait UpdatableFile: ReadableFile {
     fn finish_writes(&self) {}
 }
 
+/// What tells a folder from another one at the same path: its device, its number there, and when it was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FolderIdentity {
+    pub(super) device: u64,
+    pub(super) number: u64,
+    pub(super) created: Option<SystemTime>,
+}
+
 /// A lock that is released when the guard is dropped.
-pub trait FileLock: Debug + Send + Sync {}
+pub trait FileLock: Debug + Send + Sync {
+    /// Whether the lock file is still where it was locked. Otherwise the lock protects nothing: the file or its folder
+    /// was removed, renamed or replaced. The default is for storages in which that cannot happen.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
+    /// From now on, while the lock is held, its storage creates, renames and removes no file if the lock is not in
+    /// place: [`Error::Gone`]. The folder may be another one by now.
+    fn guard_folder(&self) {}
+}
 
 /// Rejects a name that is not a plain file name, for implementations of [`Storage`].
 ///

@@ -141,6 +141,10 @@ impl ReadableFile for LocalUpdater {
         self.reader.is_direct()
     }
 
+    fn is_in_place(&self) -> bool {
+        self.reader.is_in_place()
+    }
+
     fn path(&self) -> &Path {
         self.reader.path()
     }

@@ -6,7 +6,9 @@
 
 use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
-use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file};
+use super::storage::{
+    FileLock, FolderIdentity, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
+};
 use crate::error::Result;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -153,6 +155,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn folder(&self) -> Option<&Path> {
         StorageWrapper::folder(self)
+    }
+
+    fn folder_identity(&self) -> Option<FolderIdentity> {
+        self.inner().folder_identity()
     }
 
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {

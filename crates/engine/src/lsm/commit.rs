@@ -675,6 +675,7 @@ impl Core {
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
             || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
             || self.is_switch_requested.load(Ordering::Relaxed) && !writer.active.is_empty();
+        self.check_place_of_group(is_full)?;
         self.check_writable()?;
         if !is_full {
             return Ok(());

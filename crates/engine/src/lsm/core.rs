@@ -10,6 +10,7 @@ use super::entry::{KeyspaceId, Sequence};
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::in_flight::GroupsInFlight;
+use super::live;
 use super::log_replay::ReplayedLogs;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
@@ -27,21 +28,25 @@ use super::version::{
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
+use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
-use crate::io::{FileLock, Storage};
+use crate::io::{FileLock, FolderIdentity, Storage};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The default keyspace, which always exists.
 pub(super) const DEFAULT_KEYSPACE: KeyspaceId = 0;
 
 /// Memtables may hide 1/48 of all live values; a level may hide three times as much before it is merged.
 const MEMTABLE_HIDDEN_DIVISOR: u64 = 48;
+
+/// Groups without a sync between two looks whether the folder is in its place.
+const UNCHECKED_GROUPS_MAX: u32 = 63;
 
 /// Memtables may always hide this many bytes, so that small stores do not write tiny tables.
 pub(super) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
@@ -94,6 +99,10 @@ pub(crate) struct Core {
     pub(super) is_closed: AtomicBool,
     /// Held while the store is open for writing.
     pub(super) lock: Mutex<Option<Box<dyn FileLock>>>,
+    /// Groups written since the folder was last found in its place.
+    pub(super) groups_unchecked: AtomicU32,
+    /// The folder in which the store was opened, if it is on the local file system.
+    pub(super) folder_identity: Option<FolderIdentity>,
 }
 
 /// The state under the shared lock, from which views are built.
@@ -185,6 +194,39 @@ impl Core {
         Error::StoreClosed { path: self.path() }
     }
 
+    /// Fails if the folder is not where it was locked.
+    pub(super) fn check_place(&self) -> Result<()> {
+        match self.lock.lock().as_ref() {
+            Some(lock) if !lock.is_in_place() => Err(Error::Gone { path: self.path() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`Self::check_place`], for a group that is about to be written. Beside a sync the check costs nothing;
+    /// without one it takes about as long as the write itself, and so one group in some is checked.
+    pub(super) fn check_place_of_group(&self, is_due: bool) -> Result<()> {
+        let groups = self.groups_unchecked.load(Ordering::Relaxed);
+        if !is_due && self.options.durability != Durability::Synced && groups < UNCHECKED_GROUPS_MAX {
+            self.groups_unchecked.store(groups + 1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.check_place()?;
+        self.groups_unchecked.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the path still leads to the folder that was opened, and the store in it is this one.
+    pub(super) fn is_in_place(&self) -> Result<bool> {
+        if self.folder_identity.is_none() {
+            return Ok(true);
+        }
+        if self.check_place().is_err() || self.storage.folder_identity() != self.folder_identity {
+            return Ok(false);
+        }
+        let owner = self.shared.lock().state.owner;
+        Ok(live::identity(&self.storage)? == Some(owner))
+    }
+
     /// The error for uses of a keyspace that is gone: it was dropped, or the store was closed.
     pub(super) fn gone(&self, tree: &KeyspaceTree) -> Error {
         if self.is_closed() {
@@ -207,6 +249,9 @@ impl Core {
     /// The error for the failure that has closed the store to writes, if there was one.
     pub(super) fn failure(&self, shared: &SharedState) -> Option<Error> {
         let cause = shared.failure.clone()?;
+        if let Err(gone) = self.check_place() {
+            return Some(gone);
+        }
         if shared.is_fenced {
             return Some(Error::Fenced { path: self.path() });
         }

@@ -229,6 +229,15 @@ impl Db {
         self.core().shared.lock().state.owner
     }
 
+    /// Whether the path that the store was opened by still leads to it: its folder is the same one, was not removed or
+    /// renamed, and has this store. `true` for stores that are not in a folder of the local file system.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub fn is_in_place(&self) -> Result<bool> {
+        self.core().is_in_place()
+    }
+
     /// The names of all keyspaces.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
@@ -342,6 +351,14 @@ impl Db {
     }
 }
 
+/// A store whose folder is gone can be closed: what was acknowledged is in that folder, wherever it is.
+fn may_be_gone(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(Error::Gone { .. }) => Ok(()),
+        outcome => outcome,
+    }
+}
+
 impl Open {
     fn close(&self) -> Result<()> {
         // Another caller waits here until the store is closed.
@@ -350,11 +367,11 @@ impl Open {
             return Ok(());
         }
         if !self.core.read_only {
-            self.core.persist()?;
+            may_be_gone(self.core.persist())?;
         }
         self.core.refuse_uses();
         *is_closed = true;
-        let outcome = self.finish();
+        let outcome = may_be_gone(self.finish());
         self.core.end_reads();
         outcome
     }

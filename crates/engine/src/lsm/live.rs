@@ -219,6 +219,19 @@ fn newest(storage: &Arc<dyn Storage>) -> Result<Option<ManifestState>> {
     }
 }
 
+/// The identity of the store in a folder, whatever a writer does meanwhile; `None` if there is none.
+pub(super) fn identity(storage: &Arc<dyn Storage>) -> Result<Option<u64>> {
+    for _ in 0..TRIES_MAX {
+        if let Some(state) = newest(storage)? {
+            return Ok(Some(state.owner));
+        }
+        if newest_manifest(&storage.list()?).is_none() {
+            return Ok(None);
+        }
+    }
+    Err(changed(&**storage))
+}
+
 /// The objects of a store that do not have the names of its files.
 pub(super) fn named_objects(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
     let Some(state) = newest(storage)? else { return Ok(Vec::new()) };

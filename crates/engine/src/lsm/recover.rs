@@ -33,7 +33,7 @@ use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The lock file of a store that is open for writing.
 pub(crate) const LOCK_NAME: &str = "LOCK";
@@ -305,6 +305,7 @@ struct OpenedStore {
 impl OpenedStore {
     fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
         let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed } = self;
+        lock.iter().for_each(|lock| lock.guard_folder());
         let visible = shared.state.last_sequence;
         Core {
             options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
@@ -334,6 +335,8 @@ impl OpenedStore {
             stop: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             lock: Mutex::new(lock),
+            groups_unchecked: AtomicU32::new(0),
+            folder_identity: storage.folder_identity(),
             storage,
         }
     }

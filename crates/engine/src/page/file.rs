@@ -298,6 +298,11 @@ impl PageFile {
         outcome
     }
 
+    /// Whether the name still leads to the file that is open: it was not removed, renamed or replaced.
+    pub fn is_in_place(&self) -> bool {
+        self.shared.is_in_place()
+    }
+
     /// Returns counters of the file.
     pub fn statistics(&self) -> PageStatistics {
         let (shared, counters) = (&self.shared, &self.shared.counters);
@@ -434,6 +439,7 @@ impl OpenedPageFile<'_> {
             readers: BTreeMap::new(),
         };
         let telemetry = PageTelemetry::register(&self.store.path);
+        lock.iter().for_each(|lock| lock.guard_folder());
         let shared = PageFileShared {
             storage: Arc::clone(self.storage),
             name: self.name.to_owned(),
@@ -454,7 +460,7 @@ impl OpenedPageFile<'_> {
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             known_epoch: registration.is_none().then_some(recovery.epoch).filter(|_| lock.is_none()),
-            _lock: lock,
+            lock,
             _registration: registration,
         };
         let shared = Arc::new(shared);

@@ -134,7 +134,7 @@ pub(super) struct PageFileShared {
     /// snapshot is lost.
     pub(super) known_epoch: Option<u32>,
     /// Excludes other writers, or checkpoints of another process's writer.
-    pub(super) _lock: Option<Box<dyn FileLock>>,
+    pub(super) lock: Option<Box<dyn FileLock>>,
     pub(super) _registration: Option<ReaderRegistration>,
 }
 
@@ -162,6 +162,19 @@ impl PageFileShared {
             return Err(Error::Poisoned { path: self.store.path.clone() });
         }
         Ok(())
+    }
+
+    /// Whether the name still leads to the file that is open.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.lock.as_ref().is_none_or(|lock| lock.is_in_place()) && self.store.file.is_in_place()
+    }
+
+    /// Fails if the name leads elsewhere: what is written would be lost.
+    pub(super) fn check_place(&self) -> Result<()> {
+        match self.is_in_place() {
+            true => Ok(()),
+            false => Err(Error::Gone { path: self.store.path.clone() }),
+        }
     }
 
     /// Poisons the file unless `outcome` is a success.

@@ -241,8 +241,10 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Io`]: the file then rejects further writes, and reopening it may or may not show the commit.
-    /// [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
+    /// [`Error::InvalidArgument`] for a state that is too long, and [`Error::Gone`] if the file was removed, renamed or
+    /// replaced: nothing was changed.
     pub fn commit(mut self) -> Result<()> {
+        self.shared.check_place()?;
         self.write_commit()
     }
 

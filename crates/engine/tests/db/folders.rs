@@ -4,9 +4,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "folders are what is tested")]
 
-use ogive::Error;
 use ogive::io::LocalStorage;
 use ogive::lsm::{Db, DbOptions, is_store_file};
+use ogive::{Durability, Error};
 use std::fs;
 use std::path::Path;
 
@@ -76,4 +76,94 @@ fn files_of_a_store_are_known_by_their_folder_and_name() {
         drop(Db::open(&store, &DbOptions::default()).unwrap());
         assert_eq!(fs::read_to_string(store.join(name)).unwrap(), "mine", "{name}");
     }
+}
+
+/// Removes, renames or empties a folder.
+#[cfg(unix)]
+fn displace(path: &Path, how: usize) {
+    match how {
+        0 => fs::remove_dir_all(path).unwrap(),
+        1 => fs::rename(path, path.with_extension("moved")).unwrap(),
+        _ => names(path).iter().for_each(|name| fs::remove_file(path.join(name)).unwrap()),
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_written_to_a_folder_that_is_gone_is_refused_and_harms_no_store_that_is_there_now() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in 0..12 {
+        let (how, is_made_again, threads) = (case % 3, case / 3 % 2 == 1, case / 6 * 2);
+        let path = folder.path().join(format!("{case}"));
+        let options = DbOptions::default().threads(threads);
+        let old = Db::open(&path, &options).unwrap();
+        old.insert("a", "old").unwrap();
+        old.flush().unwrap();
+        let snapshot = old.snapshot();
+        old.insert("a", "older").unwrap();
+        assert!(old.is_in_place().unwrap());
+        displace(&path, how);
+        assert!(!old.is_in_place().unwrap(), "{case}");
+        let new = is_made_again.then(|| Db::open(&path, &options).unwrap());
+        if let Some(new) = &new {
+            new.insert("a", "new").unwrap();
+            new.flush().unwrap();
+        }
+        let before = if path.is_dir() { names(&path) } else { Vec::new() };
+        for _ in 0..2 {
+            assert!(matches!(old.insert("b", "lost"), Err(Error::Gone { .. })), "{case}");
+            assert!(matches!(old.compare_and_swap("b", None, Some(b"lost")), Err(Error::Gone { .. })), "{case}");
+            assert!(old.flush().is_err() && old.compact().is_err(), "{case}");
+        }
+        assert_eq!(snapshot.get(&old, "a").unwrap().as_deref(), Some(&b"old"[..]), "{case}");
+        drop(snapshot);
+        // What was acknowledged is synced, wherever it is now.
+        old.close().unwrap();
+        assert_eq!(if path.is_dir() { names(&path) } else { Vec::new() }, before, "{case}");
+        if let Some(new) = new {
+            assert!(new.is_in_place().unwrap());
+            new.insert("b", "kept").unwrap();
+            new.close().unwrap();
+            let again = Db::open(&path, &options).unwrap();
+            assert_eq!(again.get("a").unwrap().as_deref(), Some(&b"new"[..]), "{case}");
+            assert_eq!(again.get("b").unwrap().as_deref(), Some(&b"kept"[..]), "{case}");
+        }
+        if how == 1 {
+            let moved = Db::open(path.with_extension("moved"), &options).unwrap();
+            assert_eq!(moved.get("a").unwrap().as_deref(), Some(&b"older"[..]), "{case}");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_write_without_a_sync_is_refused_soon_after_its_folder_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let db = Db::open(&path, &DbOptions::default().durability(Durability::Buffered)).unwrap();
+    db.insert("a", "1").unwrap();
+    fs::remove_dir_all(&path).unwrap();
+    let outcomes: Vec<_> = (0..64).map(|_| db.insert("a", "2")).collect();
+    assert!(matches!(outcomes[63], Err(Error::Gone { .. })));
+    assert!(matches!(db.insert("a", "3"), Err(Error::Gone { .. })));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(()) | Err(Error::Gone { .. }))));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_knows_whether_its_path_leads_to_its_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    Db::open(&path, &DbOptions::default()).unwrap().insert("a", "1").unwrap();
+    let reader = Db::open_read_only(&path, &DbOptions::default()).unwrap();
+    assert!(reader.is_in_place().unwrap());
+    // In the same folder, another store.
+    displace(&path, 2);
+    assert!(!reader.is_in_place().unwrap());
+    Db::open(&path, &DbOptions::default()).unwrap().insert("a", "2").unwrap();
+    assert!(!reader.is_in_place().unwrap());
+    let reader = Db::open_read_only(&path, &DbOptions::default()).unwrap();
+    assert!(reader.is_in_place().unwrap());
+    displace(&path, 1);
+    assert!(!reader.is_in_place().unwrap());
 }

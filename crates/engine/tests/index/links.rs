@@ -152,3 +152,39 @@ fn a_table_that_is_replaced_through_a_link_is_the_one_that_the_link_leads_to() {
         assert_eq!(table.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
     }
 }
+
+#[test]
+fn what_is_written_to_an_index_that_is_gone_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for how in 0..4 {
+        let path = folder.path().join(format!("{how}.idx"));
+        let index = create(&path).unwrap();
+        insert(&index, 0..10);
+        assert!(index.is_in_place());
+        let lock = folder.path().join(format!("{how}.idx.lock"));
+        match how {
+            0 => fs::remove_file(&path).unwrap(),
+            1 => fs::rename(&path, path.with_extension("moved")).unwrap(),
+            2 => fs::remove_file(&lock).unwrap(),
+            _ => {
+                names(folder.path())
+                    .iter()
+                    .filter(|name| name.starts_with("3."))
+                    .for_each(|name| fs::remove_file(folder.path().join(name)).unwrap());
+                insert(&create(&path).unwrap(), 0..1);
+            }
+        }
+        assert!(!index.is_in_place(), "{how}");
+        for _ in 0..2 {
+            let mut transaction = index.write().unwrap();
+            transaction.insert(100, 100).unwrap();
+            assert!(matches!(transaction.commit(), Err(Error::Gone { .. })), "{how}");
+        }
+        assert_eq!(index.get(5).unwrap(), Some(5), "{how}");
+        assert_eq!(index.get(100).unwrap(), None, "{how}");
+        drop(index);
+        if how == 3 {
+            assert_eq!(open(&path).unwrap().len().unwrap(), 1);
+        }
+    }
+}
