@@ -148,7 +148,7 @@ impl BesideIndex {
         if from.as_ref().zip(to.as_ref()).is_some_and(|(from, to)| from > to) {
             return Err(Failure::usage("the range ends before it begins", "swap its ends"));
         }
-        Ok(bounds(from, to))
+        Ok(self.index.asked_for(bounds(from, to))?)
     }
 
     /// Prints a number, and the requests if asked for.

@@ -216,7 +216,8 @@ impl ParquetIndex {
     /// # Errors
     /// As [`Self::get`].
     pub fn rank_traced(&self, key: &[u8], trace: Option<&mut Trace>) -> Result<u64> {
-        Ok(self.inner.ranks(&[(key, false)], trace)?.first().copied().unwrap_or(0))
+        let bounds = self.asked_for((Bound::Unbounded, Bound::Excluded(key.to_vec())))?;
+        self.count_traced(bounds, trace)
     }
 
     /// The number of rows with keys in a range, by reading its two ends.

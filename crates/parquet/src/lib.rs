@@ -74,7 +74,7 @@ pub use error::{ParquetIndexError, Result};
 pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
 pub use rows::ParquetRows;
-pub use scan::ParquetScan;
+pub use scan::{KeyBounds, ParquetScan};
 pub use structure::{IndexStructure, IndexedFile, IndexedRun};
 pub use trace::{Trace, TracedRequest};
 pub use verify::VerifyReport;

@@ -7,7 +7,9 @@ use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_numbe
 use crate::keys::RowKeys;
 use crate::trace::Trace;
 use arrow_array::RecordBatch;
+use ogive::KeyType;
 use ogive::table::TableRange;
+use ogive::types::{NullOrder, Value};
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 
@@ -59,7 +61,40 @@ struct ReadRows {
     next: usize,
 }
 
+/// The bounds of a range of keys.
+pub type KeyBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 impl ParquetIndex {
+    /// A range without the rows whose key, or its first column, is null, unless they are asked for: by a bound that is
+    /// null, or by a range without bounds. So a range has the same rows whether nulls are first or last in the files.
+    ///
+    /// # Errors
+    /// Those of the type of the keys.
+    pub fn asked_for(&self, (start, end): KeyBounds) -> Result<KeyBounds> {
+        let key_type = self.key_type();
+        let nulls = match key_type {
+            KeyType::Tuple(tuple) => tuple.components().next().map_or(NullOrder::Never, |first| first.nulls),
+            _ => NullOrder::Never,
+        };
+        let given = match (&start, &end) {
+            (Bound::Unbounded, Bound::Included(key) | Bound::Excluded(key)) if nulls == NullOrder::First => key,
+            (Bound::Included(key) | Bound::Excluded(key), Bound::Unbounded) if nulls == NullOrder::Last => key,
+            _ => return Ok((start, end)),
+        };
+        let (first, behind) = key_type.prefix_range(&key_type.encode_prefix(&[Value::Null])?);
+        let is_behind = match &behind {
+            Bound::Excluded(behind) => given >= behind,
+            _ => false,
+        };
+        let is_null = matches!(&first, Bound::Included(first) if given >= first) && !is_behind;
+        Ok(match (first, behind) {
+            _ if is_null => (start, end),
+            (_, Bound::Excluded(behind)) if nulls == NullOrder::First => (Bound::Included(behind), end),
+            (Bound::Included(first), _) if nulls == NullOrder::Last => (start, Bound::Excluded(first)),
+            _ => (start, end),
+        })
+    }
+
     /// The rows of a range in key order; of all columns without `columns`. The ends are found by one round of reads.
     ///
     /// # Errors

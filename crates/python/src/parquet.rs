@@ -142,10 +142,16 @@ fn is_single(key_type: KeyType) -> bool {
     matches!(key_type, KeyType::Tuple(tuple) if tuple.components().len() == 1)
 }
 
-fn as_bounds(key_type: KeyType, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<Bounds> {
+/// The bounds of a range, without null keys unless they are asked for.
+fn as_bounds(
+    index: &ogive_parquet::ParquetIndex,
+    start: Option<&Object<'_>>,
+    stop: Option<&Object<'_>>,
+) -> PyResult<Bounds> {
+    let key_type = index.key_type();
     let start = start.map(|key| as_key(key_type, key)).transpose()?;
     let stop = stop.map(|key| as_key(key_type, key)).transpose()?;
-    KeyRange(start, stop, None).bounds(key_type)
+    index.asked_for(KeyRange(start, stop, None).bounds(key_type)?).map_err(of_parquet)
 }
 
 /// The bytes of many keys. Of a column with nulls, `None` and the nulls of an array are keys, too.
@@ -275,7 +281,7 @@ impl ParquetIndex {
         columns: Option<Vec<String>>,
     ) -> PyResult<RowReader> {
         let index = self.index()?;
-        let bounds = as_bounds(index.key_type(), start, stop)?;
+        let bounds = as_bounds(&index, start, stop)?;
         let scan = py.detach(|| index.scan(bounds, named(columns.as_ref()).as_deref())).map_err(of_parquet)?;
         Ok(RowReader::new(Box::new(Scan(scan))))
     }
@@ -290,7 +296,7 @@ impl ParquetIndex {
     #[pyo3(signature = (start=None, stop=None))]
     fn count(&self, py: Python<'_>, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<u64> {
         let index = self.index()?;
-        let bounds = as_bounds(index.key_type(), start, stop)?;
+        let bounds = as_bounds(&index, start, stop)?;
         py.detach(|| index.count(bounds)).map_err(of_parquet)
     }
 

@@ -84,6 +84,34 @@ def test_keys_of_several_columns_and_with_nulls(tmp_path: Path) -> None:
     assert both.get(("c", 1)).to_pylist() == [{"id": 1, "part": "c"}]
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        [[None, None, 1, 2, 5]],
+        [[1, 2, 5, None, None]],
+        [[2, None, 5, 1, None]],
+        [[None, 1, 2], [None, 5]],
+        [[1, 2, None], [5, None]],
+    ],
+)
+def test_null_keys_are_in_ranges_that_ask_for_them_whatever_the_layout(
+    tmp_path: Path, layout: list[list[int | None]]
+) -> None:
+    (tmp_path / "data").mkdir()
+    for number, ids in enumerate(layout):
+        rows = pyarrow.table({"id": pyarrow.array(ids, "int64")})
+        pyarrow.parquet.write_table(rows, tmp_path / f"data/{number}.parquet")
+    index = ogive.index_parquet(tmp_path / "data", key="id", to=tmp_path / "n.idx")
+    for start, stop, wanted in [
+        (1, None, [1, 2, 5]), (None, 5, [1, 2]), (2, 6, [2, 5]), (9, None, []), (None, 1, []), (None, 99, [1, 2, 5]),
+    ]:  # fmt: skip
+        assert [row["id"] for row in index.scan(start, stop)] == wanted, (start, stop)
+        assert index.count(start, stop) == len(wanted)
+    assert index.rank(1) == 0 and index.rank(5) == 2
+    assert sorted(row["id"] or 0 for row in index.scan()) == [0, 0, 1, 2, 5] and index.count() == 5
+    assert len(index.get(None)) == 2 and [row["id"] for row in index.scan((None,), 0)].count(None) in (0, 2)
+
+
 def test_errors_say_what_is_wrong(index: ogive.ParquetIndex, tmp_path: Path) -> None:
     with pytest.raises(ogive.InvalidArgument, match="no column 'nothing'"):
         index.get(1, columns=["nothing"])

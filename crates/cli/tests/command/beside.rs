@@ -21,6 +21,13 @@ fn index(folder: &Folder, key: &str, name: &str) {
     folder.run(&["build", "events.parquet", "--external", "--key", key, "-o", name]).exits_with(0);
 }
 
+fn write_parquet(folder: &Folder, name: &str, rows: &RecordBatch) {
+    let file = std::fs::File::create(folder.path(name)).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, rows.schema(), None).unwrap();
+    writer.write(rows).unwrap();
+    writer.close().unwrap();
+}
+
 #[test]
 fn rows_of_a_parquet_file_are_found_by_its_index() {
     let folder = events();
@@ -38,6 +45,29 @@ fn rows_of_a_parquet_file_are_found_by_its_index() {
     folder.run(&["verify", "name.idx"]).exits_with(0);
     let found = folder.run(&["info", "id.idx", "--json"]).exits_with(0).json_lines();
     assert_eq!(found[0]["kind"], json!("parquet index"));
+}
+
+#[test]
+fn null_keys_are_in_ranges_that_ask_for_them_whatever_the_layout() {
+    let folder = Folder::new();
+    for (name, ids) in [
+        ("first", [None, None, Some(1), Some(2), Some(5)]),
+        ("last", [Some(1), Some(2), Some(5), None, None]),
+        ("mixed", [Some(5), None, Some(1), None, Some(2)]),
+    ] {
+        let ids = Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+        let rows = RecordBatch::try_from_iter_with_nullable([("id", ids, true)]).unwrap();
+        write_parquet(&folder, "ids.parquet", &rows);
+        folder.run(&["build", "ids.parquet", "--external", "--key", "id", "-o", "ids.idx", "--force"]).exits_with(0);
+        folder.run(&["scan", "ids.idx", "--from", "1"]).exits_with(0).prints("id\n1\n2\n5\n");
+        folder.run(&["scan", "ids.idx", "--to", "5"]).exits_with(0).prints("id\n1\n2\n");
+        folder.run(&["count", "ids.idx", "--from", "2"]).exits_with(0).prints("2\n");
+        folder.run(&["count", "ids.idx", "--to", "9"]).exits_with(0).prints("3\n");
+        folder.run(&["rank", "ids.idx", "5"]).exits_with(0).prints("2\n");
+        folder.run(&["count", "ids.idx"]).exits_with(0).prints("5\n");
+        let lines = folder.run(&["get", "ids.idx", "", "--json"]).exits_with(0).json_lines();
+        assert_eq!(lines.len(), 2, "{name}");
+    }
 }
 
 #[test]
@@ -107,10 +137,7 @@ fn times_of_named_zones_are_printed() {
         (zone.to_owned(), Arc::new(times) as ArrayRef)
     };
     let batch = RecordBatch::try_from_iter(["UTC", "Asia/Kolkata", "+01:00"].map(in_zone)).unwrap();
-    let file = std::fs::File::create(folder.path("events.parquet")).unwrap();
-    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    write_parquet(&folder, "events.parquet", &batch);
     index(&folder, "UTC", "i.idx");
     let expected =
         "UTC,Asia/Kolkata,+01:00\n1970-01-01T00:00:00Z,1970-01-01T05:30:00+05:30,1970-01-01T01:00:00+01:00\n";

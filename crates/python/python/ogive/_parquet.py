@@ -162,7 +162,11 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
         return Rows(self._multi_get(keys, columns))
 
     def scan(self, start: Any = None, stop: Any = None, columns: list[str] | None = None) -> RowStream:
-        """The rows whose keys are at least ``start`` and below ``stop``, in order of the keys, read as they are used."""
+        """The rows whose keys are at least ``start`` and below ``stop``, in order of the keys, read as they are used.
+
+        Rows whose key is null are among all rows, and in a range that begins or ends with ``(None,)``; in no other.
+        :meth:`count` and :meth:`rank` count so, too.
+        """
         return RowStream(self._scan(start, stop, columns))
 
     def explain(self, key: Any, columns: list[str] | None = None) -> ParquetExplanation:
