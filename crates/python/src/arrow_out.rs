@@ -146,6 +146,20 @@ impl RowBatch {
         }
         Self { batches, schema: self.schema.clone() }
     }
+
+    /// The rows after the first ones.
+    fn tail(&self, rows: usize) -> Self {
+        let mut left = rows;
+        let mut batches = Vec::new();
+        for batch in &self.batches {
+            let skipped = left.min(batch.num_rows());
+            left -= skipped;
+            if skipped < batch.num_rows() {
+                batches.push(batch.slice(skipped, batch.num_rows() - skipped));
+            }
+        }
+        Self { batches, schema: self.schema.clone() }
+    }
 }
 
 /// Rows that are read as they are used. See `ogive.RowStream`.
@@ -184,6 +198,26 @@ impl Iterator for Noted {
 impl RecordBatchReader for Noted {
     fn schema(&self) -> SchemaRef {
         self.reader.schema()
+    }
+}
+
+/// A stream, and batches of it that come first.
+struct PutBack {
+    first: std::vec::IntoIter<RecordBatch>,
+    rest: Box<dyn RecordBatchReader + Send>,
+}
+
+impl Iterator for PutBack {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.first.next().map(Ok).or_else(|| self.rest.next())
+    }
+}
+
+impl RecordBatchReader for PutBack {
+    fn schema(&self) -> SchemaRef {
+        self.rest.schema()
     }
 }
 
@@ -232,6 +266,16 @@ impl RowReader {
     #[pyo3(name = "_raise_failure")]
     fn raise_failure(&self) -> PyResult<()> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Puts rows back that were read: they come next.
+    #[pyo3(name = "_put_back")]
+    fn put_back(&self, rows: &RowBatch) -> PyResult<()> {
+        let mut reader = self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rest) = reader.take() {
+            *reader = Some(Box::new(PutBack { first: rows.batches.clone().into_iter(), rest }));
+        }
+        Ok(())
     }
 
     /// Whether another library took the rows.

@@ -8,6 +8,7 @@ use crate::keyspace::{Keyspace, Object};
 use crate::store::Store;
 use ogive::types::RecordType;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A batch. See `ogive.Batch`.
@@ -53,6 +54,18 @@ fn closed() -> PyErr {
     errors::new("Closed", "the batch was committed or dropped; make another one")
 }
 
+/// A key and its value: a tuple of two, or whatever else has two elements.
+fn pair<'py>(record: &Object<'py>) -> PyResult<(Object<'py>, Object<'py>)> {
+    if record.is_instance_of::<PyTuple>() {
+        return record.extract();
+    }
+    let parts = record.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    <[Object<'py>; 2]>::try_from(parts).map(|[key, value]| (key, value)).map_err(|parts| {
+        let message = format!("a record is a key and its value, not {} elements", parts.len());
+        errors::new("InvalidArgument", &message)
+    })
+}
+
 #[pymethods]
 impl Batch {
     #[new]
@@ -64,11 +77,12 @@ impl Batch {
     fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
         self.with(|_| ())?;
         let typed = keyspace.get().typed()?;
+        let value = keyspace.get().stored(value)?;
         let types = match typed.is_undecided {
-            true => self.types_for(keyspace, key, value)?,
+            true => self.types_for(keyspace, key, &value)?,
             false => typed.types.clone(),
         };
-        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, value)?);
+        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
         let keyspace = typed.keyspace()?;
         self.with(|batch| _ = batch.insert(keyspace, key, value))
     }
@@ -76,7 +90,7 @@ impl Batch {
     /// Puts pairs of keys and values.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
         for record in records.try_iter()? {
-            let (key, value) = record?.extract::<(Object<'_>, Object<'_>)>()?;
+            let (key, value) = pair(&record?)?;
             self.put(keyspace, &key, &value)?;
         }
         Ok(())

@@ -49,6 +49,8 @@ pub(crate) struct Index {
     path: PathBuf,
     opening: IndexOpening,
     gate: Arc<Gate>,
+    /// Held while a newer commit is opened, so that no thread replaces it by an older one.
+    refreshing: Mutex<()>,
     views: Views,
 }
 
@@ -227,6 +229,7 @@ impl Index {
             path,
             opening,
             gate: Arc::default(),
+            refreshing: Mutex::default(),
             views: Views::default(),
         })
     }
@@ -240,6 +243,20 @@ impl Index {
     fn types(&self) -> PyResult<(String, String)> {
         let any = self.any()?;
         Ok((any.record_type().keys.to_string(), any.record_type().values.to_string()))
+    }
+
+    /// Whether the path still leads to the index.
+    #[pyo3(name = "_is_in_place")]
+    fn is_in_place(&self, py: Python<'_>) -> PyResult<bool> {
+        let any = self.any()?;
+        Ok(py.detach(|| either!(&*any, index => index.is_in_place())))
+    }
+
+    /// Whether a key may have several entries.
+    #[getter]
+    fn duplicates(&self) -> PyResult<bool> {
+        let any = self.any()?;
+        Ok(either!(&*any, index => index.layout()).duplicates)
     }
 
     #[pyo3(signature = (key, default=None))]
@@ -351,14 +368,20 @@ impl Index {
 
     /// Goes on with the last commit, of an index that was opened read-only.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        let any = self.any()?;
+        self.any()?;
         if !self.opening.read_only {
             return Ok(false);
         }
-        let newer = py.detach(|| Self::open_any(&self.path, &self.opening, None))?;
-        let is_newer = sequence(&any) != sequence(&newer);
-        self.any.get()?.store(Some(Arc::new(newer)));
-        Ok(is_newer)
+        let current = self.any.get()?;
+        py.detach(|| {
+            // One after the other: a commit that is opened later is not older. An index that was closed stays so.
+            let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = self.any()?;
+            let newer = Self::open_any(&self.path, &self.opening, None)?;
+            let is_newer = sequence(&before) != sequence(&newer);
+            current.store(Some(Arc::new(newer)));
+            Ok(is_newer)
+        })
     }
 
     #[pyo3(name = "_stats")]
@@ -380,7 +403,11 @@ impl Index {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(any) = self.any.get()?.load_full() else { return Ok(()) };
         let _writing = Gate::enter(&self.gate, py)?;
-        self.any.get()?.store(None);
+        let current = self.any.get()?;
+        py.detach(|| {
+            let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+            current.store(None);
+        });
         self.views.close();
         if self.opening.read_only {
             return Ok(());
@@ -498,6 +525,18 @@ impl IndexTransaction {
         self.remove(py, key).map(drop)
     }
 
+    /// Removes all entries.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |open, _| {
+            of_either!(open, transaction => {
+                while let Some((key, _)) = transaction.first()? {
+                    transaction.remove_all(key)?;
+                }
+                Ok(())
+            })
+        })
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let entries = self.with(py, |open, _| Ok(of_either!(open, transaction => transaction.len())))?;
         usize::try_from(entries).map_err(|error| errors::new("OgiveError", &error.to_string()))
@@ -529,6 +568,18 @@ impl IndexSnapshot {
     #[new]
     fn new(index: &Index) -> PyResult<Self> {
         Ok(Self { view: Native::new(index.lasting_view()?) })
+    }
+
+    /// The types of keys and values, as the engine names them.
+    #[getter]
+    fn types(&self) -> PyResult<(String, String)> {
+        self.view()?.types()
+    }
+
+    /// Whether a key may have several entries.
+    #[getter]
+    fn duplicates(&self) -> PyResult<bool> {
+        self.view()?.duplicates()
     }
 
     #[pyo3(signature = (key, default=None))]

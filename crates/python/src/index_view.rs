@@ -17,7 +17,8 @@ use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Entries of a range that are read at a time.
+/// Entries of a range that are read at a time: few at first, since many ranges are left early.
+const ENTRIES_AT_FIRST: usize = 16;
 const ENTRIES_AT_ONCE: usize = 1024;
 
 /// Applies an expression to an index of either width.
@@ -135,6 +136,16 @@ impl View {
         self.0.load_full().ok_or_else(closed)
     }
 
+    pub(crate) fn types(&self) -> PyResult<(String, String)> {
+        let commit = self.commit()?;
+        let types = commit.any.record_type();
+        Ok((types.keys.to_string(), types.values.to_string()))
+    }
+
+    pub(crate) fn duplicates(&self) -> PyResult<bool> {
+        Ok(either!(&*self.commit()?.any, index => index.layout()).duplicates)
+    }
+
     pub(crate) fn get<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Option<Object<'py>>> {
         let commit = self.commit()?;
         let word = commit.word(key)?;
@@ -181,7 +192,8 @@ impl View {
         let (from, to) = range.bounds(types.keys)?;
         let word = |bound| commit.any.word_of_bound(bound);
         let bounds = Some((from.map(word), to.map(word)));
-        Ok((Entries { view: self.clone(), bounds, reverse, ahead: Vec::new().into_iter() }, types))
+        let ahead = Vec::new().into_iter();
+        Ok((Entries { view: self.clone(), bounds, reverse, at_once: ENTRIES_AT_FIRST, ahead }, types))
     }
 
     pub(crate) fn range(&self, range: &KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
@@ -215,6 +227,7 @@ struct Entries {
     /// The words that are left; `None` at the end.
     bounds: Option<(Bound<u128>, Bound<u128>)>,
     reverse: bool,
+    at_once: usize,
     ahead: std::vec::IntoIter<Record>,
 }
 
@@ -232,7 +245,7 @@ impl Entries {
                 let (Raw(word), payload) = entry?;
                 let word = word.to_u128();
                 if let Some(last) = last
-                    && found.len() >= ENTRIES_AT_ONCE
+                    && found.len() >= self.at_once
                     && last != word
                 {
                     let rest = Bound::Excluded(last);
@@ -244,6 +257,7 @@ impl Entries {
             }
         });
         self.ahead = found.into_iter();
+        self.at_once = (self.at_once * 2).min(ENTRIES_AT_ONCE);
         Ok(())
     }
 }

@@ -223,9 +223,9 @@ impl JoinInput {
 
     #[staticmethod]
     fn of_keyspace(py: Python<'_>, keyspace: &Keyspace) -> PyResult<Self> {
-        let (db, typed) = (keyspace.db()?, keyspace.typed()?);
+        let (current, typed) = keyspace.current()?;
         let keyspace = typed.keyspace()?;
-        Ok(Self::of(py.detach(|| of_snapshot(&db.snapshot(), keyspace))))
+        Ok(Self::of(py.detach(|| of_snapshot(&current.db.snapshot(), keyspace))))
     }
 
     #[staticmethod]

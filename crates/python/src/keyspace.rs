@@ -1,19 +1,23 @@
 //! Keyspaces: typed keys and values.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_value, encode_key, encode_value, with_key};
+use crate::convert::{decode_key, decode_value, encode_key, encode_value, with_key};
 use crate::errors::{self, OrRaise};
+use crate::json;
 use crate::key_range::KeyRange;
 use crate::keys::Keys;
-use crate::opened::{Opened, Typed};
+use crate::opened::{Current, Opened, Typed};
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
 use crate::types;
 use arc_swap::ArcSwap;
-use ogive::types::{RecordType, ValueType};
+use ogive::Slice;
+use ogive::types::{KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
@@ -23,27 +27,47 @@ pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
 pub(crate) struct Keyspace {
     opened: Arc<Opened>,
     name: String,
+    /// Whether values are whatever JSON can say, stored as its text.
+    is_json: bool,
     typed: ArcSwap<Typed>,
     /// Held while the first record decides the types.
     deciding: Mutex<()>,
 }
 
 impl Keyspace {
+    /// A keyspace as a snapshot has it.
+    pub(crate) fn of_snapshot(opened: &Arc<Opened>, typed: Typed, is_json: bool) -> Self {
+        let name = typed.keyspace.get().map_or_else(|_| String::new(), |keyspace| keyspace.name().to_owned());
+        Self { opened: opened.clone(), name, is_json, typed: ArcSwap::from_pointee(typed), deciding: Mutex::new(()) }
+    }
+
     /// The keyspace of the store's version of now.
     pub(crate) fn typed(&self) -> PyResult<Arc<Typed>> {
         let typed = self.typed.load_full();
-        let generation = self.opened.generation()?;
-        if typed.generation == generation {
+        if typed.generation == self.opened.generation()? {
             return Ok(typed);
         }
-        let newer = Arc::new(self.typed_of(&*self.opened.db()?, generation)?);
+        let current = self.opened.current()?;
+        let newer = Arc::new(self.typed_of(&current.db, current.generation)?);
         self.typed.store(newer.clone());
         Ok(newer)
     }
 
-    /// The store.
-    pub(crate) fn db(&self) -> PyResult<Arc<ogive::Db>> {
-        self.opened.db()
+    /// The keyspace in the version of its store that a snapshot has.
+    pub(crate) fn typed_as_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Arc<Typed>> {
+        self.opened.generation()?;
+        let typed = self.typed.load_full();
+        if typed.generation == generation {
+            return Ok(typed);
+        }
+        self.typed_of(db, generation).map(Arc::new)
+    }
+
+    /// The store's version of now, and the keyspace in it.
+    pub(crate) fn current(&self) -> PyResult<(Arc<Current>, Arc<Typed>)> {
+        let current = self.opened.current()?;
+        let typed = self.typed_as_of(&current.db, current.generation)?;
+        Ok((current, typed))
     }
 
     /// The keyspace in another version of its store.
@@ -51,8 +75,24 @@ impl Keyspace {
         Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()
     }
 
+    /// Whether values are whatever JSON can say.
+    pub(crate) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// A value as it is encoded: JSON is text.
+    pub(crate) fn stored<'a, 'py>(&self, value: &'a Object<'py>) -> PyResult<Cow<'a, Object<'py>>> {
+        Ok(if self.is_json { Cow::Owned(json::text_of(value)?) } else { Cow::Borrowed(value) })
+    }
+
+    /// The value of bytes.
+    pub(crate) fn loaded<'py>(&self, py: Python<'py>, types: &RecordType, value: &[u8]) -> PyResult<Object<'py>> {
+        let value = decode_value(py, &types.values, value)?;
+        if self.is_json { json::value_of(&value) } else { Ok(value) }
+    }
+
     /// The types of a record to be written: those of the keyspace, or, while it has none, those of the record, which
-    /// are not stored yet.
+    /// are not stored yet. A value of JSON is its text.
     pub(crate) fn types_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
         let typed = self.typed()?;
         match typed.is_undecided {
@@ -95,8 +135,9 @@ impl Keyspace {
 
     /// The bytes of a record to be written, and the keyspace that takes it.
     fn encoded(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<(Vec<u8>, Vec<u8>, Arc<Typed>)> {
-        let types = self.types_for(key, value)?;
-        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, value)?);
+        let value = self.stored(value)?;
+        let types = self.types_for(key, &value)?;
+        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
         Ok((key, value, self.typed_as(&types)?))
     }
 
@@ -136,6 +177,42 @@ fn record_type_of(key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> 
     Ok(RecordType::new(keys, ValueType::Scalar(values)))
 }
 
+/// Removes a key and returns its value: of several threads that remove it at the same time, to one of them.
+fn take(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> {
+    let mut found = keyspace.get(key)?;
+    while let Some(value) = found {
+        match keyspace.remove_if(key, &value)? {
+            Ok(()) => return Ok(Some(value)),
+            Err(mismatch) => found = mismatch.current,
+        }
+    }
+    Ok(None)
+}
+
+/// Removes the first or the last record, and returns it.
+fn take_end(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Slice, Slice)>> {
+    loop {
+        let mut records = keyspace.iter();
+        let record = if last { records.next_back() } else { records.next() };
+        let Some((key, value)) = record.transpose()? else { return Ok(None) };
+        if keyspace.remove_if(&key, &value)?.is_ok() {
+            return Ok(Some((key, value)));
+        }
+    }
+}
+
+/// The types that a handle states; JSON is text, whatever the keys are.
+fn stated_types(key: Option<&Object<'_>>, value: Option<&Object<'_>>, is_json: bool) -> PyResult<Option<RecordType>> {
+    match (key, is_json) {
+        (None, true) => Ok(None),
+        (Some(key), true) => Ok(Some(RecordType::new(types::key_type(key)?, ValueType::Scalar(KeyType::Text)))),
+        _ => types::record_type(key, value),
+    }
+}
+
+/// The name of the type of values that are JSON.
+const JSON: &str = "json";
+
 /// The records of keys, as an Arrow table.
 fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<RowBatch> {
     let keyspace = typed.keyspace()?;
@@ -155,17 +232,23 @@ impl Keyspace {
         value: Option<&Object<'_>>,
     ) -> PyResult<Self> {
         let opened = store.opened().clone();
-        let (db, generation) = (opened.db()?, opened.generation()?);
-        let stated = types::record_type(key, value)?;
+        let current = opened.current()?;
+        let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == JSON));
+        let stated = stated_types(key, value, is_json)?;
         let typed = py.detach(|| {
             let keyspace = match &stated {
-                Some(stated) => db.keyspace_of(&name, stated)?,
-                None => db.keyspace(&name)?,
+                Some(stated) => current.db.keyspace_of(&name, stated)?,
+                None => current.db.keyspace(&name)?,
             };
-            let typed = Typed::new(keyspace, generation)?;
+            let typed = Typed::new(keyspace, current.generation)?;
             Ok(Typed { is_undecided: typed.is_undecided && stated.is_none(), ..typed })
         });
-        Ok(Self { opened, name, typed: ArcSwap::from_pointee(typed.or_raise()?), deciding: Mutex::new(()) })
+        let typed = typed.or_raise()?;
+        if is_json && !typed.is_undecided && typed.types.values != ValueType::Scalar(KeyType::Text) {
+            let message = format!("the records of the keyspace {name:?} are of type {}, not JSON", typed.types);
+            return Err(errors::new("WrongType", &message));
+        }
+        Ok(Self { opened, name, is_json, typed: ArcSwap::from_pointee(typed), deciding: Mutex::new(()) })
     }
 
     #[getter]
@@ -180,6 +263,11 @@ impl Keyspace {
         Ok((types.keys.to_string(), types.values.to_string()))
     }
 
+    #[getter(_is_json)]
+    fn says_json(&self) -> bool {
+        self.is_json
+    }
+
     #[pyo3(signature = (key, default=None))]
     fn get<'py>(
         &self,
@@ -188,14 +276,14 @@ impl Keyspace {
         default: Option<Object<'py>>,
     ) -> PyResult<Option<Object<'py>>> {
         match self.find(py, key, |keyspace, key| keyspace.get(key))? {
-            Some((typed, Some(value))) => decode_value(py, &typed.types.values, &value).map(Some),
+            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value).map(Some),
             _ => Ok(default),
         }
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
         match self.find(py, key, |keyspace, key| keyspace.get(key))? {
-            Some((typed, Some(value))) => decode_value(py, &typed.types.values, &value),
+            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value),
             _ => Err(PyKeyError::new_err(key.clone().unbind())),
         }
     }
@@ -212,19 +300,31 @@ impl Keyspace {
 
     /// Removes a key; `KeyError` if it is absent.
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
-        let removed = self.find(py, key, |keyspace, key| {
-            // Of two that remove a key at the same time, one does.
-            while let Some(value) = keyspace.get(key)? {
-                if keyspace.remove_if(key, &value)?.is_ok() {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        })?;
-        match removed {
-            Some((_, true)) => Ok(()),
+        match self.find(py, key, take)? {
+            Some((_, Some(_))) => Ok(()),
             _ => Err(PyKeyError::new_err(key.clone().unbind())),
         }
+    }
+
+    /// Removes a key and returns its value; `default` if it is absent.
+    #[pyo3(name = "_take")]
+    fn take<'py>(&self, py: Python<'py>, key: &Object<'py>, default: Object<'py>) -> PyResult<Object<'py>> {
+        match self.find(py, key, take)? {
+            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value),
+            _ => Ok(default),
+        }
+    }
+
+    /// Removes the first or the last record and returns it.
+    #[pyo3(name = "_take_end")]
+    fn take_end<'py>(&self, py: Python<'py>, last: bool) -> PyResult<Option<(Object<'py>, Object<'py>)>> {
+        let typed = self.typed()?;
+        if typed.is_undecided {
+            return Ok(None);
+        }
+        let keyspace = typed.keyspace()?;
+        let Some((key, value)) = py.detach(|| take_end(keyspace, last)).or_raise()? else { return Ok(None) };
+        Ok(Some((decode_key(py, typed.types.keys, &key)?, self.loaded(py, &typed.types, &value)?)))
     }
 
     /// Removes a key, whether it is there or not.
@@ -267,7 +367,9 @@ impl Keyspace {
     #[pyo3(name = "_iterate")]
     fn range(&self, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
         Ok(match self.range_of(&range)? {
-            Some((typed, range)) => RecordIterator::of_range(range, typed.types.clone(), reverse, part),
+            Some((typed, range)) => {
+                RecordIterator::of_range(range, typed.types.clone(), reverse, part).with_json(self.is_json)
+            }
             None => RecordIterator::empty(),
         })
     }

@@ -13,6 +13,7 @@ mod index;
 mod index_view;
 mod join;
 mod join_input;
+mod json;
 mod key_range;
 mod keys;
 mod keyspace;

@@ -6,21 +6,29 @@ use arc_swap::ArcSwap;
 use ogive::io::locate_folder;
 use ogive::lsm::StoreVersion;
 use ogive::types::RecordType;
-use ogive::{Db, DbOptions};
+use ogive::{Db, DbOptions, DbSnapshot};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open store. A reader that goes on to a newer version has another handle from then on, and another generation.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    db: Native<ArcSwap<Db>>,
-    generation: AtomicU64,
+    current: Native<ArcSwap<Current>>,
+    /// Held while a newer version is opened, so that no thread replaces it by an older one.
+    refreshing: Mutex<()>,
     pub(crate) path: PathBuf,
     options: DbOptions,
     pub(crate) is_read_only: bool,
     is_closed: AtomicBool,
+}
+
+/// The version of a store that handles are of.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) db: Arc<Db>,
+    pub(crate) generation: u64,
 }
 
 impl Opened {
@@ -36,58 +44,101 @@ impl Opened {
             None if is_read_only => Db::open_read_only(&path, &options)?,
             None => Db::open(&path, &options)?,
         };
-        let db = Native::new(ArcSwap::from_pointee(db));
-        Ok(Self { db, generation: AtomicU64::new(0), path, options, is_read_only, is_closed: AtomicBool::new(false) })
+        let current = Current { db: Arc::new(db), generation: 0 };
+        Ok(Self {
+            current: Native::new(ArcSwap::from_pointee(current)),
+            refreshing: Mutex::default(),
+            path,
+            options,
+            is_read_only,
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The store, in the version that handles are of.
+    ///
+    /// # Errors
+    /// `ForkedError` in a child; `Closed`.
+    pub(crate) fn current(&self) -> PyResult<Arc<Current>> {
+        let current = self.current.get()?.load_full();
+        self.check_open()?;
+        Ok(current)
     }
 
     /// The store.
     ///
     /// # Errors
-    /// `ForkedError` in a child; `Closed`.
+    /// As [`Self::current`].
     pub(crate) fn db(&self) -> PyResult<Arc<Db>> {
-        let db = self.db.get()?.load_full();
-        if self.is_closed.load(Ordering::Acquire) {
-            return Err(errors::of(ogive::Error::StoreClosed { path: self.path.clone() }));
+        Ok(self.current()?.db.clone())
+    }
+
+    fn check_open(&self) -> PyResult<()> {
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(errors::of(ogive::Error::StoreClosed { path: self.path.clone() })),
+            false => Ok(()),
         }
-        Ok(db)
     }
 
     /// Closes the store, if it is open.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let db = self.db.get()?.load_full();
+        let current = self.current.get()?;
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        py.detach(|| db.close()).or_raise()
+        py.detach(|| {
+            // A version that is being opened is closed, too.
+            let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+            current.load_full().db.close()
+        })
+        .or_raise()
     }
 
     /// The number of the version that handles are of.
+    ///
+    /// # Errors
+    /// As [`Self::current`].
     pub(crate) fn generation(&self) -> PyResult<u64> {
-        self.db.get()?;
-        Ok(self.generation.load(Ordering::Acquire))
+        let generation = self.current.get()?.load().generation;
+        self.check_open()?;
+        Ok(generation)
     }
 
     /// Goes on with the newest version: of a reader in a folder by opening it again.
     pub(crate) fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        self.db()?;
-        let current = self.db.get()?;
+        let current = self.current.get()?;
+        self.check_open()?;
         py.detach(|| {
-            let mut db = Db::clone(&current.load());
-            if db.version().is_some() {
-                if !db.refresh()? {
-                    return Ok(false);
-                }
-            } else if self.is_read_only {
-                db = Db::open_read_only(&self.path, &self.options)?;
-            } else {
-                // One that is open for writing has what there is.
-                return Ok(false);
-            }
-            current.store(Arc::new(db));
-            self.generation.fetch_add(1, Ordering::AcqRel);
+            // One after the other: a version that is opened later is not older.
+            let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+            self.check_open()?;
+            let before = current.load_full();
+            let Some(db) = self.newer(&before.db).or_raise()? else { return Ok(false) };
+            current.store(Arc::new(Current { db: Arc::new(db), generation: before.generation + 1 }));
             Ok(true)
         })
-        .or_raise()
+    }
+
+    /// The newest version, if it may be newer than one.
+    ///
+    /// # Errors
+    /// `Gone` if another store is there now.
+    fn newer(&self, before: &Db) -> ogive::Result<Option<Db>> {
+        let mut db = before.clone();
+        if db.version().is_some() {
+            if !db.refresh()? {
+                return Ok(None);
+            }
+        } else if self.is_read_only {
+            db = Db::open_read_only(&self.path, &self.options)?;
+        } else {
+            // One that is open for writing has what there is.
+            return Ok(None);
+        }
+        match db.identity() == before.identity() {
+            true => Ok(Some(db)),
+            false => Err(ogive::Error::Gone { path: self.path.clone() }),
+        }
     }
 }
 
@@ -106,6 +157,19 @@ impl Typed {
     pub(crate) fn new(keyspace: ogive::Keyspace, generation: u64) -> ogive::Result<Self> {
         let types = keyspace.record_type();
         let is_undecided = types.is_bytes() && keyspace.iter().keys().next().transpose()?.is_none();
+        Ok(Self { keyspace: Native::new(keyspace), types, is_undecided, generation })
+    }
+
+    /// A keyspace as a snapshot has it, which may have been dropped since.
+    pub(crate) fn of_snapshot(
+        keyspace: ogive::Keyspace,
+        snapshot: &DbSnapshot,
+        generation: u64,
+    ) -> ogive::Result<Self> {
+        let types = keyspace.record_type();
+        let mut keys = snapshot.range::<&[u8]>(&keyspace, ..).keys();
+        let is_undecided = types.is_bytes() && keys.next().transpose()?.is_none();
+        drop(keys);
         Ok(Self { keyspace: Native::new(keyspace), types, is_undecided, generation })
     }
 

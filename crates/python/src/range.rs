@@ -3,6 +3,7 @@
 use crate::convert::{decode_key, decode_value};
 use crate::errors::OrRaise;
 use crate::fork::Native;
+use crate::json;
 use ogive::DbRange;
 use ogive::types::RecordType;
 use pyo3::exceptions::PyValueError;
@@ -90,12 +91,18 @@ pub(crate) struct RecordIterator {
     state: Native<Mutex<State>>,
     types: Arc<RecordType>,
     part: Part,
+    is_json: bool,
 }
 
 impl RecordIterator {
     pub(crate) fn new(records: Option<Records>, types: Arc<RecordType>, part: Part) -> Self {
         let state = State { records, ahead: VecDeque::new(), at_once: RECORDS_AT_FIRST, failure: None };
-        Self { state: Native::new(Mutex::new(state)), types, part }
+        Self { state: Native::new(Mutex::new(state)), types, part, is_json: false }
+    }
+
+    /// The same, with values that JSON says.
+    pub(crate) fn with_json(self, is_json: bool) -> Self {
+        Self { is_json, ..self }
     }
 
     pub(crate) fn of_range(range: DbRange, types: Arc<RecordType>, reverse: bool, part: Part) -> Self {
@@ -129,7 +136,10 @@ impl RecordIterator {
             return Ok(None);
         };
         let key = || decode_key(py, self.types.keys, &key);
-        let value = || decode_value(py, &self.types.values, &value);
+        let value = || {
+            let value = decode_value(py, &self.types.values, &value)?;
+            if self.is_json { json::value_of(&value) } else { Ok(value) }
+        };
         Ok(Some(match self.part {
             Part::Keys => key()?,
             Part::Values => value()?,

@@ -1,14 +1,14 @@
 //! Snapshots: a store as it was at one moment.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_value, encode_key};
+use crate::convert::encode_key;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::join_input::of_snapshot;
 use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::keyspace::{Keyspace, Object};
-use crate::opened::Typed;
+use crate::opened::{Opened, Typed};
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
@@ -21,6 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Debug)]
 struct Kept {
     snapshot: DbSnapshot,
+    opened: Arc<Opened>,
     /// The version of the store, which a reader may have left since.
     db: Arc<Db>,
     generation: u64,
@@ -32,6 +33,10 @@ pub(crate) struct Snapshot {
     kept: Native<RwLock<Option<Kept>>>,
 }
 
+fn closed() -> PyErr {
+    errors::new("Closed", "the snapshot was closed; take another one")
+}
+
 impl Snapshot {
     /// Looks into the snapshot of a keyspace; gives `None` if it had no record.
     fn with<R>(
@@ -40,13 +45,8 @@ impl Snapshot {
         look: impl FnOnce(&DbSnapshot, &ogive::Keyspace, &Typed) -> PyResult<R>,
     ) -> PyResult<Option<R>> {
         let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(kept) = &*kept else {
-            return Err(errors::new("Closed", "the snapshot was closed; take another one"));
-        };
-        let mut typed = keyspace.typed()?;
-        if typed.generation != kept.generation {
-            typed = Arc::new(keyspace.typed_of(&kept.db, kept.generation)?);
-        }
+        let kept = kept.as_ref().ok_or_else(closed)?;
+        let typed = keyspace.typed_as_of(&kept.db, kept.generation)?;
         if typed.is_undecided {
             return Ok(None);
         }
@@ -66,10 +66,37 @@ impl Snapshot {
 impl Snapshot {
     #[new]
     fn new(store: &Store) -> PyResult<Self> {
-        let opened = store.opened();
-        let (db, generation) = (opened.db()?, opened.generation()?);
-        let kept = Kept { snapshot: db.snapshot(), db, generation };
+        let opened = store.opened().clone();
+        let current = opened.current()?;
+        let (db, generation) = (current.db.clone(), current.generation);
+        let kept = Kept { snapshot: db.snapshot(), opened, db, generation };
         Ok(Self { kept: Native::new(RwLock::new(Some(kept))) })
+    }
+
+    /// A keyspace of the store, or one that was dropped since; its values are JSON if so stated.
+    fn keyspace(&self, name: &str, is_json: bool) -> PyResult<Keyspace> {
+        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.as_ref().ok_or_else(closed)?;
+        kept.opened.current()?;
+        let found = kept.snapshot.keyspace(name).ok_or_else(|| {
+            let known = kept.db.keyspaces().join(", ");
+            errors::new("NoKeyspace", &format!("the snapshot has no keyspace {name:?}; there are: {known}"))
+        })?;
+        Ok(Keyspace::of_snapshot(
+            &kept.opened,
+            Typed::of_snapshot(found, &kept.snapshot, kept.generation).or_raise()?,
+            is_json,
+        ))
+    }
+
+    /// Number of records.
+    fn count(&self, py: Python<'_>, keyspace: &Keyspace) -> PyResult<usize> {
+        let counted = self.with(keyspace, |snapshot, keyspace, _| {
+            let count =
+                || snapshot.range::<&[u8]>(keyspace, ..).keys().try_fold(0, |count, key| key.map(|_| count + 1));
+            py.detach(count).or_raise()
+        })?;
+        Ok(counted.unwrap_or(0))
     }
 
     #[pyo3(signature = (keyspace, key, default=None))]
@@ -80,10 +107,10 @@ impl Snapshot {
         key: &Object<'py>,
         default: Option<Object<'py>>,
     ) -> PyResult<Option<Object<'py>>> {
-        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+        let found = self.with(keyspace, |snapshot, of, typed| {
             let key = encode_key(typed.types.keys, key)?;
-            let found = py.detach(|| snapshot.get(keyspace, &key)).or_raise()?;
-            found.map(|value| decode_value(py, &typed.types.values, &value)).transpose()
+            let found = py.detach(|| snapshot.get(of, &key)).or_raise()?;
+            found.map(|value| keyspace.loaded(py, &typed.types, &value)).transpose()
         })?;
         Ok(found.flatten().or(default))
     }
@@ -115,9 +142,9 @@ impl Snapshot {
     }
 
     fn range(&self, keyspace: &Keyspace, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
-        let found = self.with(keyspace, |snapshot, keyspace, typed| {
-            let range = snapshot.range(keyspace, range.bounds(typed.types.keys)?);
-            Ok(RecordIterator::of_range(range, typed.types.clone(), reverse, part))
+        let found = self.with(keyspace, |snapshot, of, typed| {
+            let range = snapshot.range(of, range.bounds(typed.types.keys)?);
+            Ok(RecordIterator::of_range(range, typed.types.clone(), reverse, part).with_json(keyspace.is_json()))
         })?;
         Ok(found.unwrap_or_else(RecordIterator::empty))
     }

@@ -76,6 +76,12 @@ impl Store {
         self.opened.is_read_only
     }
 
+    /// Whether the path still leads to the store.
+    fn is_in_place(&self, py: Python<'_>) -> PyResult<bool> {
+        let db = self.opened.db()?;
+        py.detach(|| db.is_in_place()).or_raise()
+    }
+
     fn keyspaces(&self) -> PyResult<Vec<String>> {
         Ok(self.opened.db()?.keyspaces())
     }

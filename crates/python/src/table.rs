@@ -121,6 +121,12 @@ impl Table {
         Ok((table.key_type().to_string(), table.value_type().to_string()))
     }
 
+    /// Whether no key has several records.
+    #[getter(_is_distinct)]
+    fn is_distinct(&self) -> PyResult<bool> {
+        Ok(self.table()?.is_distinct())
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         usize::try_from(self.table()?.len()).map_err(|error| errors::new("OgiveError", &error.to_string()))
     }

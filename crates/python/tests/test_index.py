@@ -177,3 +177,64 @@ def test_prefixes_are_the_first_components(tmp_path: Path) -> None:
             assert ix.snapshot().scan(prefix=(group,)).to_pyarrow().num_rows == len(wanted)
         with pytest.raises(ogive.InvalidArgument):
             ix.range((1,), prefix=(1,))
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("how", ["removed", "renamed"])
+def test_a_file_that_is_gone_is_opened_anew(tmp_path: Path, how: str, read_only: bool) -> None:
+    path = tmp_path / "a.idx"
+    with ogive.Index(path) as index:
+        index[1] = 10
+    old = ogive.Index(path, read_only=read_only)
+    assert ogive.Index(path, read_only=read_only) is old
+    if how == "removed":
+        path.unlink()
+    else:
+        path.rename(tmp_path / "moved.idx")
+    assert old[1] == 10
+    if not read_only:
+        with pytest.raises(ogive.Gone):
+            old[2] = 20
+    with ogive.Index(path) as new:
+        new[3] = 30
+        again = ogive.Index(path, read_only=read_only)
+        assert again is not old and dict(again) == dict(new) == {3: 30}
+        with pytest.raises((ogive.Closed, ogive.Gone)):
+            old[2] = 20
+    if how == "renamed":
+        with ogive.Index(tmp_path / "moved.idx") as moved:
+            assert dict(moved) == {1: 10}
+
+
+def test_threads_that_refresh_one_reader_never_go_back_or_open_it_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.idx"
+    with ogive.Index(path) as index:
+        index[0] = 0
+        reader = ogive.Index(path, read_only=True)
+        failures: list[int] = []
+        done = threading.Event()
+
+        def read() -> None:
+            last = 0
+            try:
+                while not done.is_set():
+                    reader.refresh()
+                    found = reader[0]
+                    if found < last:
+                        failures.append(found)
+                    last = found
+            except ogive.Closed:
+                pass
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(1, 100):
+            index[0] = number
+        reader.close()
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        with pytest.raises(ogive.Closed):
+            reader[0]

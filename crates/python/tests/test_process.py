@@ -92,7 +92,7 @@ def test_one_of_many_threads_removes_a_key(db: ogive.Db) -> None:
 
 def test_one_iterator_is_shared_by_threads(db: ogive.Db) -> None:
     db.update({number: number for number in range(5_000)})
-    records = db.keys()
+    records = iter(db.keys())
     found: list[list[int]] = [[] for _ in range(4)]
     threads = [threading.Thread(target=lambda it: it.extend(records), args=(part,)) for part in found]
     for thread in threads:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import pickle
 import re
+import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -342,3 +346,172 @@ def test_messages_speak_of_python(tmp_path: Path) -> None:
         with pytest.raises(ogive.OgiveError) as raised:
             use()
         assert not re.search("resume|::|--|`|is no ", str(raised.value)), raised.value
+
+
+def test_threads_that_refresh_one_reader_never_go_back(folder: str) -> None:
+    with ogive.open(folder, key=str, value=int) as db, ogive.open(folder, read_only=True) as reader:
+        # The more is in the log, the longer an opening takes.
+        db.update({f"x{number}": number for number in range(20_000)})
+        db["n"] = 0
+        reader.refresh()
+        numbers = reader.keyspace("default")
+        failures: list[tuple[int, int]] = []
+        done = threading.Event()
+
+        def read() -> None:
+            last = 0
+            while not done.is_set():
+                reader.refresh()
+                found = numbers["n"]
+                if found < last:
+                    failures.append((last, found))
+                last = found
+
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(1, 150):
+            db["n"] = number
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        reader.refresh()
+        assert reader["n"] == 149
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("how", ["removed", "renamed", "emptied"])
+def test_a_folder_that_is_gone_is_opened_anew(folder: str, how: str, read_only: bool) -> None:
+    old = ogive.open(folder)
+    old["a"] = 1
+    handle = ogive.open(folder, read_only=True) if read_only else old
+    assert handle is ogive.open(folder, read_only=read_only)
+    displace(folder, how)
+    new = ogive.open(folder)
+    assert new is not old and list(new) == []
+    with pytest.raises(ogive.Gone, match="removed, renamed or replaced"):
+        old["b"] = 2
+    with pytest.raises(OSError):
+        old.pop("a")
+    assert old["a"] == 1 and list(new) == []
+    new["c"] = 3
+    if read_only:
+        with pytest.raises(ogive.Gone):
+            handle.refresh()
+        assert handle["a"] == 1
+        again = ogive.open(folder, read_only=True)
+        assert again is not handle and dict(again) == {"c": 3}
+    old.close()
+    assert ogive.open(folder) is new and dict(new) == {"c": 3}
+    new.close()
+    if how == "renamed":
+        with ogive.open(folder + " moved") as moved:
+            assert dict(moved) == {"a": 1}
+
+
+def displace(folder: str, how: str) -> None:
+    if how == "removed":
+        shutil.rmtree(folder)
+    elif how == "renamed":
+        os.rename(folder, folder + " moved")
+    else:
+        for name in os.listdir(folder):
+            os.remove(os.path.join(folder, name))
+
+
+def test_the_default_keyspace_may_be_json(folder: str) -> None:
+    with ogive.open(folder, value="json") as db:
+        db["a"] = {"b": [1, None]}
+        assert db["a"] == {"b": [1, None]} and db.pop("a") == {"b": [1, None]} and db.setdefault("a") is None
+        with db.batch() as batch:
+            batch["c"] = [2]
+        assert dict(db) == {"a": None, "c": [2]} == db and list(db.values()) == [None, [2]]
+        with db.snapshot() as snapshot:
+            assert snapshot["c"] == [2] and snapshot == db
+        assert ogive.open(folder) is db and ogive.open(folder, value="json") is db
+        with pytest.raises(ogive.InvalidArgument, match="value"):
+            ogive.open(folder, value=str)
+        with ogive.open(folder, read_only=True, value="json") as reader:
+            assert pickle.loads(pickle.dumps(reader))["c"] == [2]
+            assert pickle.loads(pickle.dumps(reader.keyspace("default", value="json")))["c"] == [2]
+    with ogive.open(folder) as db:
+        assert db["c"] == "[2]"
+        with pytest.raises(ogive.InvalidArgument, match="value"):
+            ogive.open(folder, value="json")
+    with ogive.open(folder + " other", key=int, value=int) as db:
+        db[1] = 1
+    with pytest.raises(ogive.WrongType):
+        ogive.open(folder + " other", value="json")
+
+
+def test_a_snapshot_keeps_a_keyspace_that_is_dropped(db: ogive.Db) -> None:
+    fruit = db.keyspace("fruit", key=str, value="json")
+    fruit["apple"] = ["red"]
+    before, names = db.snapshot(), db.keyspaces
+    of_fruit = before.of(fruit)
+    records = iter(of_fruit.items())
+    assert db.drop_keyspace("fruit")
+    later = db.snapshot()
+    for snapshot in (of_fruit, before.keyspace("fruit", value="json")):
+        assert dict(snapshot) == {"apple": ["red"]} and len(snapshot) == 1 and "apple" in snapshot
+        assert snapshot.multi_get(["apple"]).column("value") == ['["red"]']
+    assert next(records) == ("apple", ["red"])
+    db.keyspace("fruit", key=int, value=int)[1] = 2
+    assert before.keyspace("fruit").get("apple") == '["red"]'
+    for snapshot in (before, later):
+        with pytest.raises(LookupError, match="typo"):
+            snapshot.keyspace("typo")
+    with pytest.raises(ogive.KeyspaceDropped):
+        later.of(fruit)["apple"]
+    with pytest.raises(ogive.KeyspaceDropped):
+        fruit["pear"] = []
+    assert sorted(db.keyspaces) == sorted(names)
+
+
+def test_a_snapshot_of_a_reader_keeps_a_keyspace_that_is_dropped(folder: str) -> None:
+    with ogive.open(folder) as db:
+        db.keyspace("fruit", key=str, value=str)["apple"] = "red"
+        with ogive.open(folder, read_only=True) as reader:
+            fruit = reader.keyspace("fruit")
+            before = reader.snapshot()
+            db.drop_keyspace("fruit")
+            assert reader.refresh()
+            assert before.of(fruit)["apple"] == "red" and before.keyspace("fruit")["apple"] == "red"
+            with pytest.raises(LookupError):
+                reader.snapshot().keyspace("fruit")
+
+
+def test_a_closed_store_that_never_had_a_record_says_so(folder: str) -> None:
+    db = ogive.open(folder)
+    empty, batch, snapshot = db.keyspace("empty"), db.batch(), db.snapshot()
+    db.close()
+    calls: list[Any] = [
+        lambda: db.get("a"), lambda: "a" in db, lambda: list(db), lambda: len(db), lambda: bool(db), lambda: db.first(),
+        lambda: db.discard("a"), lambda: db.clear(), lambda: db.pop("a", None), lambda: db.popitem(), lambda: db["a"],
+        lambda: db == {}, lambda: list(db.items()), lambda: db.multi_get(["a"]), lambda: db.scan().to_pylist(),
+        lambda: empty.get("a"), lambda: list(empty.range()), lambda: empty.remove_range("a", "b"), lambda: empty.types,
+        lambda: batch.remove("a"), lambda: batch.remove_range("a"), lambda: batch.put("a", 1),
+        lambda: snapshot.get("a"), lambda: list(snapshot), lambda: snapshot.keyspace("empty"),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(ogive.Closed):
+            call()
+            raise AssertionError(f"call {number} was answered")
+
+
+def test_a_stream_has_one_place(db: ogive.Db) -> None:
+    numbers = db.keyspace("numbers", key=int, value=int)
+    numbers.update({key: key for key in range(10)})
+    stream = numbers.scan()
+    assert next(iter(stream)) == {"key": 0, "value": 0} and next(iter(stream))["key"] == 1
+    assert [row["key"] for row in itertools.islice(stream, 2)] == [2, 3]
+    assert [row["key"] for row in stream] == [4, 5, 6, 7, 8, 9] and list(stream) == []
+    for rest in (
+        lambda stream: stream.to_pylist(),
+        lambda stream: list(stream.to_pyarrow().to_pylist()),
+        lambda stream: [row for batch in stream.batches() for row in batch],
+    ):
+        stream = numbers.scan()
+        next(stream), next(stream)
+        assert [row["key"] for row in rest(stream)] == [2, 3, 4, 5, 6, 7, 8, 9]

@@ -18,10 +18,12 @@ from ._errors import (
     Damaged,
     Fenced,
     ForkedError,
+    Gone,
     InvalidArgument,
     KeyspaceDropped,
     Locked,
     MemoryShort,
+    NoKeyspace,
     NotFound,
     OgiveError,
     PermissionDenied,
@@ -35,13 +37,13 @@ from ._errors import (
     WrongType,
 )
 from ._explain import Explanation, Read
-from ._index import Index, IndexSnapshot, IndexTransaction
+from ._index import Index, IndexSnapshot, IndexTransaction, MutableIndex, UniqueIndex
 from ._internal import __version__
 from ._join import Alternative, Join, JoinPlan, join
 from ._parquet import ParquetExplanation, ParquetIndex, Request, Verification, index_parquet
 from ._rows import Rows, RowStream
-from ._store import Batch, Db, Keyspace, Snapshot, open
-from ._table import Table, build
+from ._store import Batch, Db, Keyspace, MutableDb, MutableKeyspace, Snapshot, open
+from ._table import Table, UniqueTable, build
 from ._tune import Design, Designs, Profile, profile, tune
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "Explanation",
     "Fenced",
     "ForkedError",
+    "Gone",
     "Index",
     "IndexSnapshot",
     "IndexTransaction",
@@ -67,6 +70,10 @@ __all__ = [
     "KeyspaceDropped",
     "Locked",
     "MemoryShort",
+    "MutableDb",
+    "MutableIndex",
+    "MutableKeyspace",
+    "NoKeyspace",
     "NotFound",
     "OgiveError",
     "ParquetExplanation",
@@ -82,6 +89,8 @@ __all__ = [
     "StorageError",
     "Table",
     "TimedOut",
+    "UniqueIndex",
+    "UniqueTable",
     "UnknownVersion",
     "Unsupported",
     "Verification",

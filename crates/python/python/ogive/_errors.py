@@ -91,6 +91,10 @@ class VersionGone(_FileError):
     """The writer has removed files of the version that a reader has open; refresh it."""
 
 
+class Gone(_FileError):
+    """The folder of the store, or the file of the index, was removed, renamed or replaced since it was opened."""
+
+
 class Locked(_FileError, BlockingIOError):
     """Another process, or another handle of this one, has it open."""
 
@@ -123,6 +127,10 @@ class WrongType(OgiveError, TypeError):
 
 class MemoryShort(OgiveError, MemoryError):
     """The memory given is too little."""
+
+
+class NoKeyspace(OgiveError, LookupError):
+    """There is no keyspace of this name."""
 
 
 class KeyspaceDropped(OgiveError, LookupError):

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
-from ._errors import Closed, InvalidArgument
-from ._ordered import Closing, Ordered
+from ._errors import Closed, InvalidArgument, OgiveError
+from ._ordered import MISSING, Closing, K, Ordered, OrderedMapping, V, pairs_of
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 
-_MISSING: Any = object()
 _SORT_MEMORY = 256 << 20
 
 #: The indexes that are open in this process, by their files and whether they are read-only.
-_open_indexes: weakref.WeakValueDictionary[tuple[str, bool], Index] = weakref.WeakValueDictionary()
+_open_indexes: weakref.WeakValueDictionary[tuple[str, bool], Index[Any, Any]] = weakref.WeakValueDictionary()
 _open_lock = threading.RLock()
 
 
@@ -36,7 +36,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
+class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     """An index in one file, with keys and values of a fixed size, which is updated in place.
 
     It is used as a dictionary whose keys are in order. Each write is a transaction of its own, durable when the call
@@ -46,6 +46,12 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
     ``key`` and ``value`` are types as in :meth:`ogive.Db.keyspace`, ``"u64"`` unless stated; an index that is there
     has its own. ``value_size`` is the length of the longest value, for types that vary in length. ``kind`` is the
     structure: ``"ogive"`` or ``"btree"``.
+
+    If its file was removed, renamed or replaced, what is written raises :class:`ogive.Gone`, and opening the path again
+    closes the old index and opens what is there now.
+
+    One without ``duplicates`` is a mapping: of the class :class:`MutableIndex`, or :class:`UniqueIndex` if it was opened
+    read-only.
 
     >>> import ogive, tempfile
     >>> ix = ogive.Index(tempfile.mkdtemp() + "/ids.idx", key="u64", value="u64")
@@ -60,6 +66,39 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
 
     _options: dict[str, Any]
 
+    @overload
+    def __new__(
+        cls,
+        path: PathLike,
+        key: type[K],
+        value: type[V],
+        kind: str | None = None,
+        *,
+        create: bool = True,
+        read_only: Literal[False] = False,
+        value_size: int | str | None = None,
+        duplicates: Literal[False] = False,
+        memory: int | str | None = None,
+        durability: Literal["synced", "grouped", "buffered"] = "synced",
+        page_size: int | str | None = None,
+    ) -> MutableIndex[K, V]: ...
+    @overload
+    def __new__(
+        cls,
+        path: PathLike,
+        key: Any = None,
+        value: Any = None,
+        kind: str | None = None,
+        *,
+        create: bool = True,
+        read_only: Literal[False] = False,
+        value_size: int | str | None = None,
+        duplicates: Literal[False] = False,
+        memory: int | str | None = None,
+        durability: Literal["synced", "grouped", "buffered"] = "synced",
+        page_size: int | str | None = None,
+    ) -> MutableIndex[Any, Any]: ...
+    @overload
     def __new__(
         cls,
         path: PathLike,
@@ -74,7 +113,22 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         memory: int | str | None = None,
         durability: Literal["synced", "grouped", "buffered"] = "synced",
         page_size: int | str | None = None,
-    ) -> Index:
+    ) -> Index[Any, Any]: ...
+    def __new__(
+        cls,
+        path: PathLike,
+        key: Any = None,
+        value: Any = None,
+        kind: str | None = None,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        value_size: int | str | None = None,
+        duplicates: bool = False,
+        memory: int | str | None = None,
+        durability: Literal["synced", "grouped", "buffered"] = "synced",
+        page_size: int | str | None = None,
+    ) -> Any:
         text = absolute(path_text(path))
         options: dict[str, Any] = {
             "kind": kind,
@@ -88,6 +142,11 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         }
         with _open_lock:
             known = _open_indexes.get((identity(text), read_only))
+            if known is not None and not known._is_in_place():
+                # Its lock may be in place, although its file is not.
+                with contextlib.suppress(OgiveError):
+                    known._close()
+                known = None
             if known is not None:
                 used = ("memory", "durability")
                 different = sorted(name for name in used if options[name] != known._options[name])
@@ -101,6 +160,8 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
                 return known
             self = super().__new__(cls, text, key, value, options)
             self._options = {**options, "types": (key, value)}
+            if cls is Index and not self.duplicates:
+                object.__setattr__(self, "__class__", UniqueIndex if read_only else MutableIndex)
             _open_indexes[identity(text), read_only] = self
             return self
 
@@ -109,36 +170,55 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         """Whether it was opened for reading alone."""
         return bool(self._options["read_only"])
 
-    def setdefault(self, key: Any, default: Any) -> Any:
+    def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which is inserted if the key is absent."""
         with self.transaction() as transaction:
-            found = transaction.get(key, _MISSING)
-            if found is not _MISSING:
+            found = transaction.get(key, MISSING)
+            if found is not MISSING:
                 return found
             transaction[key] = default
             return default
 
-    def pop(self, key: Any, default: Any = _MISSING) -> Any:
+    def pop(self, key: Any, default: Any = MISSING) -> Any:
         """Removes a key and returns its value."""
         with self.transaction() as transaction:
-            found = transaction.get(key, _MISSING)
-            if found is not _MISSING:
+            found = transaction.get(key, MISSING)
+            if found is not MISSING:
                 del transaction[key]
                 return found
-        if default is _MISSING:
+        if default is MISSING:
             raise KeyError(key)
         return default
+
+    def popitem(self, *, last: bool = True) -> tuple[K, V]:
+        """Removes the entry with the greatest key, or with the smallest one, and returns it.
+
+        ``KeyError`` if there is none.
+        """
+        with self.transaction() as transaction:
+            # No other write is under way.
+            found = self.last() if last else self.first()
+            if found is None:
+                raise KeyError(f"the index {self.path} is empty")
+            del transaction[found[0]]
+            return found
 
     def discard(self, key: Any) -> None:
         """Removes a key, whether it is there or not."""
         with self.transaction() as transaction:
             transaction.discard(key)
 
-    def update(self, entries: Any) -> None:
+    def update(self, entries: Any = (), /, **named: Any) -> None:
         """Inserts the entries of a mapping, or pairs of keys and values: all or nothing."""
         with self.transaction() as transaction:
-            for key, value in entries.items() if hasattr(entries, "items") else entries:
-                transaction[key] = value
+            for records in (entries, named):
+                for key, value in pairs_of(records):
+                    transaction[key] = value
+
+    def clear(self) -> None:
+        """Removes all entries, in one transaction."""
+        with self.transaction() as transaction:
+            transaction.clear()
 
     def load(
         self,
@@ -163,7 +243,7 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         >>> ix.close()
         """
         if values is None:
-            pairs = list(keys.items() if isinstance(keys, Mapping) else keys)
+            pairs = list(pairs_of(keys))
             keys, values = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         with Progress.start(f"loading {self.path}", progress) as shown:
             return self._load(keys, values, size_bytes(memory) or _SORT_MEMORY, shown)
@@ -176,9 +256,9 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         """
         return IndexTransaction(self._begin())
 
-    def snapshot(self) -> IndexSnapshot:
+    def snapshot(self) -> IndexSnapshot[K, V]:
         """The index as it is now, whatever is written later."""
-        return IndexSnapshot(self)
+        return IndexSnapshot(self) if self.duplicates else UniqueIndexSnapshot(self)
 
     def stats(self) -> dict[str, Any]:
         """Sizes and counts. All nodes are read."""
@@ -210,7 +290,15 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         return f"<ogive.Index {self.path!r}: {key} to {value}>"
 
 
-def _reopened(path: str, memory: int | None) -> Index:
+class UniqueIndex(Index[K, V], OrderedMapping[K, V]):
+    """An index in which no key is there twice."""
+
+
+class MutableIndex(UniqueIndex[K, V], MutableMapping[K, V]):
+    """An index in which no key is there twice, and which is open for writing."""
+
+
+def _reopened(path: str, memory: int | None) -> Index[Any, Any]:
     return Index(path, read_only=True, memory=memory)
 
 
@@ -225,8 +313,8 @@ class IndexTransaction:
         return self._transaction.get(key, default)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._transaction.get(key, _MISSING)
-        if found is _MISSING:
+        found = self._transaction.get(key, MISSING)
+        if found is MISSING:
             raise KeyError(key)
         return found
 
@@ -245,6 +333,10 @@ class IndexTransaction:
     def discard(self, key: Any) -> None:
         """Removes a key, whether it is there or not."""
         self._transaction.discard(key)
+
+    def clear(self) -> None:
+        """Removes all entries."""
+        self._transaction.clear()
 
     def __len__(self) -> int:
         """Number of entries, with the changes."""
@@ -270,7 +362,7 @@ class IndexTransaction:
             self.abort()
 
 
-class IndexSnapshot(Awaitable, _internal.IndexSnapshot, Ordered, Closing):
+class IndexSnapshot(Awaitable, _internal.IndexSnapshot, Ordered[K, V], Closing):
     """An index as of one commit; see :meth:`Index.snapshot`.
 
     >>> import ogive, tempfile
@@ -284,3 +376,7 @@ class IndexSnapshot(Awaitable, _internal.IndexSnapshot, Ordered, Closing):
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a snapshot of an index lives in its process; pickle an index that is open read-only")
+
+
+class UniqueIndexSnapshot(IndexSnapshot[K, V], OrderedMapping[K, V]):
+    """An index in which no key is there twice, as of one commit."""

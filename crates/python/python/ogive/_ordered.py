@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from ._errors import WrongType
 from ._rows import Rows, RowStream
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+    from typing_extensions import TypeVar as DefaultedTypeVar
 
     from ._internal import RowBatch, RowReader, _KeyRange, _Part
+
+    K = DefaultedTypeVar("K", default=Any)
+    V = DefaultedTypeVar("V", default=Any)
+else:
+    K = TypeVar("K")
+    V = TypeVar("V")
+
+_ALL: _KeyRange = (None, None, None)
+
+
+class _Unset:
+    """The default of the ends of a range: without any, a method is about all keys."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+_UNSET: Any = _Unset()
+MISSING: Any = object()
+
+
+def pairs_of(records: Any) -> Any:
+    """The pairs of a mapping, of whatever else has keys, or of an iterable of pairs, as ``dict.update`` takes them."""
+    if hasattr(records, "items"):
+        return records.items()
+    if hasattr(records, "keys"):
+        return ((key, records[key]) for key in records.keys())
+    return iter(records)
 
 
 class Closing:
@@ -30,8 +61,76 @@ class Closing:
         self.close()
 
 
-class Ordered:
+class Keys(KeysView[K]):
+    """The keys of an ordered mapping, in order."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[K]:
+        found: Iterator[K] = self._mapping._iterate(_ALL, False, "keys")
+        return found
+
+    def __reversed__(self) -> Iterator[K]:
+        found: Iterator[K] = self._mapping._iterate(_ALL, True, "keys")
+        return found
+
+
+class Items(ItemsView[K, V]):
+    """The records of an ordered mapping, in order: one scan, not a look-up for each."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[tuple[K, V]]:
+        found: Iterator[tuple[K, V]] = self._mapping._iterate(_ALL, False, "items")
+        return found
+
+    def __reversed__(self) -> Iterator[tuple[K, V]]:
+        found: Iterator[tuple[K, V]] = self._mapping._iterate(_ALL, True, "items")
+        return found
+
+    def __contains__(self, item: object) -> bool:
+        if not isinstance(item, tuple) or len(item) != 2:
+            return False
+        return _is_value(_found(self._mapping, item[0]), item[1])
+
+
+class Values(ValuesView[V]):
+    """The values of an ordered mapping, in the order of their keys."""
+
+    _mapping: Any
+
+    def __iter__(self) -> Iterator[V]:
+        found: Iterator[V] = self._mapping._iterate(_ALL, False, "values")
+        return found
+
+    def __reversed__(self) -> Iterator[V]:
+        found: Iterator[V] = self._mapping._iterate(_ALL, True, "values")
+        return found
+
+    def __contains__(self, value: object) -> bool:
+        return any(_is_value(found, value) for found in self)
+
+
+def _is_value(found: Any, value: Any) -> bool:
+    return bool(found is value or found == value)
+
+
+def _found(mapping: Any, key: Any) -> Any:
+    """The value of a key that need not be of the mapping's type."""
+    try:
+        return mapping.get(key, MISSING)
+    except WrongType:
+        return MISSING
+
+
+class Ordered(Generic[K, V]):
     """Reads of a mapping whose keys are in order. Subclasses say how a range is read."""
+
+    if TYPE_CHECKING:
+        # The native part has these.
+        def __getitem__(self, key: K, /) -> V: ...
+        @property
+        def types(self) -> tuple[str, str]: ...
 
     def _iterate(self, range: _KeyRange, reverse: bool, part: _Part) -> Iterator[Any]:
         raise NotImplementedError
@@ -44,45 +143,85 @@ class Ordered:
 
     def range(
         self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
-    ) -> Iterator[tuple[Any, Any]]:
+    ) -> Iterator[tuple[K, V]]:
         """The records whose keys are at least ``start`` and below ``stop``, or begin with ``prefix``, in order.
 
         Of keys that are tuples, ``start``, ``stop`` and ``prefix`` may be the first components.
         """
         return self._iterate((start, stop, prefix), reverse, "items")
 
+    @overload
+    def items(self) -> ItemsView[K, V]: ...
+    @overload
+    def items(self, start: Any, stop: Any = ..., *, prefix: Any = ..., reverse: bool = ...) -> Iterator[tuple[K, V]]: ...
+    @overload
+    def items(self, *, stop: Any, reverse: bool = ...) -> Iterator[tuple[K, V]]: ...
+    @overload
+    def items(self, *, prefix: Any, reverse: bool = ...) -> Iterator[tuple[K, V]]: ...
+    @overload
+    def items(self, *, reverse: bool) -> Iterator[tuple[K, V]]: ...
     def items(
-        self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
-    ) -> Iterator[tuple[Any, Any]]:
-        """As :meth:`range`."""
-        return self._iterate((start, stop, prefix), reverse, "items")
+        self, start: Any = _UNSET, stop: Any = _UNSET, *, prefix: Any = _UNSET, reverse: Any = _UNSET
+    ) -> Any:
+        """A view of all records; with arguments, an iterator as of :meth:`range`."""
+        return self._part(Items, "items", start, stop, prefix, reverse)
 
+    @overload
+    def keys(self) -> KeysView[K]: ...
+    @overload
+    def keys(self, start: Any, stop: Any = ..., *, prefix: Any = ..., reverse: bool = ...) -> Iterator[K]: ...
+    @overload
+    def keys(self, *, stop: Any, reverse: bool = ...) -> Iterator[K]: ...
+    @overload
+    def keys(self, *, prefix: Any, reverse: bool = ...) -> Iterator[K]: ...
+    @overload
+    def keys(self, *, reverse: bool) -> Iterator[K]: ...
     def keys(
-        self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
-    ) -> Iterator[Any]:
-        """The keys of a range, in order. Values in files of their own are not read."""
-        return self._iterate((start, stop, prefix), reverse, "keys")
+        self, start: Any = _UNSET, stop: Any = _UNSET, *, prefix: Any = _UNSET, reverse: Any = _UNSET
+    ) -> Any:
+        """A view of all keys; with arguments, an iterator over those of a range, in order.
 
+        Values in files of their own are not read.
+        """
+        return self._part(Keys, "keys", start, stop, prefix, reverse)
+
+    @overload
+    def values(self) -> ValuesView[V]: ...
+    @overload
+    def values(self, start: Any, stop: Any = ..., *, prefix: Any = ..., reverse: bool = ...) -> Iterator[V]: ...
+    @overload
+    def values(self, *, stop: Any, reverse: bool = ...) -> Iterator[V]: ...
+    @overload
+    def values(self, *, prefix: Any, reverse: bool = ...) -> Iterator[V]: ...
+    @overload
+    def values(self, *, reverse: bool) -> Iterator[V]: ...
     def values(
-        self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
-    ) -> Iterator[Any]:
-        """The values of a range, in the order of their keys."""
-        return self._iterate((start, stop, prefix), reverse, "values")
+        self, start: Any = _UNSET, stop: Any = _UNSET, *, prefix: Any = _UNSET, reverse: Any = _UNSET
+    ) -> Any:
+        """A view of all values; with arguments, an iterator over those of a range, in the order of their keys."""
+        return self._part(Values, "values", start, stop, prefix, reverse)
 
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()
+    def _part(self, view: Any, part: _Part, start: Any, stop: Any, prefix: Any, reverse: Any) -> Any:
+        if all(given is _UNSET for given in (start, stop, prefix, reverse)):
+            return view(self)
+        start, stop, prefix = (None if end is _UNSET else end for end in (start, stop, prefix))
+        return self._iterate((start, stop, prefix), reverse is not _UNSET and bool(reverse), part)
 
-    def __reversed__(self) -> Iterator[Any]:
-        return self.keys(reverse=True)
+    def __iter__(self) -> Iterator[K]:
+        return self._iterate(_ALL, False, "keys")
+
+    def __reversed__(self) -> Iterator[K]:
+        return self._iterate(_ALL, True, "keys")
 
     def __bool__(self) -> bool:
-        return True
+        """Whether there is any key."""
+        return next(self._iterate(_ALL, False, "keys"), MISSING) is not MISSING
 
-    def first(self) -> tuple[Any, Any] | None:
+    def first(self) -> tuple[K, V] | None:
         """The record with the smallest key."""
         return next(self.range(), None)
 
-    def last(self) -> tuple[Any, Any] | None:
+    def last(self) -> tuple[K, V] | None:
         """The record with the greatest key."""
         return next(self.range(reverse=True), None)
 
@@ -97,3 +236,33 @@ class Ordered:
     def scan(self, start: Any = None, stop: Any = None, *, prefix: Any = None) -> RowStream:
         """The records of a range as Arrow data, which are read as they are used."""
         return RowStream(self._scan((start, stop, prefix)))
+
+
+class OrderedMapping(Ordered[K, V], Mapping[K, V]):
+    """An ordered mapping in which no key is there twice."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the records are those of another mapping. Both are read side by side, up to the first difference."""
+        if self is other:
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        if isinstance(other, OrderedMapping) and other.types[0] == self.types[0]:
+            return _are_same(self._iterate(_ALL, False, "items"), other._iterate(_ALL, False, "items"))
+        count = 0
+        for key, value in self._iterate(_ALL, False, "items"):
+            if not _is_value(_found(other, key), value):
+                return False
+            count += 1
+        return count == sum(1 for _ in islice(other, count + 1))
+
+    #: As of a dictionary: what is equal may not be so for long.
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _are_same(records: Iterator[Any], others: Iterator[Any]) -> bool:
+    for key, value in records:
+        other = next(others, MISSING)
+        if other is MISSING or other[0] != key or not _is_value(other[1], value):
+            return False
+    return next(others, MISSING) is MISSING

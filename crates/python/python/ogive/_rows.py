@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -149,6 +150,8 @@ class Rows(_Arrow):
 class RowStream(_Arrow):
     """Rows that are read as they are used, once.
 
+    It has one place, as a file: loops, :meth:`batches` and other libraries go on where the last one of them stopped.
+
     >>> import ogive, tempfile
     >>> with ogive.open(tempfile.mkdtemp(), key=int, value=str) as db:
     ...     db[1], db[2] = "one", "two"
@@ -160,12 +163,26 @@ class RowStream(_Arrow):
 
     def __init__(self, reader: _internal.RowReader) -> None:
         self._reader = reader
+        self._lock = threading.Lock()
+        #: The batch whose rows are given one by one, those rows, and the number that were given.
+        self._batch: Rows | None = None
+        self._rows: Iterator[dict[str, Any]] = iter(())
+        self._given = 0
 
     def _raise_failure(self) -> None:
         self._reader._raise_failure()
 
+    def _put_back(self) -> None:
+        """Puts the rows back that a loop has left of its batch."""
+        batch, given = self._batch, self._given
+        self._batch, self._rows, self._given = None, iter(()), 0
+        if batch is not None and given < len(batch):
+            self._reader._put_back(batch._rows.tail(given))
+
     def _capsule(self, requested_schema: object | None) -> object:
-        return self._reader.__arrow_c_stream__(requested_schema)
+        with self._lock:
+            self._put_back()
+            return self._reader.__arrow_c_stream__(requested_schema)
 
     def _texts_of_long_integers(self) -> tuple[list[tuple[str, str]], Iterator[Rows]]:
         return self._reader.long_integers, self._texts()
@@ -186,15 +203,31 @@ class RowStream(_Arrow):
 
     def batches(self) -> Iterator[Rows]:
         """The rows that are left, some thousand at a time."""
-        return (Rows(batch) for batch in self._reader)
+        while True:
+            with self._lock:
+                self._put_back()
+                batch = next(self._reader, None)
+            if batch is None:
+                return
+            yield Rows(batch)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows that are left as dictionaries."""
         return list(self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for rows in self.batches():
-            yield from rows
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            while True:
+                row = next(self._rows, None)
+                if row is not None:
+                    self._given += 1
+                    return row
+                self._batch, self._rows, self._given = None, iter(()), 0
+                self._batch = Rows(next(self._reader))
+                self._rows = iter(self._batch)
 
     def __repr__(self) -> str:
         state = "used" if self._reader.is_taken else ", ".join(self.column_names)

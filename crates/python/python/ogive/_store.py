@@ -6,24 +6,28 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
-from ._ordered import Closing, Ordered
+from ._ordered import MISSING, Closing, K, OrderedMapping, V, pairs_of
 from ._paths import PathLike, absolute, identity, path_text
 from ._sizes import size_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_MISSING: Any = object()
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _K = TypeVar("_K")
+    _V = TypeVar("_V")
 
 #: The stores that are open in this process, by what they are and whether they are read-only.
-_open_stores: weakref.WeakValueDictionary[tuple[str, bool], Db] = weakref.WeakValueDictionary()
+_open_stores: weakref.WeakValueDictionary[tuple[str, bool], Db[Any, Any]] = weakref.WeakValueDictionary()
 _open_lock = threading.RLock()
 
 
@@ -38,12 +42,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
+class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
     """An ordered mapping of typed keys to typed values, which is a part of a store.
 
     It is used as a dictionary whose keys are in order: ``keyspace[key] = value``, ``key in keyspace``,
     ``del keyspace[key]``, ``for key in keyspace``. Every write is durable when the call returns, unless the store was
-    opened with another ``durability``.
+    opened with another ``durability``. Those of a store that is open for writing are of the class
+    :class:`MutableKeyspace`, too.
 
     >>> import ogive, tempfile
     >>> db = ogive.open(tempfile.mkdtemp())
@@ -54,57 +59,57 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
     (36, False, None)
     >>> list(ages.range("A", "B"))
     [('Ada', 36)]
+    >>> ages == {"Ada": 36, "Grace": 85}
+    True
     >>> db.close()
+
+    With ``value="json"``, values are whatever JSON can say, and are stored as its text. The store knows text alone:
+    whoever opens the keyspace says ``value="json"`` again. ``multi_get`` and ``scan`` give the text.
+
+    >>> with ogive.open(tempfile.mkdtemp()) as db:
+    ...     colours = db.keyspace("colours", key=int, value="json")
+    ...     colours[1] = {"name": "red", "rgb": [255, 0, 0]}
+    ...     colours[1]["rgb"]
+    [255, 0, 0]
     """
 
-    _of: Db
+    _of: Db[Any, Any]
 
     def __new__(cls, store: Any, name: str, key: Any = None, value: Any = None, *_: Any) -> Self:
         return super().__new__(cls, store, name, key, value)
 
     @property
-    def db(self) -> Db:
+    def db(self) -> Db[Any, Any]:
         """The store."""
         return self._of
 
-    def _identity(self) -> tuple[str, str | None]:
-        """The name, and, if values are JSON, the type of the keys."""
-        return self.name, self.types[0] if isinstance(self, JsonKeyspace) else None
-
-    def _stored(self, value: Any) -> Any:
-        """The value as the native part takes it."""
-        return value
-
-    def _loaded(self, value: Any) -> Any:
-        """The value of one of the native part."""
-        return value
-
-    def _all_loaded(self, found: Iterator[Any], part: _internal._Part) -> Iterator[Any]:
-        """What the native part iterates over, with the values loaded."""
-        return found
-
-    def setdefault(self, key: Any, default: Any) -> Any:
+    def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value of a key, which is inserted if the key is absent."""
         while True:
-            found = self.get(key, _MISSING)
-            if found is not _MISSING:
+            found = self.get(key, MISSING)
+            if found is not MISSING:
                 return found
             if self.insert_if_absent(key, default):
                 return default
 
-    def pop(self, key: Any, default: Any = _MISSING) -> Any:
-        """Removes a key and returns its value."""
-        while True:
-            found = self.get(key, _MISSING)
-            if found is _MISSING:
-                if default is _MISSING:
-                    raise KeyError(key)
-                return default
-            try:
-                del self[key]
-            except KeyError:
-                continue
+    def pop(self, key: Any, default: Any = MISSING) -> Any:
+        """Removes a key and returns its value. Of several threads that do so at the same time, one gets the value."""
+        found = self._take(key, MISSING)
+        if found is not MISSING:
             return found
+        if default is MISSING:
+            raise KeyError(key)
+        return default
+
+    def popitem(self, *, last: bool = True) -> tuple[K, V]:
+        """Removes the record with the greatest key, or with the smallest one, and returns it.
+
+        Of several threads that do so at the same time, each gets another record. ``KeyError`` if there is none.
+        """
+        found = self._take_end(last)
+        if found is None:
+            raise KeyError(f"the keyspace {self.name!r} is empty")
+        return found
 
     def update(self, records: Any = (), /, **named: Any) -> None:
         """Inserts the records of a mapping, or pairs of keys and values, as one batch: all or nothing."""
@@ -113,7 +118,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
             batch.update(named, self)
 
     def clear(self) -> None:
-        """Removes all records."""
+        """Removes all records, by one write."""
         self.remove_range()
 
     def __len__(self) -> int:
@@ -121,67 +126,25 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
         return self.count()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened_keyspace, (self.db, *self._identity())
+        return _reopened_keyspace, (self.db, self.name, self._is_json)
 
     def __repr__(self) -> str:
         try:
             key, value = self.types
         except Closed:
-            return f"<ogive.{type(self).__name__} {self.name!r}: closed>"
-        return f"<ogive.{type(self).__name__} {self.name!r}: {key} to {value}>"
+            return f"<ogive.Keyspace {self.name!r}: closed>"
+        return f"<ogive.Keyspace {self.name!r}: {key} to {'json' if self._is_json else value}>"
 
 
-class JsonKeyspace(Keyspace):
-    """A keyspace whose values are whatever JSON can say; they are stored as its text.
-
-    The store knows text alone: whoever opens the keyspace says ``value="json"`` again. ``multi_get`` and ``scan`` give
-    the text.
-
-    >>> import ogive, tempfile
-    >>> with ogive.open(tempfile.mkdtemp()) as db:
-    ...     colours = db.keyspace("colours", key=int, value="json")
-    ...     colours[1] = {"name": "red", "rgb": [255, 0, 0]}
-    ...     colours[1]["rgb"]
-    [255, 0, 0]
-    """
-
-    def _stored(self, value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-    def _loaded(self, value: Any) -> Any:
-        return json.loads(value)
-
-    def _all_loaded(self, found: Iterator[Any], part: _internal._Part) -> Iterator[Any]:
-        if part == "keys":
-            return found
-        if part == "values":
-            return map(json.loads, found)
-        return ((key, json.loads(value)) for key, value in found)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, self._stored(value))
-
-    def __getitem__(self, key: Any) -> Any:
-        return json.loads(super().__getitem__(key))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The value of a key; ``default`` if it is absent."""
-        found = super().get(key, _MISSING)
-        return default if found is _MISSING else json.loads(found)
-
-    def insert_if_absent(self, key: Any, value: Any) -> bool:
-        """Inserts unless the key is there; returns whether it did."""
-        return super().insert_if_absent(key, self._stored(value))
-
-    def _iterate(self, range: _internal._KeyRange, reverse: bool, part: _internal._Part) -> Iterator[Any]:
-        return self._all_loaded(super()._iterate(range, reverse, part), part)
+class MutableKeyspace(Keyspace[K, V], MutableMapping[K, V]):
+    """A keyspace of a store that is open for writing."""
 
 
-class Db(Keyspace, Closing):
+class Db(Keyspace[K, V], Closing):
     """A store: a folder, or a prefix of an object store, with any number of keyspaces. See :func:`open`.
 
     A store is itself the keyspace ``"default"``. It may be used by many threads at once; only one process at a time has
-    it open for writing, and any number read-only.
+    it open for writing, and any number read-only. One that is open for writing is of the class :class:`MutableDb`, too.
     """
 
     _store: _internal.Store
@@ -194,7 +157,7 @@ class Db(Keyspace, Closing):
         return self
 
     @property
-    def db(self) -> Db:
+    def db(self) -> Db[K, V]:
         """The store itself."""
         return self
 
@@ -213,7 +176,11 @@ class Db(Keyspace, Closing):
         """Names of all keyspaces."""
         return self._store.keyspaces()
 
-    def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace:
+    @overload
+    def keyspace(self, name: str, *, key: type[_K], value: type[_V]) -> Keyspace[_K, _V]: ...
+    @overload
+    def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace[Any, Any]: ...
+    def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace[Any, Any]:
         """A keyspace, which is created if it is absent.
 
         ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, ``uuid.UUID``,
@@ -221,10 +188,8 @@ class Db(Keyspace, Closing):
         ``"decimal(10,2)"``. ``value`` may be a dictionary of the types of fields, or ``"json"``. Types are stored. Without
         any, those that are stored hold, or else the first record decides.
         """
-        if value == "json":
-            found: Keyspace = JsonKeyspace(self._store, name, key, str)
-        else:
-            found = Keyspace(self._store, name, key, value)
+        kind: type[Keyspace[Any, Any]] = Keyspace if self.read_only else MutableKeyspace
+        found = kind(self._store, name, key, value)
         found._of = self
         return found
 
@@ -246,7 +211,7 @@ class Db(Keyspace, Closing):
         """
         return Batch(self)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot[K, V]:
         """The store as it is now, whatever is written later.
 
         >>> import ogive, tempfile
@@ -291,16 +256,29 @@ class Db(Keyspace, Closing):
     def close(self) -> None:
         """Makes everything durable and closes the store. Later calls raise :class:`ogive.Closed`."""
         with _open_lock:
-            _open_stores.pop((identity(self.path), self.read_only), None)
+            if _open_stores.get((identity(self.path), self.read_only)) is self:
+                del _open_stores[identity(self.path), self.read_only]
             self._store.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.read_only:
             raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
-        return _reopened, (absolute(self.path), self._options)
+        return _reopened, (absolute(self.path), self._options, self._is_json)
 
     def __repr__(self) -> str:
         return f"<ogive.Db {self.path!r}{' read-only' if self.read_only else ''}>"
+
+
+class MutableDb(Db[K, V], MutableKeyspace[K, V]):
+    """A store that is open for writing."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def keyspace(self, name: str, *, key: type[_K], value: type[_V]) -> MutableKeyspace[_K, _V]: ...
+        @overload
+        def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> MutableKeyspace[Any, Any]: ...
+        def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> MutableKeyspace[Any, Any]: ...
 
 
 class Batch:
@@ -315,16 +293,11 @@ class Batch:
 
     def put(self, key: Any, value: Any, keyspace: Keyspace | None = None) -> None:
         """Inserts a record, into ``keyspace``, or else the default one."""
-        of = self._db if keyspace is None else keyspace
-        self._batch.put(of, key, of._stored(value))
+        self._batch.put(self._db if keyspace is None else keyspace, key, value)
 
     def update(self, records: Any, keyspace: Keyspace | None = None) -> None:
         """Inserts the records of a mapping, or pairs of keys and values."""
-        of = self._db if keyspace is None else keyspace
-        pairs = records.items() if hasattr(records, "items") else records
-        if type(of)._stored is not Keyspace._stored:
-            pairs = ((key, of._stored(value)) for key, value in pairs)
-        self._batch.put_all(of, pairs)
+        self._batch.put_all(self._db if keyspace is None else keyspace, pairs_of(records))
 
     def remove(self, key: Any, keyspace: Keyspace | None = None) -> None:
         """Removes a key, whether it is there or not."""
@@ -364,42 +337,67 @@ class Batch:
             self.abandon()
 
 
-class Snapshot(Awaitable, Ordered, Closing):
+class Snapshot(Awaitable, OrderedMapping[K, V], Closing):
     """A store as it was at one moment; see :meth:`Db.snapshot`.
 
     Without a keyspace, methods are about the default one. Close snapshots that are not needed any more: the store keeps
     the versions that they see.
     """
 
-    def __init__(self, db: Db, keyspace: Keyspace | None = None, native: _internal.Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        db: Db[Any, Any],
+        keyspace: _internal.Keyspace | None = None,
+        native: _internal.Snapshot | None = None,
+    ) -> None:
         self._db = db
-        self._keyspace = db if keyspace is None else keyspace
+        self._keyspace: _internal.Keyspace = db if keyspace is None else keyspace
         self._snapshot = _internal.Snapshot(db._store) if native is None else native
 
-    def keyspace(self, name: str) -> Snapshot:
-        """The same moment of another keyspace."""
-        return Snapshot(self._db, self._db.keyspace(name), self._snapshot)
+    def keyspace(self, name: str, *, value: Literal["json"] | None = None) -> Snapshot[Any, Any]:
+        """The same moment of another keyspace, also of one that was dropped since.
 
-    def of(self, keyspace: Keyspace) -> Snapshot:
+        ``value="json"`` says again that values are JSON. :class:`ogive.NoKeyspace` if there is none of this name.
+
+        >>> import ogive, tempfile
+        >>> with ogive.open(tempfile.mkdtemp()) as db:
+        ...     db.keyspace("fruit")["apple"] = "red"
+        ...     with db.snapshot() as before:
+        ...         db.drop_keyspace("fruit")
+        ...         before.keyspace("fruit")["apple"]
+        True
+        'red'
+        """
+        return Snapshot(self._db, self._snapshot.keyspace(name, value == "json"), self._snapshot)
+
+    def of(self, keyspace: Keyspace[_K, _V]) -> Snapshot[_K, _V]:
         """The same moment of another keyspace."""
         return Snapshot(self._db, keyspace, self._snapshot)
 
+    @property
+    def types(self) -> tuple[str, str]:
+        """The types of keys and values, as the engine names them."""
+        return self._keyspace.types
+
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key; ``default`` if it is absent."""
-        found = self._snapshot.get(self._keyspace, key, _MISSING)
-        return default if found is _MISSING else self._keyspace._loaded(found)
+        return self._snapshot.get(self._keyspace, key, default)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._snapshot.get(self._keyspace, key, _MISSING)
-        if found is _MISSING:
+        found = self._snapshot.get(self._keyspace, key, MISSING)
+        if found is MISSING:
             raise KeyError(key)
-        return self._keyspace._loaded(found)
+        return found
 
     def __contains__(self, key: Any) -> bool:
         return self._snapshot.contains(self._keyspace, key)
 
+    def __len__(self) -> int:
+        """Number of records. They are counted, which takes as long as a scan of the keys."""
+        return self._snapshot.count(self._keyspace)
+
     def _iterate(self, range: _internal._KeyRange, reverse: bool, part: _internal._Part) -> Iterator[Any]:
-        return self._keyspace._all_loaded(self._snapshot.range(self._keyspace, range, reverse, part), part)
+        return self._snapshot.range(self._keyspace, range, reverse, part)
 
     def _multi_get(self, keys: Any) -> _internal.RowBatch:
         return self._snapshot.multi_get(self._keyspace, keys)
@@ -418,10 +416,49 @@ class Snapshot(Awaitable, Ordered, Closing):
                 f"only {self._db.path} as it is now can be opened in another process, not this snapshot of it; that takes "
                 f"a store on an object store, opened read-only"
             )
-        keyspace = None if self._keyspace is self._db else self._keyspace._identity()
+        keyspace = (self._keyspace.name, self._keyspace._is_json)
         return _reopened_snapshot, (self._db.path, self._db._options, version, keyspace)
 
+    def __repr__(self) -> str:
+        return f"<ogive.Snapshot of {self._db.path!r}, keyspace {self._keyspace.name!r}>"
 
+
+@overload
+def open(
+    path: PathLike,
+    *,
+    key: type[_K],
+    value: type[_V],
+    create: bool = True,
+    read_only: Literal[False] = False,
+    memory: int | str | None = None,
+    durability: Literal["synced", "grouped", "buffered"] = "synced",
+    profile: PathLike | None = None,
+) -> MutableDb[_K, _V]: ...
+@overload
+def open(
+    path: PathLike,
+    *,
+    key: Any = None,
+    value: Any = None,
+    create: bool = True,
+    read_only: Literal[False] = False,
+    memory: int | str | None = None,
+    durability: Literal["synced", "grouped", "buffered"] = "synced",
+    profile: PathLike | None = None,
+) -> MutableDb[Any, Any]: ...
+@overload
+def open(
+    path: PathLike,
+    *,
+    key: Any = None,
+    value: Any = None,
+    create: bool = True,
+    read_only: bool,
+    memory: int | str | None = None,
+    durability: Literal["synced", "grouped", "buffered"] = "synced",
+    profile: PathLike | None = None,
+) -> Db[Any, Any]: ...
 def open(
     path: PathLike,
     *,
@@ -432,7 +469,7 @@ def open(
     memory: int | str | None = None,
     durability: Literal["synced", "grouped", "buffered"] = "synced",
     profile: PathLike | None = None,
-) -> Db:
+) -> Db[Any, Any]:
     """Opens a store; creates it if there is none and ``create`` is set.
 
     ``path`` is a folder, or a URL such as ``"s3://bucket/fruit"``. ``key`` and ``value`` are the types of the default
@@ -441,7 +478,9 @@ def open(
     hundred kilobytes at the latest; ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as
     ``"ssd"`` or ``"nfs"``, or is a file of :func:`ogive.profile`.
 
-    A store that is open in this process already is returned as it is, if the options are the same.
+    A store that is open in this process already is returned as it is, if the options are the same, and if its folder is
+    still where it was: after it was removed or renamed, the path is opened anew, and what the old store writes raises
+    :class:`ogive.Gone`.
 
     >>> import ogive, tempfile
     >>> db = ogive.open(tempfile.mkdtemp())
@@ -458,16 +497,19 @@ def open(
     }
     with _open_lock:
         known = _open_stores.get((identity(text), read_only))
-        if known is not None:
+        if known is not None and known._store.is_in_place():
             return _same(known, options, key, value)
         store = _internal.Store(text, create=create, read_only=read_only, **options)
-        db = Db(store, key, None if value == "json" else value, options)
+        kind: type[Db[Any, Any]] = Db if read_only else MutableDb
+        db = kind(store, key, value, options)
         _open_stores[identity(text), read_only] = db
         return db
 
 
-def _same(known: Db, options: dict[str, Any], key: Any, value: Any) -> Db:
+def _same(known: Db[Any, Any], options: dict[str, Any], key: Any, value: Any) -> Db[Any, Any]:
     different = sorted(name for name in options if options[name] != known._options[name])
+    if value is not None and known._is_json is not (isinstance(value, str) and value == "json"):
+        different.append("value")
     if different:
         raise InvalidArgument(
             f"{known.path} is open in this process with other options ({', '.join(different)}); close it first, or open "
@@ -479,17 +521,17 @@ def _same(known: Db, options: dict[str, Any], key: Any, value: Any) -> Db:
     return known
 
 
-def _reopened(path: str, options: dict[str, Any]) -> Db:
-    return open(path, read_only=True, **options)
+def _reopened(path: str, options: dict[str, Any], is_json: bool = False) -> Db[Any, Any]:
+    return open(path, value="json" if is_json else None, read_only=True, **options)
 
 
-def _reopened_keyspace(db: Db, name: str, json_key: str | None) -> Keyspace:
-    return db.keyspace(name, key=json_key, value=None if json_key is None else "json")
+def _reopened_keyspace(db: Db[Any, Any], name: str, is_json: bool) -> Keyspace[Any, Any]:
+    return db.keyspace(name, value="json" if is_json else None)
 
 
 def _reopened_snapshot(
-    path: str, options: dict[str, Any], version: str, keyspace: tuple[str, str | None] | None
-) -> Snapshot:
+    path: str, options: dict[str, Any], version: str, keyspace: tuple[str, bool]
+) -> Snapshot[Any, Any]:
     store = _internal.Store(path, create=False, read_only=True, version=version, **options)
-    db = Db(store, None, None, options)
-    return Snapshot(db, None if keyspace is None else _reopened_keyspace(db, *keyspace))
+    db: Db[Any, Any] = Db(store, None, None, options)
+    return Snapshot(db, _reopened_keyspace(db, *keyspace))

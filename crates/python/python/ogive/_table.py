@@ -11,7 +11,7 @@ from . import _internal
 from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
-from ._ordered import Closing, Ordered
+from ._ordered import Closing, K, Ordered, OrderedMapping, V
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Table(Awaitable, _internal.Table, Ordered, Closing):
+class Table(Awaitable, _internal.Table, Ordered[K, V], Closing):
     """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
 
     A look-up is one read of the file for each layer of the index below the root, which is in memory, and one of the
-    data. See :func:`build`.
+    data. See :func:`build`. One in which no key is there twice is a mapping, of the class :class:`UniqueTable`.
 
     >>> import ogive, tempfile
     >>> squares = ogive.build(((i, i * i) for i in range(1000)), to=tempfile.mkdtemp() + "/squares.ogive")
@@ -41,6 +41,8 @@ class Table(Awaitable, _internal.Table, Ordered, Closing):
         self = super().__new__(cls, absolute(path_text(path)), limit, name)
         self._memory = limit
         self._profile = name
+        if cls is Table and self._is_distinct:
+            object.__setattr__(self, "__class__", UniqueTable)
         return self
 
     def explain(self, key: Any) -> Explanation:
@@ -82,7 +84,11 @@ class Table(Awaitable, _internal.Table, Ordered, Closing):
         return f"<ogive.Table {self.path!r}>"
 
 
-def _reopened(path: str, memory: int | None, profile: str | None) -> Table:
+class UniqueTable(Table[K, V], OrderedMapping[K, V]):
+    """A table in which no key is there twice."""
+
+
+def _reopened(path: str, memory: int | None, profile: str | None) -> Table[Any, Any]:
     return Table(path, memory=memory, profile=profile)
 
 
@@ -100,7 +106,7 @@ def build(
     memory: int | str | None = None,
     replace: bool = True,
     progress: bool | None = None,
-) -> Table:
+) -> Table[Any, Any]:
     """Builds a table, and opens it. The records need not be sorted.
 
     ``data`` is one of these:
