@@ -196,7 +196,8 @@ impl Catalog {
             }
             let bytes = match storage.open(name) {
                 Ok(file) => read_whole(&*file, Purpose::Walk)?,
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+                // It has ended since the names were listed, and its record is not among them.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(true),
                 Err(error) => return Err(error),
             };
             let begun_ms = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));

@@ -7,6 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, checkpoint_store_in};
 use ogive_testkit::SimulatedObjects;
 use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 /// What the backups must have, by number.
@@ -75,6 +76,71 @@ fn a_backup_within_another_one_harms_no_kept_backup() {
         last = at;
     }
     assert!(last > 10, "{last} requests");
+}
+
+/// A backup that ends while another one, which has seen it running, is between any two of its requests. Returns whether
+/// both have got as far as told.
+fn end_within(first_at: u64, second_at: u64) -> bool {
+    let (server, store): (_, Arc<dyn Storage>) = (SimulatedObjects::new(), Arc::new(MemoryStorage::objects()));
+    let db = open(&store).unwrap();
+    db.insert("key", vec![b'x'; 150]).unwrap();
+    db.flush().unwrap();
+    let (first, second) = (server.client(), server.client());
+    let (reached, has_reached) = channel();
+    let (ended, has_ended) = channel::<()>();
+    let (back_up_second, other_store) = (Backups::new(Arc::new(second.clone())), Arc::clone(&store));
+    let (mut requests, is_reached) = (0, reached.clone());
+    second.set_hook(Some(Box::new(move || {
+        requests += 1;
+        if requests == second_at {
+            is_reached.send(true).unwrap();
+            // An error says that it has ended.
+            _ = has_ended.recv();
+        }
+    })));
+    let met = Arc::new(Mutex::new(false));
+    std::thread::scope(|scope| {
+        let (begin, is_begun) = channel::<()>();
+        scope.spawn(move || {
+            if is_begun.recv().is_ok() {
+                _ = back_up_second.create(&other_store, &BackupOptions::default(), &mut |_, _| ());
+            }
+            _ = reached.send(false);
+        });
+        let (mut requests, is_met) = (0, Arc::clone(&met));
+        first.set_hook(Some(Box::new(move || {
+            requests += 1;
+            if requests == first_at {
+                begin.send(()).unwrap();
+                *is_met.lock().unwrap() = has_reached.recv().unwrap();
+            }
+        })));
+        let backups = Backups::new(Arc::new(first.clone()));
+        _ = backups.create(&store, &BackupOptions::default(), &mut |_, _| ());
+        first.set_hook(None);
+        drop(ended);
+    });
+    let backups = Backups::new(client(&server));
+    let kept = backups.list().unwrap();
+    assert!(kept.damaged.is_empty(), "{kept:?}");
+    for backup in kept.backups {
+        let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let restored = backups.restore(Some(backup.number), &target, &mut |_, _| ());
+        assert!(restored.is_ok(), "backup {} of {first_at} and {second_at}: {restored:?}", backup.number);
+    }
+    *met.lock().unwrap()
+}
+
+#[test]
+fn a_backup_that_ends_within_another_one_loses_none_of_its_files() {
+    let mut met = 0;
+    for first_at in 1..40 {
+        let mut second_at = 1;
+        while end_within(first_at, second_at) {
+            (second_at, met) = (second_at + 1, met + 1);
+        }
+    }
+    assert!(met > 100, "{met} pairs");
 }
 
 /// Two copies into one empty folder, the second between any two requests of the first: one store, whole, or none.
