@@ -327,6 +327,19 @@ pub enum Error {
         /// The folder of the store.
         path: PathBuf,
     },
+    /// An object store gave an answer that cannot be right: it contradicts another one, or is none to what was asked.
+    /// It says nothing about the data.
+    #[error(
+        "the object store answered wrongly about {}: {detail}; try again, and if it goes on, check the endpoint, and \
+         proxies and caches before it",
+        path.display()
+    )]
+    WrongAnswer {
+        /// The URL of the object or folder.
+        path: PathBuf,
+        /// What is wrong with the answer.
+        detail: String,
+    },
     /// A store was closed by [`Db::close`](crate::lsm::Db::close), and another of its handles was used after that.
     #[error("{} was closed; open it again", path.display())]
     StoreClosed {

@@ -23,6 +23,8 @@ pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
 
 /// Begins the seal that ends a chain of objects.
 pub(crate) const SEAL_MAGIC: [u8; 8] = *b"OGIVSEAL";
+/// Begins the stub of the first manifest of a store on an object store.
+pub(crate) const STUB_MAGIC: [u8; 8] = *b"OGIVSTUB";
 
 /// Bytes at each end of a file that are searched: both slots of the header of a page file, and the padded tail of a
 /// damaged table.

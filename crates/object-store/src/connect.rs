@@ -1,5 +1,6 @@
 //! Connections: from a URL and options to a storage. Connections to one bucket with the same options are shared.
 
+use crate::answers::CheckingConnector;
 use crate::options::ObjectOptions;
 use crate::storage::{Client, ObjectStorage};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -157,7 +158,10 @@ fn open(
     let endpoint = |parts: Vec<Option<String>>| Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "));
     Ok(match kind {
         StoreKind::S3 => {
-            let mut builder = AmazonS3Builder::from_env().with_bucket_name(host).with_retry(retry);
+            let mut builder = AmazonS3Builder::from_env()
+                .with_bucket_name(host)
+                .with_retry(retry)
+                .with_http_connector(CheckingConnector);
             for (key, value) in keys::<AmazonS3ConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
@@ -175,7 +179,10 @@ fn open(
             (Arc::new(builder.build().map_err(invalid)?), endpoint(places.into()))
         }
         StoreKind::Google => {
-            let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(host).with_retry(retry);
+            let mut builder = GoogleCloudStorageBuilder::from_env()
+                .with_bucket_name(host)
+                .with_retry(retry)
+                .with_http_connector(CheckingConnector);
             for (key, value) in keys::<GoogleConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
@@ -183,7 +190,10 @@ fn open(
             (Arc::new(builder.build().map_err(invalid)?), endpoint(vec![place]))
         }
         StoreKind::Azure => {
-            let mut builder = MicrosoftAzureBuilder::from_env().with_url(base).with_retry(retry);
+            let mut builder = MicrosoftAzureBuilder::from_env()
+                .with_url(base)
+                .with_retry(retry)
+                .with_http_connector(CheckingConnector);
             for (key, value) in keys::<AzureConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
@@ -192,7 +202,8 @@ fn open(
             (Arc::new(builder.build().map_err(invalid)?), endpoint(places.into()))
         }
         StoreKind::Http => {
-            let mut builder = HttpBuilder::new().with_url(base).with_retry(retry);
+            let mut builder =
+                HttpBuilder::new().with_url(base).with_retry(retry).with_http_connector(CheckingConnector);
             builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
             for (key, value) in keys::<ClientConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);

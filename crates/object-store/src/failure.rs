@@ -3,6 +3,7 @@
 //! Errors of the crate `object_store` contain the URL of the request with its query, and the answer, which may repeat
 //! the key id and the text that was signed. So only the status, the code of the answer and our own words are shown.
 
+use crate::answers::{NotAListing, OtherRegion};
 use object_store::client::{HttpError, HttpErrorKind};
 use ogive::Error;
 use std::error::Error as StdError;
@@ -31,6 +32,8 @@ pub(crate) enum FailureKind {
     NotSupported,
     /// The range lies outside the object.
     Range,
+    /// The answer cannot be right: it contradicts a listing, or is none to what was asked.
+    Wrong,
     Other,
 }
 
@@ -59,7 +62,7 @@ impl Failure {
 
     /// Whether the same request may succeed later.
     pub(crate) fn is_transient(&self) -> bool {
-        matches!(self.kind, FailureKind::Busy | FailureKind::Broken | FailureKind::TimedOut)
+        matches!(self.kind, FailureKind::Busy | FailureKind::Broken | FailureKind::TimedOut | FailureKind::Wrong)
     }
 
     /// Whether the request may have been executed all the same.
@@ -75,6 +78,9 @@ impl Failure {
         };
         if self.kind == FailureKind::Changed {
             return Error::ObjectChanged { path, detail };
+        }
+        if self.kind == FailureKind::Wrong {
+            return Error::WrongAnswer { path, detail };
         }
         if self.kind == FailureKind::NotSupported {
             let hint = format!("{detail}; use another store, or copy the file to a file system");
@@ -105,7 +111,9 @@ impl FailureKind {
                 (io::ErrorKind::TimedOut, "check the network and the endpoint, or allow more time (`deadline`)")
             }
             Self::Range => (io::ErrorKind::UnexpectedEof, "the object is shorter; open it again"),
-            Self::Changed | Self::NotSupported | Self::Other => (io::ErrorKind::Other, "check the URL and the options"),
+            Self::Changed | Self::NotSupported | Self::Wrong | Self::Other => {
+                (io::ErrorKind::Other, "check the URL and the options")
+            }
         }
     }
 }
@@ -114,6 +122,12 @@ impl From<object_store::Error> for Failure {
     fn from(error: object_store::Error) -> Self {
         use object_store::Error as E;
         let answer = Answer::of(&error);
+        if let Some(region) = &answer.region {
+            return Self::new(FailureKind::Other, answer.describe(&of_region(region)));
+        }
+        if answer.is_no_listing {
+            return Self::new(FailureKind::Wrong, "the answer to the request for a listing is none");
+        }
         let no_bucket = answer.code.as_deref().is_some_and(|code| {
             matches!(code, "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" | "PermanentRedirect")
         });
@@ -139,6 +153,7 @@ impl From<object_store::Error> for Failure {
             FailureKind::NotSupported | FailureKind::Broken | FailureKind::Changed | FailureKind::Other => {
                 answer.reason
             }
+            FailureKind::Wrong => answer.reason,
         };
         Self::new(kind, answer.describe(reason))
     }
@@ -152,12 +167,23 @@ struct Answer {
     http: Option<HttpErrorKind>,
     /// Whether the object ends before the range.
     is_past_end: bool,
+    /// The region of the bucket, if it is another one than that of the request.
+    region: Option<String>,
+    is_no_listing: bool,
     reason: &'static str,
 }
 
 impl Answer {
     fn of(error: &object_store::Error) -> Self {
-        let mut answer = Self { status: None, code: None, http: None, is_past_end: false, reason: UNKNOWN_REASON };
+        let mut answer = Self {
+            status: None,
+            code: None,
+            http: None,
+            is_past_end: false,
+            region: None,
+            is_no_listing: false,
+            reason: UNKNOWN_REASON,
+        };
         let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
         while let Some(error) = cause {
             let text = error.to_string();
@@ -165,6 +191,12 @@ impl Answer {
             answer.code = answer.code.take().or_else(|| code_in(&text));
             answer.http = answer.http.or_else(|| error.downcast_ref::<HttpError>().map(HttpError::kind));
             answer.is_past_end |= text.contains("but object was only");
+            answer.is_no_listing |= error.downcast_ref::<NotAListing>().is_some();
+            if let Some(other) = error.downcast_ref::<OtherRegion>() {
+                answer.status = Some(other.status);
+                answer.region = Some(other.region.clone());
+            }
+            answer.region = answer.region.take().or_else(|| region_in(&text));
             answer.note_reason(&text);
             cause = error.source();
         }
@@ -218,6 +250,23 @@ impl Answer {
             (None, _) => reason.to_owned(),
         }
     }
+}
+
+fn of_region(region: &str) -> String {
+    format!("the bucket is in the region {region}; set the option region={region} (or AWS_REGION)")
+}
+
+/// The region in an answer of S3 to a request that was signed for another one.
+pub(crate) fn region_in(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<Region>")?;
+    let (region, _) = rest.split_once("</Region>")?;
+    is_region(region).then(|| region.to_owned())
+}
+
+/// Whether a text may be the name of a region, so no secret: such as `eu-west-1`.
+pub(crate) fn is_region(text: &str) -> bool {
+    let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    is_word && (1..=32).contains(&text.len())
 }
 
 /// The status in the words of the crate `object_store`.

@@ -11,7 +11,7 @@ use crate::telemetry::telemetry;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStoreExt};
-use ogive::io::{PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile};
+use ogive::io::{ListedFile, PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile};
 use ogive::io::{StorageTelemetry, check_range};
 use ogive::{Error, Result};
 use std::ops::Range;
@@ -140,11 +140,17 @@ impl OpenedObject {
     }
 }
 
-/// The whole object, by one request.
-pub(crate) async fn read_whole(client: &Client, object: &ObjectName) -> Result<Bytes> {
+/// The whole object, by one request. An answer that is not of the object that was listed is asked for again.
+pub(crate) async fn read_whole(client: &Client, object: &ObjectName, listed: &ListedFile) -> Result<Bytes> {
     let attempt = |_| async {
         let _place = client.places.acquire().await;
-        body(client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from)?).await
+        let answer = client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from)?;
+        let e_tag = answer.meta.e_tag.clone();
+        let bytes = body(answer).await?;
+        match listed.difference(bytes.len() as u64, e_tag.as_deref()) {
+            None => Ok(bytes),
+            Some(detail) => Err(Failure::new(FailureKind::Wrong, detail)),
+        }
     };
     Call::begin(client.limits).attempts("read", &object.path, attempt).await
 }

@@ -29,6 +29,7 @@
 //! * With [`ObjectOptions::cache`], what was read stays on the local disk, and is found again by ETag.
 //! * No error, message or `Debug` form shows credentials or the query of a URL.
 
+mod answers;
 mod asynchronous;
 mod cache;
 mod connect;
@@ -43,6 +44,7 @@ mod runtime;
 mod storage;
 mod telemetry;
 mod upload;
+mod waiting;
 
 pub use asynchronous::{AsyncDb, AsyncTable};
 pub use cache::{CACHE_BYTES_DEFAULT, DiskCache, DiskCacheCounts};
@@ -51,3 +53,4 @@ pub use measure::{ObjectMeasureOptions, measure_objects};
 pub use options::ObjectOptions;
 pub use ranges::opening_bytes;
 pub use storage::ObjectStorage;
+pub use waiting::{WaitingCall, report_waiting_calls};

@@ -8,13 +8,14 @@ use crate::ranges::opening_bytes;
 use crate::replay;
 use crate::retry::{Call, CallLimits};
 use crate::runtime::run;
-use crate::upload::{ObjectUpload, put};
+use crate::upload::{ObjectUpload, put, refuses_put};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
 use ogive::io::{
-    FileLock, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, copy_file, not_for_objects,
+    FileLock, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, copy_file,
+    not_for_objects,
 };
 use ogive::{Error, Result};
 use std::any::Any;
@@ -177,6 +178,25 @@ impl ObjectStorage {
     }
 }
 
+/// An object of a listing as a file; `None` if its name is none of a file. A listing of another folder is a wrong
+/// answer.
+fn listed_file(object: &ObjectMeta, prefix: Option<&Location>) -> Result<Option<ListedFile>, Failure> {
+    let name = match prefix {
+        None => Some(object.location.as_ref()),
+        Some(prefix) => object.location.as_ref().strip_prefix(prefix.as_ref()).and_then(|rest| rest.strip_prefix('/')),
+    };
+    // The folder itself may be an object.
+    if name.is_none() && Some(&object.location) == prefix {
+        return Ok(None);
+    }
+    let Some(name) = name else {
+        return Err(Failure::new(FailureKind::Wrong, "the listing has objects of another folder"));
+    };
+    let file =
+        |name: &str| ListedFile { name: name.to_owned(), length_bytes: Some(object.size), e_tag: object.e_tag.clone() };
+    Ok(check_name(name).is_ok().then(|| file(name)))
+}
+
 impl Storage for ObjectStorage {
     fn is_object_store(&self) -> bool {
         true
@@ -198,12 +218,17 @@ impl Storage for ObjectStorage {
     }
 
     fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
-        let start = |name: &String| {
-            let object = self.object(name)?;
+        let files: Vec<ListedFile> = names.iter().map(ListedFile::named).collect();
+        self.read_listed(&files)
+    }
+
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        let start = |listed: &ListedFile| {
+            let (object, listed) = (self.object(&listed.name)?, listed.clone());
             let (client, path) = (Arc::clone(&self.client), object.path.clone());
-            replay::start("read", &path, async move { read_whole(&client, &object).await })
+            replay::start("read", &path, async move { read_whole(&client, &object, &listed).await })
         };
-        let started: Vec<_> = names.iter().map(start).collect();
+        let started: Vec<_> = files.iter().map(start).collect();
         started.into_iter().map(|started| Ok(started?.wait()?.into())).collect()
     }
 
@@ -219,6 +244,13 @@ impl Storage for ObjectStorage {
         let object = self.writable("create", name)?;
         let (client, place, bytes) = (Arc::clone(&self.client), object.clone(), Bytes::copy_from_slice(bytes));
         run(&object.path, async move { put(&client, &place, bytes, PutMode::Create).await })
+    }
+
+    /// An attempt whose outcome is unknown is made again: it left the object as it was, or with the same bytes.
+    fn refuses_taken_name(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        let object = self.writable("create", name)?;
+        let (client, bytes) = (Arc::clone(&self.client), Bytes::copy_from_slice(bytes));
+        run(&object.path.clone(), async move { refuses_put(&client, &object, bytes).await })
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
@@ -255,18 +287,33 @@ impl Storage for ObjectStorage {
     }
 
     fn list(&self) -> Result<Vec<String>> {
+        Ok(self.list_files()?.into_iter().map(|file| file.name).collect())
+    }
+
+    fn list_files(&self) -> Result<Vec<ListedFile>> {
         let prefix = self.folder_location()?;
         let path = PathBuf::from(&self.shown);
         let (client, place) = (Arc::clone(&self.client), path.clone());
-        let objects = replay::ask("list", &path, async move {
+        let mut files = replay::ask("list", &path, async move {
             let (client, prefix) = (&client, prefix.as_ref());
-            let list = |_| async move { client.store.list_with_delimiter(prefix).await.map_err(Failure::from) };
-            Call::begin(client.limits).attempts("list", &place, list).await.map(|listed| listed.objects)
+            let list = |_| async move {
+                let listed = client.store.list_with_delimiter(prefix).await.map_err(Failure::from)?;
+                let files = listed.objects.iter().map(|object| listed_file(object, prefix));
+                files.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()
+            };
+            Call::begin(client.limits).attempts("list", &place, list).await
         })?;
-        let names = objects.iter().filter_map(|object| object.location.filename().map(str::to_owned));
-        let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
-        names.sort();
-        Ok(names)
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(files)
+    }
+
+    fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
+        let listed = |found: ObjectMeta| ListedFile {
+            length_bytes: Some(found.size),
+            e_tag: found.e_tag,
+            ..ListedFile::named(name)
+        };
+        Ok(self.head(name)?.map(listed))
     }
 
     fn list_below(&self) -> Result<Vec<String>> {

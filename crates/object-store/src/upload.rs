@@ -48,6 +48,23 @@ pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode
     Ok(())
 }
 
+/// Whether a conditional PUT of an object that is there, with the bytes that it has, is refused.
+///
+/// # Errors
+/// Errors of the store; one of kind `NotFound` if the object is gone.
+pub(crate) async fn refuses_put(client: &Client, object: &ObjectName, bytes: Bytes) -> Result<bool> {
+    let attempt = |_| async {
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        let payload = PutPayload::from(bytes.clone());
+        match client.store.put_opts(&object.location, payload, options).await.map_err(Failure::from) {
+            Ok(_) => Ok(false),
+            Err(failure) if failure.kind == FailureKind::Exists => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    };
+    Call::begin(client.limits).attempts("create", &object.path, attempt).await
+}
+
 /// After an attempt whose outcome is unknown: succeeds if the object that is there has our bytes.
 async fn compare(client: &Client, object: &ObjectName, bytes: &Bytes, taken: Failure) -> Result<(), Failure> {
     let found = async { client.store.get(&object.location).await?.bytes().await };

@@ -115,6 +115,7 @@ fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
             ErrorKind::TimedOut => ("TimedOut", Some(path), None),
             _ => ("StorageError", Some(path), None),
         },
+        Error::WrongAnswer { path, .. } => ("StorageError", Some(path), None),
         Error::Damaged { path, offset, .. } => ("Damaged", Some(path), Some(*offset)),
         Error::UnknownVersion { path, .. } => ("UnknownVersion", Some(path), None),
         Error::NotATable { path, .. }

@@ -3,18 +3,20 @@
 //!
 //! Everything happens on the threads of its clients. A request that is late waits until [`SimulatedObjects::deliver`]
 //! lets it arrive. Before each request of a client, its *hook* runs, in which a test lets another client
-//! act: so a client sleeps as long as the test likes between the decision to send a request and its arrival.
+//! act: so a client sleeps as long as the test likes between the decision to send a request and its arrival. A client
+//! may be given false listings (old, empty, or of another store) and shortened answers, and a server may ignore
+//! conditions.
 
 use crate::Random;
 use ogive::io::{
-    FileLock, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, check_name, check_range, not_for_objects,
+    FileLock, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
+    UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
 };
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,6 +50,8 @@ struct Server {
     late: Vec<ObjectChange>,
     /// Names that were read, since the last time that was asked.
     read: BTreeSet<String>,
+    /// Whether a put if absent replaces an object of its name, as on servers that ignore conditions.
+    ignores_conditions: bool,
 }
 
 /// A request that changes something.
@@ -63,7 +67,7 @@ enum ObjectChange {
 impl Server {
     fn change(&mut self, change: &ObjectChange) -> Result<(), ErrorKind> {
         match change {
-            ObjectChange::PutIfAbsent(name, _) if self.objects.contains_key(name) => {
+            ObjectChange::PutIfAbsent(name, _) if self.objects.contains_key(name) && !self.ignores_conditions => {
                 return Err(ErrorKind::AlreadyExists);
             }
             ObjectChange::PutIfAbsent(name, bytes) | ObjectChange::Put(name, bytes) => {
@@ -115,10 +119,31 @@ impl SimulatedObjects {
         self.server().objects.clone()
     }
 
+    /// All objects as a listing shows them now. ETags are digests of the contents.
+    pub fn listing(&self) -> Vec<ListedFile> {
+        let listed = |(name, bytes): (&String, &Arc<[u8]>)| ListedFile {
+            name: name.clone(),
+            length_bytes: Some(bytes.len() as u64),
+            e_tag: Some(e_tag_of(bytes)),
+        };
+        self.server().objects.iter().map(listed).collect()
+    }
+
+    /// Ignores the condition of puts if absent from now on, as some servers do.
+    pub fn ignore_conditions(&self) {
+        self.server().ignores_conditions = true;
+    }
+
     /// The names of the objects that were read since the last call.
     pub fn take_read(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.server().read)
     }
+}
+
+fn e_tag_of(bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    format!("\"{:016x}\"", hasher.finish())
 }
 
 /// Most names in one answer to a listing, as real stores have it.
@@ -140,6 +165,10 @@ struct ClientPlan {
     /// Mishaps of the changes to come: one in this number has one.
     mishaps: Option<(Random, u64)>,
     hook: Option<Hook>,
+    /// False listings: one listing in this number is any of these.
+    false_listings: Option<(Random, u64, Vec<Vec<ListedFile>>)>,
+    /// An object of which answers have this many bytes only, and how many answers.
+    shortened: Option<(String, usize, u32)>,
 }
 
 impl Debug for ClientPlan {
@@ -196,6 +225,25 @@ impl ObjectClient {
     /// Runs before each request, but not within itself.
     pub fn set_hook(&self, hook: Option<Hook>) {
         self.plan().hook = hook;
+    }
+
+    /// Answers one in `n` of the listings to come with any of these; none if `n` is 0.
+    pub fn set_false_listings(&self, random: Random, n: u64, listings: Vec<Vec<ListedFile>>) {
+        self.plan().false_listings = (n > 0).then_some((random, n, listings));
+    }
+
+    /// Cuts the next answers of this number with an object to these bytes, and states that length.
+    pub fn shorten(&self, name: &str, bytes: usize, answers: u32) {
+        self.plan().shortened = Some((name.to_owned(), bytes, answers));
+    }
+
+    /// A false listing, if this one is to be.
+    fn false_listing(&self) -> Option<Vec<ListedFile>> {
+        let mut plan = self.plan();
+        let (random, n, listings) = plan.false_listings.as_mut()?;
+        let n = *n;
+        (random.one_in(n) && !listings.is_empty())
+            .then(|| listings[random.below(listings.len() as u64) as usize].clone())
     }
 
     fn before_request(&self) {
@@ -267,7 +315,30 @@ impl ObjectClient {
         self.check_alive("read", name)?;
         let mut server = self.server.server();
         server.read.insert(name.to_owned());
-        server.objects.get(name).cloned().ok_or_else(|| self.failed("read", name, ErrorKind::NotFound))
+        let found = server.objects.get(name).cloned();
+        drop(server);
+        let found = found.ok_or_else(|| self.failed("read", name, ErrorKind::NotFound))?;
+        if let Some((shortened, bytes, answers)) = &mut self.plan().shortened
+            && shortened == name
+            && *answers > 0
+        {
+            *answers -= 1;
+            return Ok(found[..found.len().min(*bytes)].into());
+        }
+        Ok(found)
+    }
+
+    /// Reads an object that was listed, once more if the answer is not of what was listed.
+    fn read_as_listed(&self, listed: &ListedFile) -> Result<Vec<u8>> {
+        let mut difference = None;
+        for _ in 0..2 {
+            let found = self.read(&listed.name)?;
+            difference = listed.difference(found.len() as u64, Some(&e_tag_of(&found)));
+            if difference.is_none() {
+                return Ok(found.to_vec());
+            }
+        }
+        Err(Error::WrongAnswer { path: self.path(&listed.name), detail: difference.unwrap_or_default() })
     }
 }
 
@@ -295,12 +366,20 @@ impl Storage for ObjectClient {
         })))
     }
 
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.create(name)
+    }
+
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.change("create", name, ObjectChange::PutIfAbsent(name.to_owned(), bytes.into()))
     }
 
     fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
         names.iter().map(|name| self.read(name).map(|bytes| bytes.to_vec())).collect()
+    }
+
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        files.iter().map(|file| self.read_as_listed(file)).collect()
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
@@ -327,21 +406,35 @@ impl Storage for ObjectClient {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        let mut names: Vec<String> = Vec::new();
+        Ok(self.list_files()?.into_iter().map(|file| file.name).collect())
+    }
+
+    fn list_files(&self) -> Result<Vec<ListedFile>> {
+        let mut files: Vec<ListedFile> = Vec::new();
         loop {
             self.check_alive("list", "x")?;
             self.before_request();
             self.check_alive("list", "x")?;
-            let after = names.last().map_or(Bound::Unbounded, |name| Bound::Excluded(name.clone()));
-            let server = self.server.server();
-            let listed = server.objects.range((after, Bound::Unbounded)).map(|(name, _)| name.clone());
-            let listed: Vec<String> = listed.take(NAMES_PER_LIST).collect();
+            if let Some(listing) = self.false_listing() {
+                return Ok(listing);
+            }
+            let all = self.server.listing();
+            let after = files.last().map(|file| file.name.clone());
+            let listed = all.into_iter().filter(|file| after.as_ref().is_none_or(|after| file.name > *after));
+            let listed: Vec<ListedFile> = listed.take(NAMES_PER_LIST).collect();
             let is_last = listed.len() < NAMES_PER_LIST;
-            names.extend(listed);
+            files.extend(listed);
             if is_last {
-                return Ok(names);
+                return Ok(files);
             }
         }
+    }
+
+    fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
+        check_name(name)?;
+        self.check_alive("look for", name)?;
+        self.before_request();
+        Ok(self.server.listing().into_iter().find(|file| file.name == name))
     }
 
     fn sync_directory(&self) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use super::object_writer::ObjectWriter;
 use super::storage::{
-    FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
-    check_write, not_for_objects,
+    FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name,
+    check_range, check_write, not_for_objects,
 };
 use crate::error::{Error, Result};
 use std::collections::btree_map::Entry;
@@ -174,6 +174,14 @@ impl Storage for MemoryStorage {
 
     fn list(&self) -> Result<Vec<String>> {
         Ok(self.files().keys().cloned().collect())
+    }
+
+    fn list_files(&self) -> Result<Vec<ListedFile>> {
+        let listed = |(name, content): (&String, &Content)| {
+            let length_bytes = content.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
+            ListedFile { length_bytes: Some(length_bytes), ..ListedFile::named(name) }
+        };
+        Ok(self.files().iter().map(listed).collect())
     }
 
     fn sync_directory(&self) -> Result<()> {

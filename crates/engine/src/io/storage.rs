@@ -67,6 +67,56 @@ pub struct ReadRequest<'a> {
     pub purpose: Purpose,
 }
 
+/// A file as a listing shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Its name.
+    pub name: String,
+    /// Its length in bytes; `None` if the listing does not state it.
+    pub length_bytes: Option<u64>,
+    /// The ETag of its content; `None` if the listing does not state it.
+    pub e_tag: Option<String>,
+}
+
+impl ListedFile {
+    /// A file of which the name alone is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), length_bytes: None, e_tag: None }
+    }
+
+    /// The difference between the file as it was listed and an answer of this length and ETag, if there is one. What
+    /// either of them does not state is no difference, nor are the quotes of an ETag, which some listings leave out.
+    #[must_use]
+    pub fn difference(&self, length_bytes: u64, e_tag: Option<&str>) -> Option<String> {
+        if let Some(listed_bytes) = self.length_bytes.filter(|&listed_bytes| listed_bytes != length_bytes) {
+            return Some(format!("the answer has {length_bytes} bytes, but a listing shows {listed_bytes}"));
+        }
+        let differs =
+            self.e_tag.as_deref().zip(e_tag).is_some_and(|(listed, found)| bare_tag(listed) != bare_tag(found));
+        differs.then(|| "the answer has another ETag than a listing shows".to_owned())
+    }
+}
+
+fn bare_tag(e_tag: &str) -> &str {
+    e_tag.trim_start_matches("W/").trim_matches('"')
+}
+
+/// Reads a file that was listed, once more if the answer is not of what was listed.
+pub(super) fn read_as_listed(
+    listed: &ListedFile,
+    path: impl Fn(&str) -> PathBuf,
+    read: impl Fn(&str) -> Result<Vec<u8>>,
+) -> Result<Vec<u8>> {
+    let mut bytes = read(&listed.name)?;
+    if listed.difference(bytes.len() as u64, None).is_some() {
+        bytes = read(&listed.name)?;
+    }
+    match listed.difference(bytes.len() as u64, None) {
+        None => Ok(bytes),
+        Some(detail) => Err(Error::WrongAnswer { path: path(&listed.name), detail }),
+    }
+}
+
 /// A flat directory of named files: the interface through which the engine accesses all data.
 ///
 /// Names are plain file names without separators. All methods may be called from several threads. A file is durable
@@ -140,6 +190,35 @@ pub trait Storage: Debug + Send + Sync {
         names.iter().map(|name| read_whole(&*self.open(name)?, Purpose::Log)).collect()
     }
 
+    /// As [`Self::read_whole`], for files that were listed: each answer is compared with what the listing says, and
+    /// asked for again if it differs. The default compares lengths.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`] for a file that stays different.
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
+        let mut read = self.read_whole(&names);
+        for (file, read) in files.iter().zip(&mut read) {
+            if matches!(read, Ok(bytes) if file.difference(bytes.len() as u64, None).is_some()) {
+                *read = read_as_listed(file, |name| self.path(name), |name| read_one(self, name));
+            }
+        }
+        read
+    }
+
+    /// Whether [`Self::put_if_absent`] refuses a name that is taken, as it must. `bytes` are those of the file of the
+    /// name, so that a storage that ignores the condition changes nothing.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn refuses_taken_name(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        match self.put_if_absent(name, bytes) {
+            Ok(()) => Ok(false),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens an existing file for reading and in-place writing, in one mode (buffered or direct) for both.
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
 
@@ -170,6 +249,20 @@ pub trait Storage: Debug + Send + Sync {
 
     /// The names of all files, sorted.
     fn list(&self) -> Result<Vec<String>>;
+
+    /// All files with what the listing says of each, sorted by name. The default knows their names.
+    fn list_files(&self) -> Result<Vec<ListedFile>> {
+        Ok(self.list()?.into_iter().map(ListedFile::named).collect())
+    }
+
+    /// A file as it is now, in the words of a listing; `None` if there is none. The default opens it for its length.
+    fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
+        match self.open(name) {
+            Ok(file) => Ok(Some(ListedFile { length_bytes: Some(file.len()), ..ListedFile::named(name) })),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 
     /// The paths of all files of the folder and of its sub-folders, relative to it, with `/` between their parts,
     /// sorted. The default knows of no sub-folders.
@@ -243,6 +336,11 @@ pub(crate) fn read_whole(file: &dyn ReadableFile, purpose: Purpose) -> Result<Ve
     let mut bytes = vec![0; length];
     file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose })?;
     Ok(bytes)
+}
+
+/// Reads a whole file of a storage.
+fn read_one<S: Storage + ?Sized>(storage: &S, name: &str) -> Result<Vec<u8>> {
+    storage.read_whole(&[name.to_owned()]).pop().unwrap_or_else(|| read_whole(&*storage.open(name)?, Purpose::Log))
 }
 
 /// Bytes copied at a time.

@@ -7,7 +7,8 @@
 use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
-    FileLock, FolderIdentity, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
+    FileLock, FolderIdentity, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
+    copy_file, read_as_listed, read_whole,
 };
 use crate::error::Result;
 use std::fmt::Debug;
@@ -37,6 +38,13 @@ pub trait StorageWrapper: Debug + Send + Sync {
     /// As [`Storage::put_if_absent`].
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.inner().put_if_absent(name, bytes)
+    }
+
+    /// As [`Storage::read_listed`]: file by file through [`Self::open`], so that no read bypasses the wrapper. One that
+    /// need not see them should forward them together, which also compares their ETags.
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        let read = |name: &str| read_whole(&*self.open(name)?, Purpose::Log);
+        files.iter().map(|file| read_as_listed(file, |name| self.inner().path(name), read)).collect()
     }
 
     /// As [`Storage::open_update`].
@@ -97,6 +105,14 @@ impl<W: StorageWrapper> Storage for W {
         StorageWrapper::put_if_absent(self, name, bytes)
     }
 
+    fn refuses_taken_name(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        self.inner().refuses_taken_name(name, bytes)
+    }
+
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        StorageWrapper::read_listed(self, files)
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         StorageWrapper::open(self, name)
     }
@@ -131,6 +147,14 @@ impl<W: StorageWrapper> Storage for W {
 
     fn list(&self) -> Result<Vec<String>> {
         self.inner().list()
+    }
+
+    fn list_files(&self) -> Result<Vec<ListedFile>> {
+        self.inner().list_files()
+    }
+
+    fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
+        self.inner().find_file(name)
     }
 
     fn list_below(&self) -> Result<Vec<String>> {

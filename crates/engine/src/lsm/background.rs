@@ -251,7 +251,7 @@ impl Core {
             let shared = self.shared.lock();
             (shared.needed_files(), self.manifest_number.load(Ordering::Relaxed))
         };
-        objects.collect(|name| match parse_file_name(name) {
+        objects.collect(self.binding.store, Some(oldest), |name| match parse_file_name(name) {
             Some((number, FileKind::Manifest)) => number < oldest,
             Some((number, _)) => number < self.first_file && !needed.contains(name),
             None => false,

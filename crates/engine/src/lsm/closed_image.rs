@@ -98,10 +98,20 @@ impl ClosedImage {
         if target.is_object_store() {
             let _claim = CopyClaim::take(target)?;
             let folder = Arc::new(ObjectFolder::new(Arc::clone(target)));
-            let outcome = self.copy_into(&(Arc::clone(&folder) as Arc<dyn Storage>), copy);
+            let place = Arc::clone(&folder) as Arc<dyn Storage>;
+            refuse_store(&*place)?;
+            // A copy with that manifest needs no stub.
+            let has_stub = self.number != ObjectFolder::FIRST_MANIFEST;
+            if has_stub {
+                folder.begin_copy(self.state.owner)?;
+            }
+            let outcome = self.copy_into(&place, copy);
             if outcome.is_err() {
                 // The first error is the useful one.
-                _ = folder.collect(|_| false);
+                _ = folder.collect(self.state.owner, None, |_| false);
+                if has_stub {
+                    folder.end_failed_copy();
+                }
             }
             return outcome;
         }

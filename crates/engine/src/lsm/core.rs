@@ -378,12 +378,18 @@ impl Core {
         loop {
             match Manifest::create(&self.storage, number, state, closed) {
                 Ok(manifest) => {
+                    if number == ObjectFolder::FIRST_MANIFEST {
+                        objects.check_conditions_of_new_store()?;
+                    }
                     // A writer that slept until the numbers after its own were free again has won nothing.
-                    objects.check_newest(number)?;
+                    objects.check_won(number, self.binding.store)?;
                     self.manifest_number.store(number, Ordering::Relaxed);
                     return Ok(manifest);
                 }
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                    if number == ObjectFolder::FIRST_MANIFEST {
+                        objects.check_not_stub()?;
+                    }
                     // It may be an earlier attempt of this opening that seemed to fail.
                     match recover_manifest(&*self.storage, number) {
                         Ok(found) if found.state.binding() == self.binding => {}

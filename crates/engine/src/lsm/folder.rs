@@ -1,7 +1,7 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
 use super::live::named_objects;
-use super::objects::{is_manifest_part, is_part};
+use super::objects::{is_manifest_part, is_part, stub_name};
 use super::recover::LOCK_NAME;
 use super::table_file::STORE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
@@ -36,8 +36,11 @@ fn has_manifest(names: &[String]) -> bool {
 /// Errors of the storage.
 pub fn has_store(storage: &dyn Storage) -> Result<bool> {
     let names = storage.list()?;
-    let is_objects = storage.is_object_store();
-    Ok(if is_objects { names.iter().any(|name| is_manifest_part(name)) } else { has_manifest(&names) })
+    if !storage.is_object_store() {
+        return Ok(has_manifest(&names));
+    }
+    // A listing may lag.
+    Ok(names.iter().any(|name| is_manifest_part(name)) || storage.exists(&stub_name())?)
 }
 
 /// Whether a path is, or would be, a file of the store in its folder, so that writing to it would change the store.

@@ -167,7 +167,9 @@ impl StoreImage {
 pub(crate) fn may_be_a_race(error: &Error) -> bool {
     match error {
         Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
-        Error::FileReplaced { .. } | Error::VersionGone { .. } | Error::Damaged { .. } => true,
+        Error::FileReplaced { .. } | Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. } => {
+            true
+        }
         _ => false,
     }
 }

@@ -61,7 +61,7 @@ fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPur
         let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
         let version = folder.version()?;
         match open_folder(Arc::clone(&folder), options, None) {
-            Err(Error::VersionGone { .. } | Error::Damaged { .. })
+            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. })
                 if mode == FolderPurpose::Read(None) && tried != Some(version) =>
             {
                 tried = Some(version);
@@ -70,9 +70,9 @@ fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPur
             Err(Error::Damaged { path, .. }) if is_manifest(&path) && folder.is_superseded()? => {
                 return Err(folder.version_gone());
             }
-            Err(Error::VersionGone { path }) if mode == FolderPurpose::Read(None) => {
-                // No writer removes what the newest version needs.
-                return Err(Error::damaged(path, 0, "an object that its newest version needs is missing"));
+            Err(Error::VersionGone { .. }) if mode == FolderPurpose::Read(None) => return Err(folder.explain_gone()?),
+            Err(error @ Error::Damaged { .. }) if !matches!(mode, FolderPurpose::Read(Some(_))) => {
+                return Err(folder.explain_damage(error)?);
             }
             opened => return opened,
         }
@@ -106,7 +106,9 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
             return Ok(None);
         }
         match open_folder(folder, &before.options, Some(before)) {
-            Err(Error::VersionGone { .. } | Error::Damaged { .. }) if tried != newest => tried = newest,
+            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. }) if tried != newest => {
+                tried = newest;
+            }
             opened => return opened.map(Some),
         }
     }
@@ -159,7 +161,7 @@ fn open_once(
     let timer = Timer::start();
     options.check(&folder(&*storage))?;
     if read_only || !options.create {
-        refuse_other_folder(&*storage)?;
+        refuse_other_folder(&*storage, objects.as_deref())?;
     }
     let lock = if read_only || objects.is_some() { None } else { Some(storage.lock(LOCK_NAME)?) };
     if !read_only {
@@ -346,14 +348,24 @@ impl OpenedStore {
 /// is in them.
 fn take_over(objects: &ObjectFolder, nonce: u64) -> Result<Option<RecoveredManifest>> {
     let Some(found) = recover(objects)? else { return Ok(None) };
+    if found.number == ObjectFolder::FIRST_MANIFEST {
+        // The opening that created the store may have died before it did.
+        objects.check_conditions()?;
+    }
     if found.closed.is_some() {
         // Its writer has ended them.
         return Ok(Some(found));
     }
-    objects.seal(FileKind::Manifest, found.number, nonce)?;
+    if objects.seal(FileKind::Manifest, found.number, nonce)? {
+        objects.list_late_parts()?;
+    }
     let Some(found) = recover(objects)? else { return Ok(None) };
+    let mut is_late = false;
     for &number in found.state.logs.iter().filter(|number| !found.state.logs_ended.contains_key(number)) {
-        objects.seal(FileKind::Log, number, nonce)?;
+        is_late |= objects.seal(FileKind::Log, number, nonce)?;
+    }
+    if is_late {
+        objects.list_late_parts()?;
     }
     Ok(Some(found))
 }
@@ -406,11 +418,12 @@ fn shared(
 }
 
 /// Refuses a folder without files of a store, before anything is created in it.
-fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
+fn refuse_other_folder(storage: &dyn Storage, objects: Option<&ObjectFolder>) -> Result<()> {
     let is_ours = |name: &String| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest);
     if storage.list()?.iter().any(is_ours) {
         return Ok(());
     }
+    objects.map_or(Ok(()), ObjectFolder::check_absent)?;
     let path = folder(storage);
     let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
     Err(Error::NotAStore { path, detail })

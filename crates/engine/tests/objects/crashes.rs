@@ -3,7 +3,7 @@
 //! and its client dies at each of its requests in turn; that request is lost, is done without an answer, or arrives
 //! after the next opening.
 
-use crate::support::{Records, client, leaks, put_part, records, small};
+use crate::support::{Records, STUB, client, leaks, put_part, records, small};
 use ogive::Error;
 use ogive::io::{Storage, seed_random, set_unix_time_s};
 use ogive::lsm::Db;
@@ -95,6 +95,9 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     }
     let leaks = leaks(&server);
     assert!(leaks.is_empty(), "{place}: {leaks:?}");
+    let has_later = server.objects().keys().any(|name| name.starts_with("manifest-") && !name.starts_with(&STUB[..15]));
+    let first_bytes = server.objects().get(STUB).map(|first| first.len());
+    assert!(first_bytes.is_some_and(|bytes| (bytes == 24) == has_later), "{place}: {first_bytes:?}");
     assert!(!server.objects().keys().any(|name| name.starts_with("part")), "{place}: all were compacted");
     drop(db);
     let again = Db::open_in(client(&server), &options).unwrap();

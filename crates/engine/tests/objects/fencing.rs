@@ -218,6 +218,38 @@ fn a_writer_recognises_its_own_parts() {
     }
 }
 
+/// Groups that were in flight arrive behind the seal that an opening has put in place of one that is late. The seal
+/// stays, so that the late one never arrives.
+#[test]
+fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
+    ogive::io::set_unix_time_s(Some(1_000));
+    let server = SimulatedObjects::new();
+    let options = small().object_grace_s(100);
+    let sleeper = Db::open_in(client(&server), &options).unwrap();
+    sleeper.insert("first", "1").unwrap();
+    let mut db = Db::open_in(client(&server), &options).unwrap();
+    let is_seal = |(name, bytes): &(String, Arc<[u8]>)| bytes.starts_with(b"OGIVSEAL") && name.starts_with("wal-");
+    let (seal, _) = server.objects().into_iter().find(is_seal).unwrap();
+    let (chain, part) = seal.rsplit_once('-').unwrap();
+    for behind in 1..3 {
+        let name = format!("{chain}-{:08}", part.parse::<u64>().unwrap() + behind);
+        server.client().put_if_absent(&name, &[b'x'; 60]).unwrap();
+    }
+    for round in 1..4 {
+        for time_s in [2_000, 3_000, 4_000] {
+            ogive::io::set_unix_time_s(Some(10_000 * round + time_s));
+            db.insert("second", format!("{round}")).unwrap();
+            db.flush().unwrap();
+        }
+        db.close().unwrap();
+        db = Db::open_in(client(&server), &options).unwrap();
+    }
+    let left: Vec<String> = server.objects().into_keys().filter(|name| name.starts_with(chain)).collect();
+    assert_eq!(left, std::slice::from_ref(&seal));
+    assert!(matches!(sleeper.insert("first", "2"), Err(Error::Fenced { .. })));
+    ogive::io::set_unix_time_s(None);
+}
+
 /// The first part of a log or a manifest arrives once more after all of that chain but its seal was removed. The seal
 /// stays, so that its writer, which sleeps, still meets it.
 #[test]

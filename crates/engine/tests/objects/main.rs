@@ -1,12 +1,13 @@
 //! Tests of stores on an object store: openings at once, writers that sleep or die, readers, and counts of requests.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod backups;
 mod crashes;
 mod damage;
 mod fencing;
 mod groups;
+mod listings;
 mod readers;
 mod requests;
 mod simulator;

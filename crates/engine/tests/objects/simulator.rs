@@ -1,15 +1,15 @@
 //! The simulator of stores on an object store. Goal: all acknowledged writes are there, nothing is mixed, and what is
 //! not needed any more is removed, whatever happens to requests. Method: for each seed, writers take the store from one
 //! another, sleep before requests while others act, lose requests and answers, and die; readers open versions and keep
-//! them; requests arrive late and twice; the clock jumps; all of it on one thread. A model knows which batches were
-//! acknowledged, and the one that may or may not be there.
+//! them; requests arrive late and twice; listings are old, empty or of another store; the clock jumps; all of it on one
+//! thread. A model knows which batches were acknowledged, and the one that may or may not be there.
 
-use crate::support::{Records, leaks, records, small};
-use ogive::io::{Storage, seed_random, set_unix_time_s};
+use crate::support::{Records, STUB, client, leaks, records, small};
+use ogive::io::{ListedFile, Storage, seed_random, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, StoreVersion};
 use ogive::{Error, Result};
 use ogive_testkit::{Mishap, ObjectClient, Random, Repeat, SimulatedObjects, named_seed, seeds};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// A batch: `None` removes its key.
 type Batch = Vec<(Vec<u8>, Option<Vec<u8>>)>;
@@ -83,7 +83,24 @@ struct World {
     server: SimulatedObjects,
     model: Arc<Mutex<Model>>,
     random: Arc<Mutex<Random>>,
+    /// What false listings show: what the store was before, nothing, and another store.
+    listings: Arc<Mutex<Vec<Vec<ListedFile>>>>,
     options: DbOptions,
+}
+
+/// The listing of another store, whose objects have names that this one may have.
+fn foreign_listing() -> Vec<ListedFile> {
+    static LISTING: OnceLock<Vec<ListedFile>> = OnceLock::new();
+    let listed = || {
+        let server = SimulatedObjects::new();
+        for round in 0..3 {
+            let db = Db::open_in(client(&server), &small()).unwrap();
+            db.insert(format!("{round}"), "x").unwrap();
+            db.flush().unwrap();
+        }
+        server.listing()
+    };
+    LISTING.get_or_init(listed).clone()
 }
 
 impl World {
@@ -96,12 +113,14 @@ impl World {
             .separation_threshold(any(&mut random, &[0, 40, 100, u64::MAX]))
             .object_grace_s(any(&mut random, &[0, 60, 300]));
         let model = Model { now_s: 1_000_000, ..Model::default() };
+        let listings = Arc::new(Mutex::new(vec![Vec::new(), foreign_listing()]));
         set_unix_time_s(Some(model.now_s));
         seed_random(Some(seed));
         Self {
             server: SimulatedObjects::new(),
             model: Arc::new(Mutex::new(model)),
             random: Arc::new(Mutex::new(random)),
+            listings,
             options,
         }
     }
@@ -132,6 +151,9 @@ impl World {
         if mishaps > 0 && self.below(8) == 0 {
             client.die_at(self.below(6), self.mishap());
         }
+        if mishaps > 0 && self.below(3) == 0 {
+            self.mislead(&client);
+        }
         let number = {
             let mut model = self.model();
             model.writers += 1;
@@ -142,6 +164,33 @@ impl World {
         let found = records(&db).ok()?;
         self.model().taken_over(found, number);
         Some(Writer { number, client, db })
+    }
+
+    /// Gives a client false listings, some of the times or always.
+    fn mislead(&self, client: &ObjectClient) {
+        let listings = self.listings.lock().unwrap().clone();
+        client.set_false_listings(self.fork(), 1 + self.below(3), listings);
+    }
+
+    /// What the store looks like now may be shown later.
+    fn note_listing(&self) {
+        let listing = self.server.listing();
+        let mut listings = self.listings.lock().unwrap();
+        if listings.last() != Some(&listing) {
+            listings.push(listing);
+        }
+    }
+
+    /// A reader with false listings finds an earlier version, or says what is wrong; and never that there is no store.
+    fn look_misled(&self) {
+        let client = self.server.client();
+        self.mislead(&client);
+        let outcome = Db::open_read_only_in(Arc::new(client), &self.options).and_then(|db| records(&db));
+        let is_there = self.server.objects().contains_key(STUB);
+        match outcome {
+            Ok(_) | Err(Error::WrongAnswer { .. } | Error::VersionGone { .. }) => {}
+            Err(error) => assert!(matches!(error, Error::NotAStore { .. }) && !is_there, "a misled reader: {error}"),
+        }
     }
 
     fn mishap(&self) -> Option<Mishap> {
@@ -299,7 +348,11 @@ impl World {
     }
 
     fn step(&self, writers: &mut Vec<Writer>, readers: &mut Vec<Reader>) {
-        match self.below(20) {
+        if self.below(4) == 0 {
+            self.note_listing();
+        }
+        match self.below(21) {
+            20 => self.look_misled(),
             0 | 1 => self.change_writers(writers),
             2 if readers.len() < 3 => readers.extend(self.open_reader()),
             2 | 3 => readers.iter_mut().for_each(|reader| self.use_reader(reader)),
@@ -333,6 +386,7 @@ impl World {
         self.look();
         let leaks = leaks(&self.server);
         assert!(leaks.is_empty(), "{leaks:?}");
+        assert!(self.server.objects().contains_key(STUB));
     }
 }
 
@@ -346,7 +400,10 @@ fn check_old(found: Result<Records>, expected: &Records) {
 
 /// No error says that something is damaged.
 fn check_error(error: &Error) {
-    let is_expected = matches!(error, Error::Fenced { .. } | Error::Io { .. } | Error::StoreReadOnly { .. });
+    let is_expected = matches!(
+        error,
+        Error::Fenced { .. } | Error::Io { .. } | Error::StoreReadOnly { .. } | Error::WrongAnswer { .. }
+    );
     assert!(is_expected, "{error:?}");
 }
 

@@ -12,7 +12,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
 };
 use ogive::io::{Profile, Storage};
 use ogive_object_store::{ObjectOptions, ObjectStorage};
@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     LateReset,
     /// The body ends after this many bytes, without an error.
     Short(usize),
+    /// The object is shorter: the answer has this many bytes, and says that it has no more.
+    Cut(usize),
     /// No answer at all.
     Silence,
     /// 403.
@@ -50,6 +52,8 @@ pub(crate) struct Lacks {
     pub(crate) e_tags: bool,
     /// Conditions of reads: they are ignored.
     pub(crate) conditions: bool,
+    /// Conditions of puts: they are ignored.
+    pub(crate) put_conditions: bool,
 }
 
 /// What was asked of a store.
@@ -84,6 +88,8 @@ struct State {
     puts: VecDeque<Option<Fault>>,
     parts: VecDeque<Option<Fault>>,
     hidden: Vec<String>,
+    /// What listings show besides.
+    strays: Vec<ObjectMeta>,
     in_wave: usize,
 }
 
@@ -145,6 +151,13 @@ impl FaultyStore {
     /// Leaves an object out of listings, which lag.
     pub(crate) fn hide(&self, name: &str) {
         self.state().hidden.push(name.to_owned());
+    }
+
+    /// Shows the objects of another folder in listings.
+    pub(crate) fn list_also(&self, folder: &str) {
+        let prefix = Path::from(folder);
+        let listed = self.inner.list_with_delimiter(Some(&prefix)).now_or_never().unwrap().unwrap();
+        self.state().strays = listed.objects;
     }
 
     /// Puts an object behind the back of the storage.
@@ -249,7 +262,10 @@ async fn before(fault: Option<Fault>, location: &Path) -> Result<()> {
 
 #[async_trait]
 impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
-    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, mut opts: PutOptions) -> Result<PutResult> {
+        if self.lacks.put_conditions {
+            opts.mode = PutMode::Overwrite;
+        }
         let fault = {
             let mut state = self.state();
             state.counts.puts += 1;
@@ -307,6 +323,13 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             let payload = GetResultPayload::Stream(stream::once(async { Ok(part) }).boxed());
             return Ok(GetResult { payload, meta, range, attributes });
         }
+        if let Some(Fault::Cut(kept)) = fault {
+            let (mut meta, attributes) = (result.meta.clone(), result.attributes.clone());
+            let part: Bytes = result.bytes().await?.slice(..kept);
+            meta.size = kept as u64;
+            let payload = GetResultPayload::Stream(stream::once(async { Ok(part) }).boxed());
+            return Ok(GetResult { payload, meta, range: 0..kept as u64, attributes });
+        }
         if fault == Some(Fault::LateReset) {
             let broken = stream::iter([Ok(Bytes::from_static(b"x")), Err(reset())]).boxed();
             return Ok(GetResult { payload: GetResultPayload::Stream(broken), ..result });
@@ -329,6 +352,7 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
         let mut listed = self.inner.list_with_delimiter(prefix).await?;
         self.end_round(round);
         let hidden = self.state().hidden.clone();
+        listed.objects.extend(self.state().strays.clone());
         listed.objects.retain(|object| !hidden.iter().any(|name| object.location.filename() == Some(name)));
         Ok(listed)
     }

@@ -154,7 +154,12 @@ fn texts(random: &mut Random, count: u64, key_bytes: u64, alphabet: u64, value_b
 /// external index, and after calls that were dropped. Method: shapes drawn from fixed seeds.
 fn check_shape(seed: u64) {
     let mut random = Random::new(seed);
-    let lacks = Lacks { suffix_ranges: random.one_in(4), e_tags: random.one_in(4), conditions: random.one_in(4) };
+    let lacks = Lacks {
+        suffix_ranges: random.one_in(4),
+        e_tags: random.one_in(4),
+        conditions: random.one_in(4),
+        ..Lacks::default()
+    };
     let store = FaultyStore::lacking(lacks);
     let parallel = 1 + random.below(64) as u32;
     let profile = Profile::affine("drawn", 10_f64.powi(random.below(5) as i32), 10.0, parallel).unwrap();

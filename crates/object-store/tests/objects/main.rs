@@ -1,7 +1,8 @@
-//! Object stores: reads, writes, tables, faults, counts of requests, and runtimes of callers.
+//! Object stores: answers, reads, writes, tables, faults, counts of requests, and runtimes of callers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod cache;
 mod counts;
 mod faults;

@@ -12,7 +12,12 @@ const EFFORT: Effort = Effort { gets: 200, places: 10 };
 
 fn check(seed: u64) {
     let mut random = Random::new(seed);
-    let lacks = Lacks { suffix_ranges: random.one_in(4), e_tags: random.one_in(4), conditions: random.one_in(4) };
+    let lacks = Lacks {
+        suffix_ranges: random.one_in(4),
+        e_tags: random.one_in(4),
+        conditions: random.one_in(4),
+        ..Lacks::default()
+    };
     let store = FaultyStore::lacking(lacks);
     // Opening reads from 16 KiB to 1 MiB, and gaps that are bridged or not.
     let profile = Profile::affine("drawn", 10_f64.powi(1 + random.below(4) as i32), 10.0, 1 + random.below(64) as u32);

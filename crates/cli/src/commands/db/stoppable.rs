@@ -5,7 +5,9 @@
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
-use ogive::io::{PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
+use ogive::io::{
+    ListedFile, PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +56,11 @@ impl StorageWrapper for Stoppable {
             })),
             false => Ok(inner),
         }
+    }
+
+    /// Those are parts of manifests and logs.
+    fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
+        self.inner.read_listed(files)
     }
 
     fn folder(&self) -> Option<&Path> {

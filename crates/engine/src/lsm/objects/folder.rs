@@ -7,28 +7,26 @@ use super::object_file::ObjectFile;
 use super::parts_file::PartsFile;
 use super::retired::RetiredFiles;
 use super::seal;
+use super::stub::{self, FIRST_MANIFEST};
 use super::version::StoreVersion;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
-    FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, copy_file, not_for_objects, remove_if_present,
+    FileLock, ListedFile, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
+    UpdatableFile, WritableFile, copy_file, not_for_objects, remove_if_present,
 };
-use crate::lsm::LOCK_NAME;
 use crate::lsm::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Longer ends of tables are not in the manifest: a table of 64 MiB with blocks of 4 KiB has 16,384 blocks, of one to
 /// three bytes each for integer keys.
 const TAIL_BYTES_MAX: u64 = 128 << 10;
-
-/// The number of the first manifest of a store.
-const FIRST_MANIFEST: u64 = 1;
 
 /// The purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub(crate) enum FolderPurpose {
 /// Files are removed after a grace period, by [`Self::remove_due`]; [`Storage::remove`] only lets them wait.
 #[derive(Debug)]
 pub(crate) struct ObjectFolder {
-    inner: Arc<dyn Storage>,
+    pub(super) inner: Arc<dyn Storage>,
     mode: FolderPurpose,
     /// The objects while the store is opened: all that is decided then is decided on one listing.
     listing: Mutex<Option<Listing>>,
@@ -59,6 +57,10 @@ pub(crate) struct ObjectFolder {
     pub(crate) retired: RetiredFiles,
     /// Seals of chains that are gone; they stay.
     seals: Mutex<Vec<String>>,
+    /// Whether the first manifest is known to be a stub.
+    pub(super) has_stub: AtomicBool,
+    /// A part that a listing showed, and that was not there.
+    pub(super) absent_part: OnceLock<String>,
 }
 
 /// A file whose length and last bytes are known.
@@ -76,6 +78,9 @@ pub(crate) struct KnownChain {
 }
 
 impl ObjectFolder {
+    /// The number of the first manifest of a store.
+    pub(crate) const FIRST_MANIFEST: u64 = FIRST_MANIFEST.number;
+
     /// # Errors
     /// Errors of the storage; [`Error::VersionGone`] for a version that is not there any more.
     pub(crate) fn open(inner: Arc<dyn Storage>, mode: FolderPurpose, grace_s: u64) -> Result<Self> {
@@ -95,6 +100,8 @@ impl ObjectFolder {
             objects: Mutex::default(),
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
+            has_stub: AtomicBool::new(false),
+            absent_part: OnceLock::new(),
         }
     }
 
@@ -105,7 +112,8 @@ impl ObjectFolder {
 
     /// Decides on a new listing from now on.
     pub(crate) fn list_anew(&self) -> Result<()> {
-        let mut listing = Listing::read(&*self.inner)?;
+        let mut listing = self.read_listing()?;
+        self.check_shown(&listing)?;
         if let FolderPurpose::Read(Some(version)) = &self.mode
             && !listing.cut(version)
         {
@@ -175,11 +183,25 @@ impl ObjectFolder {
         Ok((length == end).then_some(KnownChain { parts, bytes: end }))
     }
 
-    fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
+    pub(super) fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
         match &*self.listing.lock() {
             Some(listing) => Ok(look(listing)),
-            None => Ok(look(&Listing::read(&*self.inner)?)),
+            None => Ok(look(&self.read_listing()?)),
         }
+    }
+
+    /// A part as the listing shows it by which the store is being opened.
+    pub(super) fn part_while_opening(&self, name: &str) -> ListedFile {
+        let listing = self.listing.lock();
+        listing.as_ref().map_or_else(|| ListedFile::named(name), |listing| listing.part(name))
+    }
+
+    pub(super) fn read_listing(&self) -> Result<Listing> {
+        let mut listing = Listing::read(&*self.inner)?;
+        if self.has_stub.load(Ordering::Relaxed) {
+            listing.note_stub();
+        }
+        Ok(listing)
     }
 
     /// The version that was found.
@@ -191,7 +213,7 @@ impl ObjectFolder {
         Error::VersionGone { path: self.store() }
     }
 
-    fn store(&self) -> PathBuf {
+    pub(super) fn store(&self) -> PathBuf {
         self.inner.path("x").parent().map(Into::into).unwrap_or_default()
     }
 
@@ -232,7 +254,7 @@ impl ObjectFolder {
     /// Whether this is a reader of an old version, whose manifest a newer one has replaced.
     pub(crate) fn is_superseded(&self) -> Result<bool> {
         let FolderPurpose::Read(Some(version)) = &self.mode else { return Ok(false) };
-        Ok(Listing::read(&*self.inner)?.newest(FileKind::Manifest) > version.manifest)
+        Ok(self.read_listing()?.newest(FileKind::Manifest) > version.manifest)
     }
 
     pub(crate) fn is_reading(&self) -> bool {
@@ -240,28 +262,28 @@ impl ObjectFolder {
     }
 
     /// Ends a chain, so that its writer cannot go on: puts a seal in place of its first absent part. Parts that arrive
-    /// in the meantime count.
+    /// in the meantime count. Returns whether there are any: no listing has shown them yet.
     ///
     /// # Errors
     /// Errors of the storage.
-    pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<()> {
+    pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<bool> {
         let chain = ChainId { kind, number };
-        let mut part = self.listed(|listing| listing.parts(chain))?;
+        let listed = self.listed(|listing| listing.parts(chain))?;
         // The last part may be a seal already.
-        part = part.saturating_sub(1);
+        let mut part = listed.saturating_sub(1);
         loop {
             let name = chain.part_name(part);
             match self.read_part(&name)? {
                 Some(bytes) => {
                     self.note_part(name);
                     if seal::is_seal(&bytes) {
-                        return Ok(());
+                        return Ok(part > listed);
                     }
                 }
                 None => match put_part(&*self.inner, chain, part, &seal::encode(nonce)) {
                     Ok(()) => {
                         self.note_part(name);
-                        return Ok(());
+                        return Ok(part > listed);
                     }
                     // A part has arrived meanwhile.
                     Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => continue,
@@ -283,13 +305,32 @@ impl ObjectFolder {
     }
 
     fn note_part(&self, name: String) {
-        if let Some(listing) = &mut *self.listing.lock() {
-            listing.add(name);
+        if let Some(listing) = &mut *self.listing.lock()
+            && listing.part(&name) == ListedFile::named(&*name)
+        {
+            listing.add(ListedFile::named(name));
         }
     }
 
-    fn read_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        match self.inner.read_whole(&[name.to_owned()]).pop() {
+    /// Adds what a new listing says of the parts that arrived after the first one, so that it is compared with answers.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn list_late_parts(&self) -> Result<()> {
+        let now = self.read_listing()?;
+        if let Some(listing) = &mut *self.listing.lock() {
+            listing.add_facts(&now);
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let listed = self.listed(|listing| listing.part(name))?;
+        self.read_listed_part(&listed)
+    }
+
+    pub(super) fn read_listed_part(&self, listed: &ListedFile) -> Result<Option<Vec<u8>>> {
+        match self.inner.read_listed(std::slice::from_ref(listed)).pop() {
             Some(Ok(bytes)) => Ok(Some(bytes)),
             Some(Err(Error::Io { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
             Some(Err(error)) => Err(error),
@@ -308,6 +349,9 @@ impl ObjectFolder {
         let names: Vec<String> = (known.parts..parts).map(|part| chain.part_name(part)).collect();
         self.fetch(&names, &[])?;
         let mut parts = self.parts.lock();
+        if chain == FIRST_MANIFEST && parts.get(&stub::stub_name()).is_some_and(|part| stub::is_stub(part)) {
+            return Err(self.outdated_by_stub());
+        }
         let found = names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part));
         let file = PartsFile::new(known.bytes, found.cloned().collect(), path);
         // Afterwards they are hardly read again.
@@ -343,14 +387,16 @@ impl ObjectFolder {
     /// any of those is there.
     fn fetch(&self, names: &[String], others: &[String]) -> Result<bool> {
         let known = self.parts.lock();
-        let mut wanted: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
+        let wanted: Vec<&String> = names.iter().filter(|name| !known.contains_key(*name)).collect();
         drop(known);
         let missing = wanted.len();
-        wanted.extend_from_slice(others);
-        let mut read = wanted.iter().zip(self.inner.read_whole(&wanted));
-        for (name, part) in read.by_ref().take(missing) {
-            let part = self.explained(part)?;
-            self.parts.lock().insert(name.clone(), part.into());
+        let mut wanted: Vec<ListedFile> =
+            self.listed(|listing| wanted.into_iter().map(|name| listing.part(name)).collect())?;
+        wanted.extend(others.iter().map(ListedFile::named));
+        let mut read = wanted.iter().zip(self.inner.read_listed(&wanted));
+        for (listed, part) in read.by_ref().take(missing) {
+            let part = self.explained_part(listed, part)?;
+            self.parts.lock().insert(listed.name.clone(), part.into());
         }
         let mut has_others = false;
         for (_, other) in read {
@@ -368,94 +414,47 @@ impl ObjectFolder {
         Arc::new(ChainWriter::new(&self.inner, ChainId { kind: FileKind::Log, number }))
     }
 
-    /// Refuses to go on if there is a newer manifest than `number`: another opening has created it. Nor is a store
-    /// created where a copy is being made: of the two, each looks for the other after it has shown itself.
-    pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
-        let listing = Listing::read(&*self.inner)?;
-        if listing.newest(FileKind::Manifest) > number {
-            return Err(self.fenced());
-        }
-        if number == FIRST_MANIFEST && listing.has_object(LOCK_NAME) { Err(self.copied_into()) } else { Ok(()) }
-    }
-
-    /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
-    pub(crate) fn check_no_copy(&self) -> Result<()> {
-        if self.listed(|listing| listing.has_object(LOCK_NAME))? { Err(self.copied_into()) } else { Ok(()) }
-    }
-
-    fn copied_into(&self) -> Error {
-        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of \
-                      that prefix, or choose another one";
-        let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
-        Error::io("create a store beside", self.inner.path(LOCK_NAME), source)
-    }
-
-    /// Refuses, for a reader, a state that is not the newest one: there are parts of a newer manifest, or groups in a
-    /// log that the state does not know, though a log is named before anything is written to it.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`]; errors of the storage.
-    pub(crate) fn check_current(&self, number: u64, state: &ManifestState) -> Result<()> {
-        let manifests = |listing: &Listing| {
-            let newer = listing.chains().filter(|chain| chain.kind == FileKind::Manifest && chain.number > number);
-            newer.max()
-        };
-        let outdated = |name: String, detail: &str| Err(Error::damaged(self.inner.path(&name), 0, detail));
-        if let Some(newer) = self.listed(manifests)? {
-            return outdated(newer.part_name(0), "it is missing, but later parts of this manifest are there");
-        }
-        let is_unknown = |chain: &ChainId| {
-            chain.kind == FileKind::Log && chain.number >= state.oldest_log && !state.logs.contains(&chain.number)
-        };
-        let unknown: Vec<ChainId> = self.listed(|listing| {
-            listing.chains().filter(|chain| is_unknown(chain) && listing.parts(*chain) > 1).collect()
-        })?;
-        for chain in unknown {
-            let name = chain.part_name(1);
-            if self.read_part(&name)?.is_some_and(|part| !seal::is_seal(&part)) {
-                return outdated(name, "it has groups of a log that no manifest names: the newest manifest is missing");
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn fenced(&self) -> Error {
-        Error::Fenced { path: self.store() }
-    }
-
     /// Removes the files whose grace period has passed, and lets those wait that a killed or late writer has left.
-    /// `is_left` tells which files no version has had since this opening.
+    /// `is_left` tells which files no version has had since this opening. The first manifest becomes the stub of
+    /// `store`. Nothing is removed by a listing that does not show the newest manifest, if there is one.
     ///
     /// # Errors
-    /// Errors of the storage; the rest is removed the next time.
-    pub(crate) fn collect(&self, is_left: impl Fn(&str) -> bool) -> Result<()> {
+    /// As [`Self::check_newest`]; the rest is removed the next time.
+    pub(crate) fn collect(&self, store: u64, newest: Option<u64>, is_left: impl Fn(&str) -> bool) -> Result<()> {
         self.retired.begin_collection();
-        let listing = Listing::read(&*self.inner)?;
+        let listing = newest.map_or_else(|| self.read_listing(), |newest| self.list_with(newest, true))?;
         listing.files().iter().filter(|name| is_left(name)).for_each(|name| self.retired.add(name));
         for name in self.retired.due() {
             match chain_of(&name) {
-                Some(chain) => self.remove_parts(chain, &listing)?,
+                Some(chain) => {
+                    if chain == FIRST_MANIFEST && !listing.has_stub() {
+                        self.put_stub(store)?;
+                    }
+                    self.remove_parts(chain, &listing)?;
+                }
                 None => remove_if_present(&*self.inner, &name)?,
             }
             self.retired.forget(&name);
         }
-        // The rest of a chain that is gone: a seal, or parts that have arrived late.
-        let rests = listing.chains().filter(|&chain| listing.parts(chain) == 0);
+        // The rest of a chain that is gone: a seal, or parts that have arrived late. A listing that lags may leave the
+        // first part out of one that is in use.
+        let is_rest = |chain: &ChainId| listing.parts(*chain) == 0 && is_left(&file_name(chain.number, chain.kind));
+        let rests = listing.chains().filter(is_rest);
         rests.into_iter().try_for_each(|chain| self.remove_parts(chain, &listing))
     }
 
     /// Removes the parts of a chain, the first one first, so that no reader takes the rest for the whole. Its seal
-    /// stays: a writer that sleeps meanwhile must still meet it.
+    /// stays: a writer that sleeps meanwhile must still meet it. So does the stub.
     fn remove_parts(&self, chain: ChainId, listing: &Listing) -> Result<()> {
-        let sealed = listing.parts(chain).checked_sub(1);
         for part in listing.all_parts(chain) {
             let name = chain.part_name(part);
-            // A first part that arrives once more, after the others are gone, does not lead to the seal.
-            let may_be_seal = sealed.is_none_or(|sealed| sealed <= part);
-            if self.seals.lock().contains(&name) {
+            if self.seals.lock().contains(&name) || (chain, part) == (FIRST_MANIFEST, 0) {
                 continue;
             }
-            if may_be_seal && self.read_part(&name)?.is_some_and(|bytes| seal::is_seal(&bytes)) {
+            // It need not be the last one: groups that were in flight may have arrived behind it.
+            let listed = listing.part(&name);
+            let may_be_seal = listed.length_bytes.is_none_or(|length_bytes| length_bytes == seal::SEAL_BYTES as u64);
+            if may_be_seal && self.read_listed_part(&listed)?.is_some_and(|bytes| seal::is_seal(&bytes)) {
                 self.seals.lock().push(name);
                 continue;
             }
@@ -471,7 +470,7 @@ fn is_part_of(name: &str, chain: ChainId) -> bool {
 }
 
 /// The chain of a file; `None` for other files.
-fn chain_of(name: &str) -> Option<ChainId> {
+pub(super) fn chain_of(name: &str) -> Option<ChainId> {
     let (number, kind) = parse_file_name(name)?;
     is_chain(kind).then_some(ChainId { kind, number })
 }

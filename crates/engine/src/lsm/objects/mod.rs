@@ -2,14 +2,17 @@
 //!
 //! A file that grows, a log or a manifest, is a *chain* of objects, its *parts*: each is put if absent when the file is
 //! synced, and their concatenation is the file. A chain ends before the first absent part, or before a *seal*, a part
-//! that an opening for writing puts there so that nothing can follow. All other files are objects.
+//! that an opening for writing puts there so that nothing can follow. All other files are objects. The first manifest
+//! of a store becomes a *stub* when it is not needed any more, and keeps its name taken.
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
-//! writable side of a chain, `seal` the part that ends it, `names` and `listing` the names of objects, `object_file`
+//! writable side of a chain, `seal` the part that ends it, `stub` what stays of the first manifest, `checks` the checks
+//! of listings and conditions, `names` and `listing` the names of objects, `object_file`
 //! files that are written as a whole, `parts_file` the parts of a chain as a file, `retired` the files that wait for
 //! their removal.
 
 mod chain;
+mod checks;
 mod folder;
 mod listing;
 mod names;
@@ -17,9 +20,11 @@ mod object_file;
 mod parts_file;
 mod retired;
 mod seal;
+mod stub;
 mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
 pub(crate) use folder::{FolderPurpose, KnownChain, KnownFile, ObjectFolder};
 pub(super) use names::{is_manifest_part, is_part};
+pub(super) use stub::stub_name;
 pub use version::StoreVersion;

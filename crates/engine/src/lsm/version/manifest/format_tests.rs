@@ -112,6 +112,26 @@ fn the_documents_manifest_on_an_object_store_is_what_the_code_writes_and_reads()
     assert_eq!((recovered.state, recovered.closed), (state, None));
 }
 
+/// A stub takes the place of the first manifest when that is collected, and is not read as one.
+#[test]
+fn the_documents_stub_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::objects();
+    let folder = Arc::new(ObjectFolder::new(Arc::new(memory.clone())));
+    let storage: Arc<dyn Storage> = folder.clone();
+    let state = new_store();
+    for number in [1, 2] {
+        Manifest::create(&storage, number, &state, None).unwrap();
+    }
+    folder.collect(state.owner, None, |_| false).unwrap();
+    let name = "manifest-000001-00000000";
+    check("stub", &memory.content(name).unwrap());
+    assert_eq!(recover(&*storage).unwrap().unwrap().number, 2);
+    let stub_alone = MemoryStorage::objects();
+    stub_alone.put(name, example("stub")).unwrap();
+    let outcome = recover(&ObjectFolder::new(Arc::new(stub_alone)));
+    assert!(matches!(outcome, Ok(None)), "{outcome:?}");
+}
+
 #[test]
 fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() {
     let memory = MemoryStorage::new();

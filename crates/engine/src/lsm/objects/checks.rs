@@ -1,0 +1,284 @@
+//! Checks of what the rules of stores on object stores rest on: that a listing shows what is there, and that a put if
+//! absent is refused where there is an object.
+//!
+//! ```text
+//! an empty listing         the name of the first part of the first manifest is taken, by it or by its stub
+//! an old listing           the parts that it names are gone, or manifests have been put that it does not show
+//! after a put              a listing shows what was put, and nothing newer
+//! another size or ETag     the answer is not of the object that was listed
+//! a put of a taken name    is refused, or the object store ignores conditions
+//! ```
+
+use super::folder::{ObjectFolder, chain_of};
+use super::listing::Listing;
+use super::names::ChainId;
+use super::seal;
+use super::stub::{self, FIRST_MANIFEST, stub_name};
+use crate::error::{Error, Result};
+use crate::io::{ListedFile, remove_if_present};
+use crate::lsm::LOCK_NAME;
+use crate::lsm::version::{FileKind, ManifestState};
+use std::io::ErrorKind;
+use std::sync::atomic::Ordering;
+
+/// Listings that are asked for after a put, until one shows what was put.
+const LISTINGS_MAX: u32 = 3;
+
+impl ObjectFolder {
+    /// Refuses to go on if there is a newer manifest than `number`, which is there: another opening has created it.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`]; [`Error::WrongAnswer`] for listings that do not show this manifest; errors of the storage.
+    pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
+        self.list_with(number, false).map(drop)
+    }
+
+    /// As [`Self::check_newest`], after the manifest was put. Nor is a store created where a copy is being made: of the
+    /// two, each looks for the other after it has shown itself. And a store whose first manifest is gone gets its stub.
+    ///
+    /// # Errors
+    /// As [`Self::check_newest`].
+    pub(crate) fn check_won(&self, number: u64, store: u64) -> Result<()> {
+        let listing = self.list_with(number, true)?;
+        if number == FIRST_MANIFEST.number {
+            return if listing.has_object(LOCK_NAME) { Err(self.copied_into()) } else { Ok(()) };
+        }
+        if !listing.has_stub() && !listing.has_part(FIRST_MANIFEST, 0) {
+            match self.inner.put_if_absent(&stub_name(), &stub::encode(store)) {
+                // A listing may lag.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
+                outcome => outcome?,
+            }
+            self.has_stub.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether an object is as a listing shows it.
+    fn is_as_listed(&self, listed: &ListedFile) -> Result<bool> {
+        let Some(found) = self.inner.find_file(&listed.name)? else { return Ok(false) };
+        let length_bytes = found.length_bytes.or(listed.length_bytes).unwrap_or_default();
+        Ok(listed.difference(length_bytes, found.e_tag.as_deref()).is_none())
+    }
+
+    /// A listing that shows manifest `number`, and no newer one. With `is_compared` it shows the one that is there now:
+    /// an old listing may show one that had the name before.
+    pub(super) fn list_with(&self, number: u64, is_compared: bool) -> Result<Listing> {
+        let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
+        for _ in 0..LISTINGS_MAX {
+            let listing = self.read_listing()?;
+            if listing.newest(FileKind::Manifest) > number {
+                return Err(self.fenced());
+            }
+            if listing.newest(FileKind::Manifest) < number {
+                continue;
+            }
+            if !is_compared || self.is_as_listed(&listing.part(&name))? {
+                return Ok(listing);
+            }
+        }
+        Err(self.outdated(&format!("it does not show {name} as it was put")))
+    }
+
+    /// Makes the first manifest, which no version needs any more, a stub, in one request.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(super) fn put_stub(&self, store: u64) -> Result<()> {
+        let mut file = self.inner.create_replacing(&stub_name())?;
+        file.append(&stub::encode(store))?;
+        file.sync()?;
+        self.has_stub.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Puts the stub of a copy, before anything else of it: so no store is created there, whatever listings show.
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` if a store is there, or what a killed copy has left; [`Error::Unsupported`] if
+    /// the object store ignores conditions; errors of the storage.
+    pub(crate) fn begin_copy(&self, store: u64) -> Result<()> {
+        match self.inner.put_if_absent(&stub_name(), &stub::encode(store)) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                let detail = "there is a store, or what a killed copy has left; remove all objects of that prefix, or \
+                              choose another one";
+                let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
+                return Err(Error::io("copy a store over", self.inner.path(&stub_name()), source));
+            }
+            outcome => outcome?,
+        }
+        self.has_stub.store(true, Ordering::Relaxed);
+        self.check_conditions().inspect_err(|_| self.end_failed_copy())
+    }
+
+    /// Removes the stub of a copy that failed, after all else of it.
+    pub(crate) fn end_failed_copy(&self) {
+        // The first error is the useful one.
+        _ = remove_if_present(&*self.inner, &stub_name());
+    }
+
+    /// Refuses an object store that ignores the condition of a put if absent: puts the first part of the first manifest
+    /// once more, with the bytes that it has.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`]; errors of the storage.
+    pub(crate) fn check_conditions(&self) -> Result<()> {
+        let name = stub_name();
+        let Some(bytes) = self.read_listed_part(&self.part_while_opening(&name))? else {
+            return Err(self.outdated(&format!("{name} was put, but cannot be read")));
+        };
+        if self.inner.refuses_taken_name(&name, &bytes)? {
+            return Ok(());
+        }
+        let hint = "its object store ignores `If-None-Match: *`: it accepts a put of an object that is there, so that \
+                    two writers would overwrite each other's data; use one with conditional puts, or a folder";
+        Err(Error::Unsupported { path: self.store(), action: "write to", hint: hint.to_owned() })
+    }
+
+    /// As [`Self::check_conditions`], for a store that was just created, which is taken back.
+    ///
+    /// # Errors
+    /// As [`Self::check_conditions`].
+    pub(crate) fn check_conditions_of_new_store(&self) -> Result<()> {
+        self.check_conditions().inspect_err(|error| {
+            if matches!(error, Error::Unsupported { .. }) {
+                _ = remove_if_present(&*self.inner, &stub_name());
+            }
+        })
+    }
+
+    /// Refuses a listing that shows no store where there is one.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`]; errors of the storage.
+    pub(super) fn check_shown(&self, listing: &Listing) -> Result<()> {
+        if listing.newest(FileKind::Manifest) > 0 {
+            return Ok(());
+        }
+        if listing.has_stub() && listing.has_object(LOCK_NAME) {
+            return Err(self.copied_into());
+        }
+        // A writer that creates the store notices when it puts the first manifest.
+        if listing.has_stub() || self.is_reading() && self.inner.exists(&stub_name())? {
+            return Err(self.outdated_by_stub());
+        }
+        Ok(())
+    }
+
+    /// Refuses to say that there is no store where a listing alone shows none.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`]; errors of the storage.
+    pub(crate) fn check_absent(&self) -> Result<()> {
+        if self.inner.exists(&stub_name())? { Err(self.outdated_by_stub()) } else { Ok(()) }
+    }
+
+    /// Refuses to create a store where the first manifest has become a stub.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`]; errors of the storage.
+    pub(crate) fn check_not_stub(&self) -> Result<()> {
+        let found = self.read_listed_part(&ListedFile::named(stub_name()))?;
+        if found.is_some_and(|found| stub::is_stub(&found)) { Err(self.outdated_by_stub()) } else { Ok(()) }
+    }
+
+    pub(super) fn outdated(&self, detail: &str) -> Error {
+        Error::WrongAnswer { path: self.store(), detail: format!("the listing is out of date: {detail}") }
+    }
+
+    pub(super) fn outdated_by_stub(&self) -> Error {
+        self.outdated(&format!("it shows no manifest of the store, but {} says that there is one", stub_name()))
+    }
+
+    /// The error of a listed part that could not be read as it was listed.
+    pub(super) fn explained_part<T>(&self, listed: &ListedFile, part: Result<T>) -> Result<T> {
+        match part {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                let detail = format!("it shows {}, which is not there", listed.name);
+                _ = self.absent_part.set(detail.clone());
+                // A writer may have removed it from a reader.
+                Err(if self.is_reading() { self.version_gone() } else { self.outdated(&detail) })
+            }
+            Err(Error::WrongAnswer { .. }) if listed.name == stub_name() => {
+                self.check_not_stub()?;
+                part
+            }
+            part => part,
+        }
+    }
+
+    /// The error of a reader that finds twice that something of the newest version is gone: the listing is old, or the
+    /// store is incomplete.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn explain_gone(&self) -> Result<Error> {
+        if let Some(detail) = self.absent_part.get() {
+            return Ok(self.outdated(detail));
+        }
+        for name in self.listed(Listing::next_manifest_parts)? {
+            if self.inner.exists(&name)? {
+                return Ok(self.outdated(&format!("it does not show {name}")));
+            }
+        }
+        // No writer removes what the newest version needs.
+        Ok(Error::damaged(self.store(), 0, "an object that its newest version needs is missing"))
+    }
+
+    /// The error of a log or a manifest that seems to be damaged: a listing that leaves out its last parts may be the
+    /// cause.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn explain_damage(&self, error: Error) -> Result<Error> {
+        let Error::Damaged { path, .. } = &error else { return Ok(error) };
+        let Some(chain) = path.file_name().and_then(|name| chain_of(name.to_str()?)) else { return Ok(error) };
+        let next = chain.part_name(self.listed(|listing| listing.parts(chain))?);
+        Ok(if self.inner.exists(&next)? { self.outdated(&format!("it does not show {next}")) } else { error })
+    }
+
+    /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
+    pub(crate) fn check_no_copy(&self) -> Result<()> {
+        if self.listed(|listing| listing.has_object(LOCK_NAME))? { Err(self.copied_into()) } else { Ok(()) }
+    }
+
+    fn copied_into(&self) -> Error {
+        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of \
+                      that prefix, or choose another one";
+        let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
+        Error::io("create a store beside", self.inner.path(LOCK_NAME), source)
+    }
+
+    /// Refuses, for a reader, a state that is not the newest one: there are parts of a newer manifest, or groups in a
+    /// log that the state does not know, though a log is named before anything is written to it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; errors of the storage.
+    pub(crate) fn check_current(&self, number: u64, state: &ManifestState) -> Result<()> {
+        let manifests = |listing: &Listing| {
+            let newer = listing.chains().filter(|chain| chain.kind == FileKind::Manifest && chain.number > number);
+            newer.max()
+        };
+        let outdated = |name: String, detail: &str| Err(Error::damaged(self.inner.path(&name), 0, detail));
+        if let Some(newer) = self.listed(manifests)? {
+            return outdated(newer.part_name(0), "it is missing, but later parts of this manifest are there");
+        }
+        let is_unknown = |chain: &ChainId| {
+            chain.kind == FileKind::Log && chain.number >= state.oldest_log && !state.logs.contains(&chain.number)
+        };
+        let unknown: Vec<ChainId> = self.listed(|listing| {
+            listing.chains().filter(|chain| is_unknown(chain) && listing.parts(*chain) > 1).collect()
+        })?;
+        for chain in unknown {
+            let name = chain.part_name(1);
+            if self.read_part(&name)?.is_some_and(|part| !seal::is_seal(&part)) {
+                return outdated(name, "it has groups of a log that no manifest names: the newest manifest is missing");
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fenced(&self) -> Error {
+        Error::Fenced { path: self.store() }
+    }
+}

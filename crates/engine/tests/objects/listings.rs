@@ -1,0 +1,303 @@
+//! Tests of wrong answers of object stores. Goal: no listing, however old, empty or of another store, and no answer
+//! that is shorter than its object loses acknowledged writes, denies a store, or is called damage; and an object store
+//! that ignores conditions is refused. Method: clients that are given false listings and cut answers.
+
+use crate::support::{Records, STUB, client, open, records, small};
+use ogive::io::{ListedFile, MemoryStorage, Storage, set_unix_time_s};
+use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
+use ogive::{Error, Result, verify_store};
+use ogive_testkit::{ObjectClient, Random, SimulatedObjects};
+use std::sync::{Arc, Mutex};
+
+/// A store whose first manifest and first log were collected, with the listings that it had before, the oldest first.
+fn collected() -> (SimulatedObjects, Vec<Vec<ListedFile>>) {
+    let server = SimulatedObjects::new();
+    let mut old = vec![Vec::new()];
+    for round in 0..4 {
+        set_unix_time_s(Some(1_000 + 1_000 * round));
+        let db = Db::open_in(client(&server), &small().object_grace_s(100)).unwrap();
+        for step in 0..4 {
+            set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
+            old.push(server.listing());
+            db.insert(format!("{round} {step}"), "x").unwrap();
+            db.flush().unwrap();
+        }
+        if round % 2 == 0 {
+            db.close().unwrap();
+        }
+    }
+    set_unix_time_s(Some(9_000));
+    let db = Db::open_in(client(&server), &small().object_grace_s(100)).unwrap();
+    for time_s in [9_200, 9_400, 9_600] {
+        set_unix_time_s(Some(time_s));
+        db.insert("last", "x").unwrap();
+    }
+    db.close().unwrap();
+    let is_stub = |(name, bytes): (&String, &Arc<[u8]>)| name == STUB && bytes.len() == 24;
+    assert!(server.objects().iter().any(is_stub), "{:?}", server.objects().keys());
+    assert!(!server.objects().contains_key("wal-000001-00000000"));
+    (server, old)
+}
+
+/// A client that is given this listing whenever it asks.
+fn misled(server: &SimulatedObjects, listing: &[ListedFile]) -> ObjectClient {
+    let client = server.client();
+    client.set_false_listings(Random::new(1), 1, vec![listing.to_vec()]);
+    client
+}
+
+fn shared(client: ObjectClient) -> Arc<dyn Storage> {
+    Arc::new(client)
+}
+
+/// Insists on an error that speaks of the listing, and neither of damage nor of creating a store.
+fn assert_told<T: std::fmt::Debug>(outcome: Result<T>, place: &str) {
+    let Err(error) = outcome else { panic!("{place}: {outcome:?}") };
+    let text = error.to_string();
+    assert!(matches!(error, Error::WrongAnswer { .. } | Error::Fenced { .. }), "{place}: {error:?}");
+    assert!(!text.contains("create") && !text.contains("damaged"), "{place}: {text}");
+}
+
+#[test]
+fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_and_denies_nothing() {
+    let (server, old) = collected();
+    let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+    let (other, _) = collected();
+    let stub_alone: Vec<ListedFile> = server.listing().into_iter().filter(|file| file.name == STUB).collect();
+    let listings: Vec<(String, Vec<ListedFile>)> = old
+        .into_iter()
+        .enumerate()
+        .map(|(at, listing)| (format!("listing {at}"), listing))
+        .chain([("of another store".to_owned(), other.listing()), ("of the stub".to_owned(), stub_alone)])
+        .collect();
+    for (place, listing) in &listings {
+        // Nothing of it was kept.
+        let written = open(&shared(misled(&server, listing))).and_then(|db| db.insert("misled", "x"));
+        assert_told(written, place);
+        let mut without = small();
+        without.create = false;
+        assert_told(Db::open_in(shared(misled(&server, listing)), &without), place);
+        assert_told(Db::open_read_only_in(shared(misled(&server, listing)), &small()), place);
+        let found = ogive::lsm::has_store(&misled(&server, listing));
+        assert!(!matches!(found, Ok(false)), "{place}: {found:?}");
+        let report = verify_store(&shared(misled(&server, listing)), &mut |_, _| {});
+        assert!(!matches!(report, Err(Error::NotAStore { .. } | Error::Damaged { .. }) | Ok(_)), "{place}: {report:?}");
+        let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let copied = checkpoint_store_in(&shared(misled(&server, listing)), &copy);
+        assert!(
+            !matches!(copied, Err(Error::NotAStore { .. } | Error::Damaged { .. }) | Ok(())),
+            "{place}: {copied:?}"
+        );
+        // Nor is a copy of another store made there.
+        let source: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+        open(&source).unwrap().insert("copied", "x").unwrap();
+        assert!(checkpoint_store_in(&source, &shared(misled(&server, listing))).is_err(), "{place}");
+        let found = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+        assert_eq!(found, expected, "{place}");
+    }
+    let db = open(&client(&server)).unwrap();
+    db.insert("after", "x").unwrap();
+    assert_eq!(records(&db).unwrap().len(), expected.len() + 1);
+    set_unix_time_s(None);
+}
+
+/// The listing is true when a store is opened, and old from some request on, or the other way round.
+#[test]
+fn an_opening_that_is_misled_at_any_listing_wins_nothing() {
+    let (_, old) = collected();
+    for lies_at in 0..24 {
+        for listing in old.iter().step_by(3) {
+            let (server, _) = collected();
+            let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+            let opener = server.client();
+            let (hooked, listing) = (opener.clone(), listing.clone());
+            opener.set_hook(Some(Box::new(move || {
+                let n = u64::from(hooked.requests() >= lies_at);
+                hooked.set_false_listings(Random::new(1), n, vec![listing.clone()]);
+            })));
+            let written = Db::open_in(shared(opener.clone()), &small()).and_then(|db| db.insert("misled", "x"));
+            opener.set_hook(None);
+            let mut all = expected.clone();
+            if written.is_ok() {
+                all.insert(b"misled".to_vec(), b"x".to_vec());
+            }
+            let found = records(&open(&client(&server)).unwrap()).unwrap();
+            assert_eq!(found, all, "misled from request {lies_at} on");
+        }
+    }
+    set_unix_time_s(None);
+}
+
+#[test]
+fn the_name_of_the_first_manifest_is_always_taken() {
+    set_unix_time_s(Some(1_000));
+    let server = SimulatedObjects::new();
+    let writer = server.client();
+    let (looked, is_there) = (server.clone(), Arc::new(Mutex::new(false)));
+    writer.set_hook(Some(Box::new(move || {
+        let mut was_there = is_there.lock().unwrap();
+        let is_now = looked.objects().contains_key(STUB);
+        assert!(is_now || !*was_there, "the name was free");
+        *was_there = is_now;
+    })));
+    let storage = shared(writer);
+    for round in 0..5 {
+        let db = Db::open_in(Arc::clone(&storage), &small().object_grace_s(100)).unwrap();
+        for step in 0..5 {
+            set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
+            db.insert("key", format!("{round} {step}")).unwrap();
+            db.flush().unwrap();
+        }
+        db.close().unwrap();
+    }
+    assert_eq!(server.objects()[STUB].len(), 24);
+    let parts = server.objects().into_keys().filter(|name| name.starts_with("manifest-000001-")).count();
+    assert_eq!(parts, 1, "the other parts of the first manifest were removed");
+    set_unix_time_s(None);
+}
+
+/// As stores of earlier versions have lost theirs, and copies never had one.
+#[test]
+fn a_store_without_its_first_manifest_gets_the_stub_at_the_next_opening_for_writing() {
+    let (server, _) = collected();
+    server.client().remove(STUB).unwrap();
+    drop(Db::open_read_only_in(client(&server), &small()).unwrap());
+    assert!(!server.objects().contains_key(STUB), "a reader writes nothing");
+    let counted = server.client();
+    let db = Db::open_in(shared(counted.clone()), &small()).unwrap();
+    assert_eq!(server.objects()[STUB].len(), 24);
+    let before = counted.requests();
+    db.insert("a", "b").unwrap();
+    assert_eq!(counted.requests() - before, 1);
+    let copy = SimulatedObjects::new();
+    checkpoint_store_in(&client(&server), &client(&copy)).unwrap();
+    assert_eq!(copy.objects()[STUB].len(), 24);
+    assert_told(Db::open_in(shared(misled(&copy, &[])), &small()), "a copy");
+    set_unix_time_s(None);
+}
+
+/// The objects of a killed writer, and what it has acknowledged.
+fn killed_writer() -> (SimulatedObjects, Records) {
+    let server = SimulatedObjects::new();
+    let db = open(&client(&server)).unwrap();
+    for number in 0..3 {
+        let mut batch = db.batch();
+        (0..4).for_each(|row| _ = batch.insert(&db, format!("{number} {row}"), "value"));
+        batch.commit().unwrap();
+    }
+    db.keyspace("other").unwrap().insert("a", "b").unwrap();
+    let found = records(&db).unwrap();
+    std::mem::forget(db);
+    (server, found)
+}
+
+/// What each way to read a store finds, through clients that are made anew for each.
+fn all_findings(client: &dyn Fn() -> Arc<dyn Storage>) -> Vec<Result<Records>> {
+    let read = Db::open_read_only_in(client(), &small()).and_then(|db| records(&db));
+    let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let copied = checkpoint_store_in(&client(), &target);
+    let copied = copied.and_then(|()| Db::open_in(target, &small())).and_then(|db| records(&db));
+    let verified = verify_store(&client(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
+        None => Ok(Records::new()),
+        Some(found) => Err(Error::damaged("a verified store", found.offset, found.detail.clone())),
+    });
+    let written = open(&client()).and_then(|db| records(&db));
+    vec![read, copied, verified, written]
+}
+
+/// At each length, also where a record ends, so that nothing but the listing tells.
+#[test]
+fn an_answer_that_is_shorter_than_its_object_is_asked_for_again_or_told() {
+    let names: Vec<(String, usize)> = {
+        let (server, _) = killed_writer();
+        server.objects().into_iter().map(|(name, bytes)| (name, bytes.len())).collect()
+    };
+    for (name, length) in names {
+        for bytes in 0..length {
+            for answers in [1, u32::MAX] {
+                // Each way is tried on objects of its own, since the last one writes.
+                let cut = || {
+                    let client = killed_writer().0.client();
+                    client.shorten(&name, bytes, answers);
+                    shared(client)
+                };
+                let (_, expected) = killed_writer();
+                for (way, found) in all_findings(&cut).into_iter().enumerate() {
+                    let place = format!("{bytes} of {length} bytes of {name}, way {way}");
+                    match found {
+                        Ok(found) => assert!(way == 2 || found == expected, "{place}: {} records", found.len()),
+                        Err(error) => {
+                            assert!(answers > 1, "{place}: {error}");
+                            assert!(matches!(error, Error::WrongAnswer { .. }), "{place}: {error:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A part that arrives after the listing is compared with another one.
+#[test]
+fn a_late_part_of_which_the_answer_is_short_is_told() {
+    let (server, expected) = killed_writer();
+    let name = server.objects().into_keys().rfind(|name| name.starts_with("wal-")).unwrap();
+    let listing: Vec<ListedFile> = server.listing().into_iter().filter(|file| file.name != name).collect();
+    let whole = server.objects()[&name].len();
+    for bytes in 0..whole {
+        let (server, _) = killed_writer();
+        let opener = server.client();
+        opener.shorten(&name, bytes, u32::MAX);
+        opener.set_false_listings(Random::new(1), 1, vec![listing.clone()]);
+        let (hooked, begun) = (opener.clone(), opener.requests());
+        opener.set_hook(Some(Box::new(move || {
+            if hooked.requests() > begun {
+                hooked.set_false_listings(Random::new(1), 0, Vec::new());
+            }
+        })));
+        let found = open(&shared(opener)).and_then(|db| records(&db));
+        assert!(matches!(&found, Err(Error::WrongAnswer { .. })), "{bytes} of {whole}: {found:?}, not {expected:?}");
+    }
+}
+
+#[test]
+fn an_object_store_that_ignores_conditions_is_refused() {
+    let refused = |outcome: Result<Db>| {
+        let Err(error) = outcome else { panic!("{outcome:?}") };
+        assert!(matches!(error, Error::Unsupported { .. }), "{error:?}");
+        assert!(error.to_string().contains("If-None-Match"), "{error}");
+    };
+    let server = SimulatedObjects::new();
+    server.ignore_conditions();
+    refused(open(&client(&server)));
+    assert!(server.objects().is_empty(), "{:?}", server.objects().keys());
+    // A creator of a store died before it had asked.
+    for dies_at in 1..3 {
+        let server = SimulatedObjects::new();
+        let creator = server.client();
+        creator.die_at(dies_at, None);
+        assert!(open(&shared(creator)).is_err());
+        server.ignore_conditions();
+        refused(open(&client(&server)));
+    }
+    let source: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    open(&source).unwrap().insert("a", "b").unwrap();
+    let server = SimulatedObjects::new();
+    server.ignore_conditions();
+    let copied = checkpoint_store_in(&source, &client(&server));
+    assert!(matches!(copied, Err(Error::Unsupported { .. })), "{copied:?}");
+    assert!(server.objects().is_empty(), "{:?}", server.objects().keys());
+}
+
+/// The one request more is made by the first two openings alone.
+#[test]
+fn conditions_are_asked_for_while_the_first_manifest_is_the_newest() {
+    let server = SimulatedObjects::new();
+    let changes = |options: &DbOptions| {
+        let counted = server.client();
+        Db::open_in(shared(counted.clone()), options).unwrap().close().unwrap();
+        counted.changes()
+    };
+    let counts: Vec<u64> = (0..4).map(|_| changes(&small())).collect();
+    assert!(counts[1] >= counts[2] && counts[2] == counts[3], "{counts:?}");
+}
