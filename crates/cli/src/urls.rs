@@ -9,9 +9,13 @@ use ogive::io::{LocalStorage, PendingReads, Place, Profile, Purpose, RangeReques
 use ogive::{Error, io::locate};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
+#[cfg(feature = "object-store")]
+use std::io::IsTerminal;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+#[cfg(feature = "object-store")]
+use std::time::Duration;
 
 /// The profile of tables behind URLs, unless another is given.
 pub(crate) const URL_PROFILE: &str = "s3";
@@ -20,6 +24,12 @@ const OBJECT_SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 /// Bytes of an input that are read at a time, and how many such reads are ahead.
 const PIECE_BYTES: u64 = 4 << 20;
 const PIECES_AHEAD: usize = 4;
+
+/// Time between two lines about calls that an object store keeps waiting.
+#[cfg(feature = "object-store")]
+const WAITING_EVERY: Duration = Duration::from_secs(4);
+#[cfg(feature = "object-store")]
+const WAITING_EVERY_WITHOUT_TERMINAL: Duration = Duration::from_secs(60);
 
 /// The queries of URLs, by the URL without it.
 static QUERIES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
@@ -98,7 +108,9 @@ pub(crate) fn storage_option_words() -> Vec<String> {
 #[cfg(feature = "object-store")]
 fn register_stores(options: &[StorageOption], cache: Option<&CacheArgument>) {
     use crate::disk_cache::OpenedCache;
-    use ogive_object_store::{ObjectOptions, ObjectStorage, SCHEMES};
+    use ogive_object_store::{ObjectOptions, ObjectStorage, SCHEMES, report_waiting_calls};
+    let every = if std::io::stderr().is_terminal() { WAITING_EVERY } else { WAITING_EVERY_WITHOUT_TERMINAL };
+    report_waiting_calls(every, |call| crate::output::note(format_args!("ogive: {call}")));
     let given =
         options.iter().fold(ObjectOptions::default(), |given, StorageOption { name, value }| given.value(name, value));
     for scheme in SCHEMES {
