@@ -241,6 +241,7 @@ def test_checkpoints_and_statistics(folder: str, tmp_path: Path) -> None:
         db["a"] = 1
         db.checkpoint(tmp_path / "copy")
         assert isinstance(db.stats(), dict) and db.keyspaces == ["default"]
+        assert db.stats()["memory_bytes"] >= db.stats()["least_memory_bytes"] >= 1 << 20
     with ogive.open(tmp_path / "copy") as copy:
         assert list(copy.items()) == [("a", 1)]
 

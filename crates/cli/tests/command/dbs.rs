@@ -124,6 +124,10 @@ fn a_store_tells_what_it_consists_of_and_becomes_smaller_by_compaction() {
     for name in ["table_bytes", "value_files", "memtable_bytes", "activity", "learning", "model_share"] {
         assert!(stats.get(name).is_some(), "{name}: {stats}");
     }
+    let little = db(&folder, &["stats", "s", "--json", "--memory", "2MiB"]).exits_with(0).json();
+    assert_eq!((&little["memory_bytes"], &little["least_memory_bytes"]), (&json!(2 << 20), &json!(1 << 20)));
+    let shown = db(&folder, &["stats", "s", "--memory", "2MiB"]).exits_with(0).stdout;
+    assert!(shown.contains("memory: 2,097,152 bytes given, 1,048,576 at least as the store is now\n"), "{shown}");
     assert!(db(&folder, &["stats", "s"]).exits_with(0).stdout.contains("space amplification 1.00"));
 }
 

@@ -10,7 +10,7 @@ use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::closed_image::no_store;
-use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
+use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
 use crate::lsm::file_numbers::FileNumberSource;
@@ -248,6 +248,7 @@ impl RepairContext {
             storage: &self.storage,
             binding: self.binding,
             options: &self.options,
+            form: TableForm::usual(&self.options),
             learner: None,
             numbers: self,
             memory_bytes: self.options.job_bytes(),

@@ -4,7 +4,7 @@
 //! reproducible.
 
 use super::compact::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
-use super::compact::{CompactionJob, JobReason, PickLimits, Picker, RangeStep};
+use super::compact::{CompactionJob, JobReason, PickLimits, Picker, RangeStep, TableForm};
 use super::core::{Core, SharedState, StateChange};
 use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX};
@@ -265,11 +265,12 @@ impl Core {
         shared.trees.get(&id).map(property).unwrap_or_default()
     }
 
-    fn context<'a>(&'a self, origin: TableOrigin, keyspace_property: &'a [u8]) -> JobContext<'a> {
+    fn context<'a>(&'a self, form: TableForm, origin: TableOrigin, keyspace_property: &'a [u8]) -> JobContext<'a> {
         JobContext {
             storage: &self.storage,
             binding: self.binding,
             options: &self.options,
+            form,
             learner: self.learner.as_deref(),
             numbers: self,
             origin,
@@ -282,9 +283,44 @@ impl Core {
     /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
     pub(super) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
-        let mut written = FinishedJob::default();
         let _held = self.cache.reserve_scoped(self.options.job_bytes());
-        let mut new_files = NewFiles::default();
+        let written = self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form))?;
+        self.counters.flushes.add(1);
+        self.counters.flush_us.add(timer.elapsed_us() as u64);
+        self.report_flush(timer, written);
+        Ok(())
+    }
+
+    /// Runs a job in the usual form of tables and, as long as its output does not fit the memory of open tables, again
+    /// in the next coarser one. A job that fails for this reason has changed nothing.
+    fn in_form_that_fits<'a, T, I: Iterator<Item = &'a Arc<TableFile>>>(
+        &self,
+        inputs: impl Fn() -> I,
+        run: impl Fn(TableForm) -> Result<T>,
+    ) -> Result<T> {
+        let mut form = TableForm::usual(&self.options);
+        loop {
+            let outcome = run(form);
+            let coarser = match &outcome {
+                Err(Error::MemoryShort { .. }) => form.coarser(&self.options, inputs()),
+                _ => None,
+            };
+            match coarser {
+                Some(coarser) => form = coarser,
+                None => return outcome,
+            }
+        }
+    }
+
+    fn flush_in_form(&self, memtable_set: &MemtableSet, form: TableForm) -> Result<FinishedJob> {
+        let (new_files, written) = self.write_flush(memtable_set, form)?;
+        self.install_flush(memtable_set, new_files)?;
+        Ok(written)
+    }
+
+    /// Writes the tables of a memtable set.
+    fn write_flush(&self, memtable_set: &MemtableSet, form: TableForm) -> Result<(NewFiles, FinishedJob)> {
+        let (mut new_files, mut written) = (NewFiles::default(), FinishedJob::default());
         let is_unconfirmed = |handle: &&Arc<ValueHandle>| memtable_set.unconfirmed_values.contains(&handle.number);
         let unconfirmed = memtable_set.values.iter().filter(is_unconfirmed);
         let unconfirmed: CollectedFiles = unconfirmed.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
@@ -300,7 +336,7 @@ impl Core {
             let origin = TableOrigin { keyspace: id, newest: 0 };
             let property = self.keyspace_property(id);
             let outcome = flush(
-                &self.context(origin, &property),
+                &self.context(form, origin, &property),
                 memtable,
                 &snapshots,
                 LevelsBelow::memtable(&levels),
@@ -311,8 +347,13 @@ impl Core {
             written.written_bytes += table_bytes;
             self.counters.flushed_bytes.add(table_bytes);
             self.counters.value_bytes.add(outcome.separated_bytes);
-            self.open_outcome(id, outcome, &mut new_files)?;
+            self.open_outcome(id, outcome, form, &mut new_files)?;
         }
+        Ok((new_files, written))
+    }
+
+    /// Puts the tables of a memtable set in its place.
+    fn install_flush(&self, memtable_set: &MemtableSet, new_files: NewFiles) -> Result<()> {
         let mut shared = self.shared.lock();
         let values = memtable_set.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
         let edit = ManifestEdit {
@@ -332,7 +373,7 @@ impl Core {
             switched: memtable_set.memtables().keys().copied().collect(),
             ..StateChange::default()
         };
-        let outcome = self.install(&mut shared, change, new_files, 0);
+        let outcome = self.install(&mut shared, change, new_files, 0, 0);
         if outcome.is_err() {
             shared.unflushed_values.extend(memtable_set.values.iter().map(|handle| handle.number));
             if let Some(front) = front {
@@ -342,9 +383,6 @@ impl Core {
         }
         shared.note_hidden(hides);
         self.recycle_logs(shared, memtable_set);
-        self.counters.flushes.add(1);
-        self.counters.flush_us.add(timer.elapsed_us() as u64);
-        self.report_flush(timer, written);
         Ok(())
     }
 
@@ -367,9 +405,10 @@ impl Core {
         bindings.filter(|&(_, nonce)| nonce != self.binding.nonce).collect()
     }
 
-    /// Opens a table that was just written or ingested.
-    pub(super) fn open_table(&self, mut meta: TableFileMeta) -> Result<Arc<TableFile>> {
-        if let Some(objects) = &self.objects {
+    /// Opens a table that was just written or ingested. On an object store its end may be kept in the manifest, and in
+    /// memory.
+    pub(super) fn open_table(&self, mut meta: TableFileMeta, keeps_end: bool) -> Result<Arc<TableFile>> {
+        if let Some(objects) = self.objects.as_ref().filter(|_| keeps_end) {
             meta.tail = objects.read_tail(&file_name(meta.number, FileKind::Table), meta.bytes)?;
         }
         let learner = self.learner.as_deref();
@@ -384,7 +423,13 @@ impl Core {
     }
 
     /// Opens the new files of a flush or a compaction.
-    fn open_outcome(&self, id: KeyspaceId, outcome: JobOutput, new_files: &mut NewFiles) -> Result<()> {
+    fn open_outcome(
+        &self,
+        id: KeyspaceId,
+        outcome: JobOutput,
+        form: TableForm,
+        new_files: &mut NewFiles,
+    ) -> Result<()> {
         for file in outcome.value_files {
             let handle = ValueHandle::new(&self.storage, file.number(), file);
             handle.mark_obsolete();
@@ -393,7 +438,7 @@ impl Core {
         let mut metas = outcome.tables.into_iter();
         while let Some(meta) = metas.next() {
             let number = meta.number;
-            match self.open_table(meta) {
+            match self.open_table(meta, !form.is_coarsest) {
                 Ok(table) => {
                     table.mark_obsolete();
                     new_files.tables.push((id, table));
@@ -410,7 +455,8 @@ impl Core {
         Ok(())
     }
 
-    /// Installs new files in the store; tables of keyspaces dropped in the meantime are removed.
+    /// Installs new files in the store, and leaves `free_bytes` of the memory of open tables; tables of keyspaces
+    /// dropped in the meantime are removed.
     ///
     /// # Errors
     /// As [`Self::apply`]; [`Error::MemoryShort`] if there is no memory for their indexes, with nothing changed.
@@ -420,10 +466,11 @@ impl Core {
         change: StateChange,
         new_files: NewFiles,
         level: usize,
+        free_bytes: u64,
     ) -> Result<()> {
         let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
         let change = StateChange { tables: new_files.tables.iter().filter_map(is_kept).collect(), ..change };
-        self.check_room(shared, &change)?;
+        self.check_room(shared, &change, free_bytes)?;
         let StateChange { mut edit, tables: kept, switched } = change;
         for (id, table) in new_files.tables {
             if is_there(shared, id) {
@@ -456,7 +503,15 @@ impl Core {
         let timer = Timer::start();
         let inputs = self.inputs(job)?;
         let Some(inputs) = inputs else { return Ok(()) };
-        let outcome = self.run_parts(job, &inputs)?;
+        let done =
+            self.in_form_that_fits(|| inputs.tables.values(), |form| self.compact_in_form(job, &inputs, form))?;
+        self.counters.compaction_us.add(timer.elapsed_us() as u64);
+        self.report_compaction(timer, job, done);
+        Ok(())
+    }
+
+    fn compact_in_form(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<FinishedJob> {
+        let outcome = self.run_parts(job, inputs, form)?;
         self.counters.compactions.add(1);
         self.counters.compaction_read_bytes.add(job.bytes());
         let done = FinishedJob {
@@ -467,10 +522,8 @@ impl Core {
         };
         self.counters.compaction_written_bytes.add(done.written_bytes);
         self.counters.moved_value_bytes.add(done.moved_value_bytes);
-        self.finish(job, outcome)?;
-        self.counters.compaction_us.add(timer.elapsed_us() as u64);
-        self.report_compaction(timer, job, done);
-        Ok(())
+        self.finish(job, outcome, form)?;
+        Ok(done)
     }
 
     /// The tables and value files that a job needs; `None` if its keyspace was dropped.
@@ -492,15 +545,15 @@ impl Core {
     }
 
     /// Runs a job; a requested one in as many parts as there are threads.
-    fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs) -> Result<JobOutput> {
+    fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<JobOutput> {
         // Each part ends its last table, so a job that makes one table stays in one part.
-        let parts_max = usize::try_from(job.bytes().div_ceil(self.options.table_bytes.max(1))).unwrap_or(usize::MAX);
+        let parts_max = usize::try_from(job.bytes().div_ceil(form.table_bytes.max(1))).unwrap_or(usize::MAX);
         let threads =
             if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
         let property = self.keyspace_property(job.keyspace);
-        let context = self.context(TableOrigin { keyspace: job.keyspace, newest }, &property);
+        let context = self.context(form, TableOrigin { keyspace: job.keyspace, newest }, &property);
         let _held = self.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_subcompactions(&context, threads, borders, |part| MergeJob {
             cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),
@@ -510,14 +563,14 @@ impl Core {
             below: inputs.below(job),
             collected: &inputs.collected,
             separated_from_bytes: u64::MAX,
-            cuts: Some(job.cuts(self.options.table_bytes)),
+            cuts: Some(job.cuts(form.table_bytes)),
             part,
         })
     }
 
-    fn finish(&self, job: &CompactionJob, outcome: JobOutput) -> Result<()> {
+    fn finish(&self, job: &CompactionJob, outcome: JobOutput, form: TableForm) -> Result<()> {
         let mut new_files = NewFiles::default();
-        self.open_outcome(job.keyspace, outcome, &mut new_files)?;
+        self.open_outcome(job.keyspace, outcome, form, &mut new_files)?;
         let mut shared = self.shared.lock();
         if !is_there(&shared, job.keyspace) {
             return Ok(());
@@ -528,7 +581,9 @@ impl Core {
         let freed = found.saturating_sub(new_files.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
         let hides = new_files.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
         let change = StateChange { edit: job.edit(), ..StateChange::default() };
-        self.install(&mut shared, change, new_files, job.output_level)?;
+        // Memtables need room for their tables. There may be none for records that are new.
+        let free_bytes = if form.is_coarsest { 0 } else { shared.unflushed_bytes() };
+        self.install(&mut shared, change, new_files, job.output_level, free_bytes)?;
         shared.note_hidden(hides);
         Ok(())
     }

@@ -16,7 +16,6 @@ use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::objects::{ObjectFolder, StoreVersion};
 use super::options::DbOptions;
-use super::recover::check_room;
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::telemetry::StoreTelemetry;
@@ -280,19 +279,6 @@ impl Core {
             }
             _ => false,
         }
-    }
-
-    /// Refuses a change after which open tables would use more than their share of memory, unless they use less than
-    /// before.
-    ///
-    /// # Errors
-    /// [`Error::MemoryShort`]; nothing has changed then.
-    pub(super) fn check_room(&self, shared: &SharedState, change: &StateChange) -> Result<()> {
-        let gone: HashSet<u64> = change.edit.removed.iter().map(|(.., number)| *number).collect();
-        let before: u64 = shared.tables.values().map(|table| table.reserved_bytes()).sum();
-        let kept = shared.tables.values().filter(|table| !gone.contains(&table.meta.number)).chain(&change.tables);
-        let after: u64 = kept.map(|table| table.reserved_bytes()).sum();
-        if after <= before { Ok(()) } else { check_room(&self.options, after, || self.path()) }
     }
 
     /// Makes a change durable, then visible. Files that are no longer referenced are removed when their last reader is

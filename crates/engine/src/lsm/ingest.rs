@@ -265,14 +265,14 @@ impl Core {
                 ..table.clone()
             };
             let level = level_for(&shared, id, &meta, &change.edit);
-            let file = self.open_table(meta)?;
+            let file = self.open_table(meta, true)?;
             change.edit.added.push((id, level, Arc::clone(&file.meta)));
             change.tables.push(file);
         }
         if tables.is_empty() {
             return Ok(());
         }
-        self.check_room(&shared, &change)?;
+        self.check_room(&shared, &change, shared.unflushed_bytes())?;
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
         // After a failure the edit may still be durable, so the files stay until the next opening.

@@ -24,6 +24,7 @@
 //! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
 //! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
+//! | `room` | the memory of open tables: what an opening accepts, and what flushes and compactions need |
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
 //! | `ingest`, `tombstone_cleanup` | ingestion, cleanup of tombstones that iterators skip |
 //! | `checkpoint`, `live`, `closed_image` | checkpoints; images of stores that another process has open, and copies |
@@ -71,6 +72,7 @@ mod pinned_types;
 mod range;
 pub(crate) mod range_tombstones;
 mod recover;
+mod room;
 #[cfg(test)]
 mod schedule_tests;
 mod snapshot;

@@ -10,7 +10,8 @@ use super::log_replay::{LogReplay, ReplayedLogs};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
-use super::options::{DbOptions, MEMORY_OPTION};
+use super::options::DbOptions;
+use super::room::check_room;
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::telemetry::{FinishedOpening, StoreTelemetry};
@@ -502,15 +503,6 @@ impl TableOpener<'_> {
     }
 }
 
-/// Refuses if open tables exceed their share of memory.
-pub(super) fn check_room(options: &DbOptions, reserved_bytes: u64, path: impl Fn() -> PathBuf) -> Result<()> {
-    if reserved_bytes <= options.tables_limit_bytes() {
-        return Ok(());
-    }
-    let needed_bytes = options.memory_for_tables(reserved_bytes);
-    Err(Error::MemoryShort { path: path(), needed_bytes, given_bytes: options.memory_bytes, option: MEMORY_OPTION })
-}
-
 /// The folder of a store, for error messages.
 fn folder(storage: &dyn Storage) -> PathBuf {
     storage.path("x").parent().map(Into::into).unwrap_or_default()
@@ -537,9 +529,12 @@ impl Core {
             shared.state.forget_openings();
         }
         self.renew_manifest(&mut shared)?;
-        // After a crash, recovered entries are flushed, so a log with a torn tail is never read again.
-        let keeps =
-            was_closed && found.logs.len() < KEPT_LOGS_MAX && found.memory_bytes() < self.options.memtable_bytes / 2;
+        // After a crash, recovered entries are flushed, so a log with a torn tail is never read again. They are flushed
+        // as well if there might be no room for that later.
+        let keeps = was_closed
+            && found.logs.len() < KEPT_LOGS_MAX
+            && found.memory_bytes() < self.options.memtable_bytes / 2
+            && self.has_room_to_flush(&shared);
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
         let number = self.number_within(&mut shared)?;

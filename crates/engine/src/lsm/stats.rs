@@ -28,6 +28,11 @@ pub struct DbStats {
     pub value_file_bytes: u64,
     /// Bytes of values that no table entry points to any more.
     pub dead_value_bytes: u64,
+    /// The memory limit of the store in bytes, as given.
+    pub memory_bytes: u64,
+    /// The least memory now, in bytes: with it the store as it is can be opened, and all its records can be flushed and
+    /// compacted. New records may need more.
+    pub least_memory_bytes: u64,
     /// Memory of all memtables in bytes.
     pub memtable_bytes: u64,
     /// Memory of cached blocks in bytes.
@@ -184,6 +189,7 @@ impl Core {
         let shared = self.shared.lock();
         let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
         stats.has_coding = shared.state.has_coding;
+        (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));
         let mut last_level_bytes = 0;
         for (&id, keyspace) in &shared.state.keyspaces {
             let mut counted = KeyspaceStats::new(&keyspace.name, &keyspace.levels, &shared.tables);

@@ -7,6 +7,7 @@ use super::lookup_times::{LookupTimes, TimedLookup};
 use super::obsolete_file::ObsoleteFile;
 use super::options::{DbOptions, INLINE_BYTES_MAX};
 use super::range_tombstones::RangeTombstones;
+use super::room::TABLE_BYTES_MIN;
 use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
@@ -135,7 +136,7 @@ pub struct TableFile {
     has_guide: AtomicBool,
     guide: Published<Option<Arc<dyn TableGuide>>>,
     cache: Arc<BlockCache>,
-    /// Memory that the table needs while it is open.
+    /// Memory that the table counts while it is open.
     reserved_bytes: u64,
     /// The reservation for its range tombstones.
     _held: Reservation,
@@ -179,9 +180,9 @@ impl TableFile {
             Some(tombstones) if is_ours && is_this && table.len() == meta.records => {
                 let file = Arc::new(Self {
                     _held: cache.reserve_scoped(tombstones.memory_bytes()),
-                    reserved_bytes: table.needed_bytes()
-                        + tombstones.memory_bytes()
-                        + meta.tail.as_ref().map_or(0, |tail| tail.len() as u64),
+                    reserved_bytes: tombstones.counted_bytes()
+                        + (table.needed_bytes() + meta.tail.as_ref().map_or(0, |tail| tail.len() as u64))
+                            .max(TABLE_BYTES_MIN),
                     tombstones: Arc::new(tombstones),
                     origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
                     openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
@@ -202,7 +203,7 @@ impl TableFile {
         }
     }
 
-    /// Memory that the table needs while it is open.
+    /// Memory that the table counts while it is open: what it cannot do without, or a little more.
     pub(crate) fn reserved_bytes(&self) -> u64 {
         self.reserved_bytes
     }

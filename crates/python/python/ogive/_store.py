@@ -249,7 +249,7 @@ class Db(Keyspace[K, V], Closing):
         self._store.checkpoint(path_text(target))
 
     def stats(self) -> dict[str, Any]:
-        """Sizes and counts: levels, memory, bytes read and written."""
+        """Sizes and counts: levels, bytes read and written, the memory given and the least memory now."""
         found: dict[str, Any] = json.loads(self._store.stats())
         return found
 

@@ -33,6 +33,11 @@ impl Report for DbStats {
             human_bytes(self.dead_value_bytes),
             human_bytes(self.memtable_bytes),
         ))?;
+        output.line(format_args!(
+            "memory: {} bytes given, {} at least as the store is now",
+            grouped(self.memory_bytes),
+            grouped(self.least_memory_bytes)
+        ))?;
         let shown = |ratio: Option<f64>| ratio.map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
         output.line(format_args!(
             "space amplification {}, write amplification {}",

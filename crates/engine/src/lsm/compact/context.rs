@@ -4,6 +4,7 @@ use super::super::extend::Learner;
 use super::super::file_numbers::FileNumberSource;
 use super::super::options::DbOptions;
 use super::super::table_file::{Openings, TableOrigin};
+use super::form::TableForm;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -22,6 +23,8 @@ pub(crate) struct JobContext<'a> {
     /// The identity to which new files are bound.
     pub(crate) binding: StoreBinding,
     pub(crate) options: &'a DbOptions,
+    /// The form of the output tables.
+    pub(crate) form: TableForm,
     /// Fits models to the output tables, if there is one that does.
     pub(crate) learner: Option<&'a dyn Learner>,
     /// The source of numbers for new files.

@@ -104,7 +104,11 @@ impl CompactionJob {
 
     /// The rules that end output tables; each has at most `table_bytes`, except for the versions of its last key.
     pub(crate) fn cuts(&self, table_bytes: u64) -> OutputCuts<'_> {
-        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR_MAX }
+        OutputCuts {
+            below: &self.below,
+            overlap_bytes: 0,
+            overlap_bytes_max: table_bytes.saturating_mul(OVERLAP_FACTOR_MAX),
+        }
     }
 
     /// Keys that split the job into at most `parts` parts of about the same size, to run concurrently: each part goes

@@ -6,6 +6,7 @@
 //! the store and of the running jobs (`pick`), by the sizes of its levels (`targets`).
 
 mod context;
+mod form;
 mod job;
 mod levels_below;
 mod output;
@@ -23,6 +24,7 @@ pub(crate) mod test_support;
 mod tests;
 
 pub(crate) use context::JobContext;
+pub(crate) use form::TableForm;
 pub(crate) use job::{CompactionJob, JobReason, OutputCuts};
 pub(crate) use levels_below::LevelsBelow;
 pub(crate) use pick::{PickLimits, Picker, RangeStep};

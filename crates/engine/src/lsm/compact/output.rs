@@ -11,6 +11,7 @@ use super::super::table_file::{
 };
 use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
+use super::form::TableForm;
 use crate::error::{Error, Result};
 use crate::table::{TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
@@ -19,17 +20,17 @@ use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 
 /// The options of a store's tables: tagged records, with exact separators over their blocks.
-fn table_options(options: &DbOptions) -> TableWriteOptions {
+fn table_options(options: &DbOptions, form: TableForm) -> TableWriteOptions {
     TableWriteOptions {
         key_type: KeyType::Bytes,
-        block_bytes: Some(options.block_bytes),
+        block_bytes: Some(form.block_bytes),
         design: DesignRequest::Coded,
         // Limits the index, so that the table can be opened with as little memory as the store may have later.
-        resident_bytes: Some(options.root_limit_bytes()),
+        resident_bytes: Some(form.root_bytes),
         profile: options.profile.clone(),
         compression: options.compression,
-        coding: options.coding,
-        filter_bits_per_key: options.filter_bits_per_key,
+        coding: form.coding,
+        filter_bits_per_key: form.filter_bits_per_key,
         versioned: true,
         ..TableWriteOptions::default()
     }
@@ -175,7 +176,7 @@ impl OutputTable {
     fn begin(context: &JobContext<'_>, first: &[u8], ends: Option<&(Vec<u8>, Vec<u8>)>) -> Result<Self> {
         let number = context.next_number()?;
         let name = file_name(number, FileKind::Table);
-        let mut options = table_options(context.options);
+        let mut options = table_options(context.options, context.form);
         options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.binding.store, number)));
         if !context.keyspace_property.is_empty() {
             options.properties.push((KEYSPACE_PROPERTY.to_owned(), context.keyspace_property.to_vec()));

@@ -86,7 +86,7 @@ impl JobOutput {
 pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
     let tombstones = gather(&job.tombstones, &job.part);
     let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
-    let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
+    let table_bytes = if job.level > 0 { context.form.table_bytes } else { u64::MAX };
     let limits = OutputLimits { table_bytes, cuts: job.cuts };
     let ends = match context.learner {
         Some(learner) if learner.fits_while_writing() => ends(&mut *job.cursor)?,

@@ -5,7 +5,7 @@ use super::super::options::DbOptions;
 use super::super::table_file::{TableFile, TableOrigin};
 use super::super::test_model::{History, OwnedEntry};
 use super::super::version::TableFileMeta;
-use super::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
+use super::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::block::cache::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
@@ -42,6 +42,7 @@ impl TestFolder {
             storage: &self.storage,
             binding: StoreBinding { store: OWNER, nonce: NONCE },
             options: &self.options,
+            form: TableForm::usual(&self.options),
             learner: None,
             numbers: &self.next_file,
             origin: TableOrigin::default(),

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// Maximum number of tombstones that are searched linearly; beyond it they become a run.
 const RECENT_MAX: usize = 16;
 
+/// Memory that a tombstone takes in the tree of a run, unless hundreds of them are nested, in bytes.
+const SEARCH_BYTES: u64 = 128;
+
 /// A removal of all older entries from `start` up to `end`, exclusively. An empty `end` means no end; it cannot occur
 /// otherwise, since nothing would precede it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +188,11 @@ impl RangeTombstones {
     /// Number of tombstones.
     pub(crate) fn len(&self) -> usize {
         self.recent.len() + self.runs.iter().map(|run| run.tombstones().len()).sum::<usize>()
+    }
+
+    /// Memory in bytes that the set counts, however it is divided or merged with others: each tombstone for itself.
+    pub(crate) fn counted_bytes(&self) -> u64 {
+        self.shared().map(|tombstone| tombstone.memory_bytes() + SEARCH_BYTES).sum()
     }
 
     /// Memory in bytes.
