@@ -13,7 +13,7 @@ use arrow_schema::{DataType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, DFSchema, Statistics, not_impl_err, plan_err};
+use datafusion::common::{ColumnStatistics, Constraint, Constraints, DFSchema, Statistics, not_impl_err, plan_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
@@ -37,6 +37,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct OgiveTable {
     relations: RwLock<Relations>,
     schema: SchemaRef,
+    /// That no two rows have one key, if it is so.
+    constraints: Option<Constraints>,
     /// How to open a keyspace again after rows were inserted.
     options: Option<OgiveOptions>,
     /// Whether rows were inserted since it was opened.
@@ -85,7 +87,18 @@ impl OgiveTable {
     /// There is at least one relation.
     fn with(relations: Relations) -> Self {
         let schema = relations[0].schema().clone();
-        Self { relations: RwLock::new(relations), schema, options: None, is_stale: Arc::default(), tells_ranges: true }
+        let constraints = match &*relations {
+            [relation] if relation.is_distinct() => Some(unique_key(&**relation)),
+            _ => None,
+        };
+        Self {
+            relations: RwLock::new(relations),
+            schema,
+            constraints,
+            options: None,
+            is_stale: Arc::default(),
+            tells_ranges: true,
+        }
     }
 
     /// The same table, to be opened again by these options after rows were inserted.
@@ -319,10 +332,24 @@ impl OgiveTable {
     }
 }
 
+/// What a key is whose rows are all different.
+fn unique_key(relation: &dyn Relation) -> Constraints {
+    let columns: Vec<usize> = relation.key().columns().iter().map(|part| part.position).collect();
+    let has_nulls = columns.iter().any(|&column| relation.schema().field(column).is_nullable());
+    Constraints::new_unverified(vec![match has_nulls {
+        true => Constraint::Unique(columns),
+        false => Constraint::PrimaryKey(columns),
+    }])
+}
+
 #[async_trait]
 impl TableProvider for OgiveTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        self.constraints.as_ref()
     }
 
     fn table_type(&self) -> TableType {

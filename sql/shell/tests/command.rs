@@ -214,7 +214,10 @@ fn an_error_is_one_line_with_its_place_and_a_remedy() {
         ("\\d", "use `show tables` or `describe`"),
         ("create external table t stored as ogve location 'squares.ogive'", "STORED AS OGIVE, PARQUET"),
         ("copy (select 1 as k) to 'new.ogve'", "add STORED AS OGIVE"),
-        ("copy (select 1 as k) to 'squares.ogive'", "squares.ogive exists; give another name, or the option"),
+        (
+            "copy (select 1 as k) to 'squares.ogive'",
+            "squares.ogive exists; give another name, or add OPTIONS (replace true)",
+        ),
         (
             "copy (select 1 as k) to 'new.ogive' stored as parquet",
             "leave STORED AS out, or give it the suffix .parquet",

@@ -201,7 +201,7 @@ impl WriteRequest {
                     (false, _) => Ok(()),
                     // Nothing but a table is replaced.
                     (true, true) => Table::open(storage, &name, &TableOptions::default()).map(drop).map_err(external),
-                    (true, false) => plan_err!("{path} exists; give another name, or the option (replace true)"),
+                    (true, false) => plan_err!("{path} exists; give another name, or add OPTIONS (replace true)"),
                 }
             }
             WriteTarget::Keyspace { location, keyspace, .. } => {

@@ -146,3 +146,25 @@ async fn a_subquery_without_rows_is_null_and_one_with_several_fails() {
     let error = failed.await.unwrap_err().to_string();
     assert!(error.contains("more than one row"), "{error}");
 }
+
+/// DataFusion refuses such a subquery unless it knows that it has a row at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subquery_about_a_unique_key_has_one_row_at_most() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(3);
+    let context = ours(3);
+    for (name, form) in [("stored", Form::Store), ("kept", Form::Table)] {
+        let data = Rows::random(&mut random, KeyType::I64, 300, true);
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        context.register_table(name, Arc::new(data.open(&mut random, &path, form))).unwrap();
+        let value = format!("(select s.name from {name} s where s.key = o.number - 60)");
+        let found = sorted_rows(&context, &format!("select o.number, {value} as it from {name} o")).await;
+        let join = format!("left join {name} s on s.key = o.number - 60");
+        let wanted = sorted_rows(&context, &format!("select o.number, s.name as it from {name} o {join}")).await;
+        assert_eq!(found, wanted, "{name}");
+    }
+    let several = "select (select s.name from kept s where s.number > o.number) as it from kept o";
+    let failed = async { context.sql(several).await?.collect().await };
+    assert!(failed.await.is_err());
+}
