@@ -38,6 +38,7 @@ mod dynamic_filter;
 mod error;
 mod external_table;
 mod filter;
+mod float_bounds;
 mod join;
 mod key_columns;
 mod key_lists;

@@ -1,6 +1,7 @@
 //! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::external_table::OgiveTableFactory;
+use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
 use crate::join::{FenceMerges, KeyJoinPlanner, MarkKeyJoins};
 use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
@@ -19,7 +20,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
-use std::iter;
 use std::sync::Arc;
 
 /// Most keys of the smaller side of a hash join that are handed to the scan of the other side as a list: DataFusion
@@ -66,13 +66,15 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         "FilterPushdown(Post)" => Arc::new(UnambiguousFilters { rule }) as Arc<_>,
         _ => rule,
     });
-    let first: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(FenceMerges);
+    let first: [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 2] =
+        [Arc::new(LeaveOutFloatBounds), Arc::new(FenceMerges)];
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
     builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());
     builder
-        .with_physical_optimizer_rules(iter::once(first).chain(rules).collect())
+        .with_physical_optimizer_rules(first.into_iter().chain(rules).collect())
         .with_physical_optimizer_rule(Arc::new(ReadLastRows))
+        .with_physical_optimizer_rule(Arc::new(LeaveOutFloatConditions))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_analyzer_rule(Arc::new(AggregateScalarSubqueries))
         .with_optimizer_rule(Arc::new(UnpackKeyLists))

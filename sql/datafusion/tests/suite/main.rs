@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
 mod conditions;
+mod floats;
 mod joins;
 mod places;
 mod queries;
