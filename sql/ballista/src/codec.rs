@@ -30,8 +30,8 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
 use ogive_datafusion::{
-    FenceExec, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows, PartsNode,
-    RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows,
+    FenceExec, Hidden, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows,
+    PartsNode, RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows,
 };
 use prost::Message;
 use std::ops::Bound;
@@ -220,11 +220,13 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
                 Ok(Arc::new(look_up(&read(Kind::LookUp, buf)?, inputs, &context, converter)?))
             }
             (Some(Kind::Fence), [input]) => {
-                let FenceMessage { hides_order } = read(Kind::Fence, buf)?;
-                Ok(Arc::new(match hides_order {
-                    true => FenceExec::hiding_order(input.clone()),
-                    false => FenceExec::new(input.clone()),
-                }))
+                let FenceMessage { hides_order, hides_constants } = read(Kind::Fence, buf)?;
+                let hidden = match (hides_order, hides_constants) {
+                    (true, _) => Hidden::Order,
+                    (false, true) => Hidden::Constants,
+                    (false, false) => Hidden::Nothing,
+                };
+                Ok(Arc::new(FenceExec::new(input.clone(), hidden)))
             }
             (Some(Kind::Sample), [input]) => Ok(Arc::new(sample(read(Kind::Sample, buf)?, input.clone())?)),
             (Some(Kind::KeyRanges), [input]) => Ok(Arc::new(ranges(read(Kind::KeyRanges, buf)?, input.clone())?)),
@@ -246,7 +248,10 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
             return Ok(());
         }
         if let Some(fence) = node.downcast_ref::<FenceExec>() {
-            write(Kind::Fence, &FenceMessage { hides_order: fence.hides_order() }, buf);
+            let hidden = fence.hidden();
+            let message =
+                FenceMessage { hides_order: hidden == Hidden::Order, hides_constants: hidden == Hidden::Constants };
+            write(Kind::Fence, &message, buf);
             return Ok(());
         }
         if let Some(plan) = node.downcast_ref::<SampleKeysExec>() {

@@ -175,11 +175,13 @@ pub(crate) struct LookUpMessage {
     pub(crate) looks_left: bool,
 }
 
-/// A fence above a join.
+/// A fence above a join or a union.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FenceMessage {
     #[prost(bool, tag = "1")]
     pub(crate) hides_order: bool,
+    #[prost(bool, tag = "2")]
+    pub(crate) hides_constants: bool,
 }
 
 /// A step of a statement that writes rows: a sample of their keys, or tables at a place.

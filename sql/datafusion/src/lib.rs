@@ -64,7 +64,7 @@ mod write;
 
 pub use blocking::blocking;
 pub use external_table::OgiveTableFactory;
-pub use join::{FenceExec, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
+pub use join::{FenceExec, Hidden, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;
 pub use open::{OgiveOptions, stores_and_keyspaces};
 pub use parse::parse_statements;

@@ -2,7 +2,7 @@
 
 use crate::external_table::OgiveTableFactory;
 use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
-use crate::join::{FenceMerges, KeyJoinPlanner, MarkKeyJoins};
+use crate::join::{FenceMerges, FencePlanner, KeyJoinPlanner, MarkKeyJoins, with_fenced_unions};
 use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
@@ -18,7 +18,7 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -89,8 +89,10 @@ struct KeyQueryPlanner;
 #[async_trait]
 impl QueryPlanner for KeyQueryPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner =
-            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner)]);
-        planner.create_physical_plan(plan, session).await
+        let extensions: Vec<Arc<dyn ExtensionPlanner + Send + Sync>> =
+            vec![Arc::new(KeyJoinPlanner), Arc::new(PartsPlanner), Arc::new(FencePlanner)];
+        let planner = DefaultPhysicalPlanner::with_extension_planners(extensions);
+        let plan = with_fenced_unions(plan.clone())?;
+        planner.create_physical_plan(&plan, session).await
     }
 }

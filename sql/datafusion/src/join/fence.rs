@@ -1,15 +1,15 @@
-//! A fence between a join with a condition and projections above it.
+//! A fence between an operator and what the optimiser would move or leave out above it.
 
 use crate::unary::one_input;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::{AcrossPartitions, ConstExpr, EquivalenceProperties};
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties, Statistics,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PhysicalExpr, PlanProperties, Statistics,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -22,41 +22,67 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct FenceExec {
     input: Arc<dyn ExecutionPlan>,
-    /// That of the input, perhaps without its order.
+    /// That of the input, without what is hidden.
     properties: Arc<PlanProperties>,
-    hides_order: bool,
+    hidden: Hidden,
+}
+
+/// What a fence does not tell of its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hidden {
+    /// It tells all.
+    #[default]
+    Nothing,
+    /// Their order, so that a sort above stays.
+    Order,
+    /// Columns that have one value in a partition and another one in another, so that a sort by them stays.
+    Constants,
 }
 
 impl FenceExec {
     /// A fence above a plan.
     #[must_use]
-    pub fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { properties: input.properties().clone(), input, hides_order: false }
-    }
-
-    /// A fence that does not tell the order of its rows, so that a sort above it stays.
-    #[must_use]
-    pub fn hiding_order(input: Arc<dyn ExecutionPlan>) -> Self {
+    pub fn new(input: Arc<dyn ExecutionPlan>, hidden: Hidden) -> Self {
         let of_input = input.properties();
+        let equivalences = match hidden {
+            Hidden::Nothing => return Self { properties: of_input.clone(), input, hidden },
+            Hidden::Order => EquivalenceProperties::new(input.schema()),
+            Hidden::Constants => without_constants(&input),
+        };
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(input.schema()),
+            equivalences,
             of_input.output_partitioning().clone(),
             of_input.emission_type,
             of_input.boundedness,
         );
-        Self { input, properties: Arc::new(properties), hides_order: true }
+        Self { input, properties: Arc::new(properties), hidden }
     }
 
-    /// Whether it does not tell the order of its rows.
+    /// What it does not tell of its rows.
     #[must_use]
-    pub fn hides_order(&self) -> bool {
-        self.hides_order
+    pub fn hidden(&self) -> Hidden {
+        self.hidden
     }
 
     /// A fence above another plan.
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        Ok(if self.hides_order { Self::hiding_order(input) } else { Self::new(input) })
+        Ok(Self::new(input, self.hidden))
     }
+}
+
+/// Whether a column has one value in all partitions, which is known.
+pub(super) fn is_known(constant: &ConstExpr) -> bool {
+    matches!(constant.across_partitions, AcrossPartitions::Uniform(Some(_)))
+}
+
+/// The orders of the rows of a plan, and its constants that have one value in all partitions.
+fn without_constants(plan: &Arc<dyn ExecutionPlan>) -> EquivalenceProperties {
+    let of_plan = plan.equivalence_properties();
+    let mut equivalences =
+        EquivalenceProperties::new_with_orderings(plan.schema(), of_plan.oeq_class().iter().cloned());
+    // Fails for columns that are not there.
+    _ = equivalences.add_constants(of_plan.constants().into_iter().filter(is_known));
+    equivalences
 }
 
 /// Whether a merge needs a fence above it: if it has a condition on both sides, or leaves rows of a side out.
@@ -67,7 +93,11 @@ pub(super) fn needs_fence(join_type: JoinType, has_condition: bool) -> bool {
 
 impl DisplayAs for FenceExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(if self.hides_order { "FenceExec: order hidden" } else { "FenceExec" })
+        formatter.write_str(match self.hidden {
+            Hidden::Nothing => "FenceExec",
+            Hidden::Order => "FenceExec: order hidden",
+            Hidden::Constants => "FenceExec: constants hidden",
+        })
     }
 }
 
@@ -81,6 +111,11 @@ impl ExecutionPlan for FenceExec {
     /// The rows stay in order, but no sort may be moved below: one with a limit would be applied to a side of the join.
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![false]
+    }
+
+    /// A limit above a union is one of each of its inputs; one above a semi join is none of its sides.
+    fn supports_limit_pushdown(&self) -> bool {
+        self.hidden == Hidden::Constants
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {

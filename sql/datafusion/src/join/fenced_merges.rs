@@ -1,6 +1,6 @@
 //! Fences above merges.
 
-use super::fence::FenceExec;
+use super::fence::{FenceExec, Hidden};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
@@ -25,7 +25,7 @@ impl PhysicalOptimizerRule for FenceMerges {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let fenced = plan.transform_up(|plan| {
             let inputs = plan.children().into_iter().map(|input| match input.is::<SortMergeJoinExec>() {
-                true if !plan.is::<FenceExec>() => Arc::new(FenceExec::new(input.clone())) as _,
+                true if !plan.is::<FenceExec>() => Arc::new(FenceExec::new(input.clone(), Hidden::Nothing)) as _,
                 _ => input.clone(),
             });
             let inputs = inputs.collect();
@@ -56,7 +56,7 @@ impl PhysicalOptimizerRule for FenceMerges {
 fn with_hidden_order(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     match &plan.children()[..] {
         [merge] if plan.is::<FenceExec>() => {
-            Ok(merge.is::<SortMergeJoinExec>().then(|| Arc::new(FenceExec::hiding_order((*merge).clone())) as _))
+            Ok(merge.is::<SortMergeJoinExec>().then(|| Arc::new(FenceExec::new((*merge).clone(), Hidden::Order)) as _))
         }
         [input] => match with_hidden_order(input)? {
             Some(input) => replace_children_if_necessary(plan.clone(), vec![input]).map(Some),

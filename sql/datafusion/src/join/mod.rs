@@ -8,14 +8,16 @@ mod choice;
 mod column_keys;
 mod fence;
 mod fenced_merges;
+mod fenced_unions;
 mod keyed_side;
 mod look_up;
 mod node;
 mod planner;
 mod rule;
 
-pub use fence::FenceExec;
+pub use fence::{FenceExec, Hidden};
 pub(crate) use fenced_merges::FenceMerges;
+pub(crate) use fenced_unions::{FencePlanner, with_fenced_unions};
 pub use look_up::LookUpJoinExec;
 pub use node::KeyJoinNode;
 pub use planner::KeyJoinPlanner;

@@ -1,7 +1,7 @@
 //! The plan of a join with rows in the order of a key.
 
 use super::choice::{look_up_us, scan_us};
-use super::fence::{FenceExec, needs_fence};
+use super::fence::{FenceExec, Hidden, needs_fence};
 use super::keyed_side::KeyedSide;
 use super::look_up::LookUpJoinExec;
 use super::node::KeyJoinNode;
@@ -222,7 +222,7 @@ impl Candidate<'_> {
         let may_merge = !options.prefer_hash_join && self.filter.is_some();
         let join = HashJoinExec::try_new(left, right, self.on, self.filter, &join_type, None, mode, nulls, aware)?;
         // An engine that prefers merges may still make one of it.
-        Ok(if may_merge { Arc::new(FenceExec::new(Arc::new(join))) } else { Arc::new(join) })
+        Ok(if may_merge { Arc::new(FenceExec::new(Arc::new(join), Hidden::Nothing)) } else { Arc::new(join) })
     }
 
     /// Whether the smaller side takes more memory than a hash table may have.
@@ -249,7 +249,7 @@ impl Candidate<'_> {
 fn fenced(join: SortMergeJoinExec) -> Arc<dyn ExecutionPlan> {
     let needs_fence = needs_fence(join.join_type(), join.filter().is_some());
     let join = Arc::new(join);
-    if needs_fence { Arc::new(FenceExec::new(join)) } else { join }
+    if needs_fence { Arc::new(FenceExec::new(join, Hidden::Nothing)) } else { join }
 }
 
 /// About how many rows a plan has, if anything is known.

@@ -9,6 +9,7 @@ mod places;
 mod queries;
 mod relations;
 mod scans;
+mod unions;
 
 use arrow_array::RecordBatch;
 use datafusion::datasource::MemTable;
