@@ -18,7 +18,7 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan};
+use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
@@ -31,7 +31,7 @@ use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
 use ogive_datafusion::{
     FenceExec, Hidden, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows,
-    PartsNode, RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows,
+    PartsNode, RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows, scalar_function,
 };
 use prost::Message;
 use std::ops::Bound;
@@ -54,6 +54,10 @@ impl OgiveLogicalCodec {
 }
 
 impl LogicalExtensionCodec for OgiveLogicalCodec {
+    fn try_decode_udf(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {
+        scalar_function(name).map_or_else(|| self.others.try_decode_udf(name, buf), Ok)
+    }
+
     fn try_decode_udaf(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
         aggregate_function(name).map_or_else(|| self.others.try_decode_udaf(name, buf), Ok)
     }
@@ -200,6 +204,10 @@ impl OgivePhysicalCodec {
 }
 
 impl PhysicalExtensionCodec for OgivePhysicalCodec {
+    fn try_decode_udf(&self, name: &str, buf: &[u8]) -> Result<Arc<ScalarUDF>> {
+        scalar_function(name).map_or_else(|| self.others.try_decode_udf(name, buf), Ok)
+    }
+
     fn try_decode_udaf(&self, name: &str, buf: &[u8]) -> Result<Arc<AggregateUDF>> {
         aggregate_function(name).map_or_else(|| self.others.try_decode_udaf(name, buf), Ok)
     }

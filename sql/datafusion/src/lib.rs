@@ -36,6 +36,8 @@
 mod blocking;
 mod dynamic_filter;
 mod error;
+mod exact_cast;
+mod exact_text;
 mod external_table;
 mod filter;
 mod float_bounds;
@@ -63,6 +65,7 @@ mod url;
 mod write;
 
 pub use blocking::blocking;
+pub use exact_cast::scalar_function;
 pub use external_table::OgiveTableFactory;
 pub use join::{FenceExec, Hidden, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;

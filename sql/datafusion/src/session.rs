@@ -1,5 +1,6 @@
 //! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
 
+use crate::exact_cast::{CastInsertedExactly, EXACT_CAST};
 use crate::external_table::OgiveTableFactory;
 use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
 use crate::join::{FenceMerges, FencePlanner, KeyJoinPlanner, MarkKeyJoins, with_fenced_unions};
@@ -69,7 +70,7 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     let first: [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 2] =
         [Arc::new(LeaveOutFloatBounds), Arc::new(FenceMerges)];
     builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
-    builder.scalar_functions().get_or_insert_default().push(KEY_LIST.clone());
+    builder.scalar_functions().get_or_insert_default().extend([KEY_LIST.clone(), EXACT_CAST.clone()]);
     builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());
     builder
         .with_physical_optimizer_rules(first.into_iter().chain(rules).collect())
@@ -77,6 +78,7 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
         .with_physical_optimizer_rule(Arc::new(LeaveOutFloatConditions))
         .with_analyzer_rule(Arc::new(SeparateNullsOfLists))
         .with_analyzer_rule(Arc::new(AggregateScalarSubqueries))
+        .with_analyzer_rule(Arc::new(CastInsertedExactly))
         .with_optimizer_rule(Arc::new(UnpackKeyLists))
         .with_optimizer_rule(Arc::new(MarkKeyJoins))
         .with_query_planner(Arc::new(KeyQueryPlanner))

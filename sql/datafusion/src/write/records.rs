@@ -1,6 +1,7 @@
 //! A thread that writes the rows of a stream as records.
 
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use datafusion::common::exec_err;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
@@ -75,9 +76,10 @@ pub(super) async fn write_all<T: Send + 'static>(
     }
 }
 
-/// Fails if a column has a null where the records have none.
-pub(super) fn check_nulls(batch: &RecordBatch, nullable: &[bool]) -> Result<()> {
-    let columns = batch.columns().iter().zip(nullable).zip(batch.schema_ref().fields());
+/// Fails if a column has a null where the records have none. The schema names the columns, which the rows may call by
+/// others, such as `column2`.
+pub(super) fn check_nulls(batch: &RecordBatch, schema: &Schema, nullable: &[bool]) -> Result<()> {
+    let columns = batch.columns().iter().zip(nullable).zip(schema.fields());
     for ((array, nullable), field) in columns {
         if !nullable && array.null_count() > 0 {
             let name = field.name();

@@ -107,8 +107,9 @@ impl DataSink for RowSink {
         let (memory, bytes) = (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(context));
         memory.try_grow(bytes)?;
         let (request, encoder) = (self.request.clone(), self.request.encoder().clone());
-        let nullable = request.nullable().to_vec();
-        let rows = rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &nullable).map(|()| batch)));
+        let (schema, nullable) = (self.schema.clone(), request.nullable().to_vec());
+        let rows =
+            rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &schema, &nullable).map(|()| batch)));
         let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), rows));
         let types = encoder.types().clone();
         let checked = request.clone();

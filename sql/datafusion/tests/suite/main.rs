@@ -4,6 +4,7 @@
 
 mod conditions;
 mod floats;
+mod inserts;
 mod joins;
 mod places;
 mod queries;

@@ -106,7 +106,7 @@ impl WriteTablesExec {
 
     /// A batch, if it has no null where the records have none, and the least of its ranges.
     fn checked(batch: RecordBatch, nullable: &[bool], least: &AtomicU64) -> Result<RecordBatch> {
-        check_nulls(&batch, nullable)?;
+        check_nulls(&batch, batch.schema_ref(), nullable)?;
         let ranges = batch.columns().last().and_then(|column| column.as_primitive_opt::<UInt64Type>());
         let first = ranges.and_then(datafusion::arrow::compute::min).unwrap_or_default();
         least.fetch_min(first, Ordering::Relaxed);
