@@ -207,6 +207,14 @@ fn fits(prefixes: &KeyBuffer, set: &KeySet) -> bool {
     prefixes.len().saturating_mul(set.len()) <= RANGES_MAX
 }
 
+fn is_negative_zero(literal: &ScalarValue) -> bool {
+    match literal {
+        ScalarValue::Float32(Some(float)) => *float == 0.0 && float.is_sign_negative(),
+        ScalarValue::Float64(Some(float)) => *float == 0.0 && float.is_sign_negative(),
+        _ => false,
+    }
+}
+
 impl KeyPart {
     /// Whether greater values come first.
     pub(crate) fn is_descending(&self) -> bool {
@@ -241,9 +249,13 @@ impl KeyPart {
     pub(crate) fn in_values<'a>(&self, literals: impl Iterator<Item = &'a ScalarValue>) -> Option<KeySet> {
         let mut keys = KeyBuffer::default();
         for literal in literals.filter(|literal| !literal.is_null()) {
-            if !self.push_frequent(literal, &mut keys)
-                && let Some(key) = self.key(literal)?
-            {
+            if self.push_frequent(literal, &mut keys) {
+                continue;
+            }
+            // Keys have one zero, which lists have both forms of.
+            let zero = ScalarValue::new_zero(&self.data_type).ok();
+            let zero = zero.filter(|_| self.order == PartOrder::Same && is_negative_zero(literal));
+            if let Some(key) = self.key(zero.as_ref().unwrap_or(literal))? {
                 keys.push(&key);
             }
         }

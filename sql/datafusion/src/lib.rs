@@ -37,6 +37,8 @@ mod blocking;
 mod dynamic_filter;
 mod error;
 mod exact_cast;
+mod exact_literals;
+mod exact_numbers;
 mod exact_text;
 mod external_table;
 mod filter;

@@ -1,5 +1,6 @@
 //! Parsing of statements with the right operand of `IS [NOT] DISTINCT FROM` that the standard says.
 
+use crate::exact_numbers::keep_digits;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParserBuilder, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{
@@ -14,7 +15,8 @@ use std::ops::ControlFlow;
 /// Parses statements as DataFusion does, except for `a IS NOT DISTINCT FROM b AND c`, which is the conjunction of `a IS
 /// NOT DISTINCT FROM b` and `c`: the parser of DataFusion 55 takes all that follows for one operand.
 ///
-/// Such a statement is parsed again with the parentheses that it means.
+/// Such a statement is parsed again with the parentheses that it means. Fractions of more than fifteen digits that are
+/// compared are decimal numbers: as floats they would lose some.
 ///
 /// ```
 /// use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -30,8 +32,18 @@ pub fn parse_statements(text: &str, dialect: &dyn Dialect) -> Result<VecDeque<St
     let mut statements = DFParserBuilder::new(text).with_dialect(dialect).build()?.parse_statements()?;
     for statement in &mut statements {
         with_parentheses(statement, dialect)?;
+        with_digits(statement);
     }
     Ok(statements)
+}
+
+fn with_digits(statement: &mut Statement) {
+    match statement {
+        Statement::Explain(ExplainStatement { statement, .. }) => with_digits(statement),
+        Statement::Statement(of) => keep_digits(of.as_mut()),
+        Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => keep_digits(query.as_mut()),
+        _ => {}
+    }
 }
 
 fn with_parentheses(statement: &mut Statement, dialect: &dyn Dialect) -> Result<()> {
@@ -169,6 +181,26 @@ mod tests {
                 let select = grouped(&format!("select {text}"), dialect);
                 assert_eq!(select, format!("SELECT {expected}"), "{text}, {dialect:?}");
             }
+        }
+    }
+
+    #[test]
+    fn long_fractions_that_are_compared_keep_their_digits() {
+        let shown = |text: &str| parse_statements(text, &GenericDialect {}).unwrap()[0].to_string();
+        let long = "123456789012345678.901";
+        let decimal = |sign: &str| format!("CAST('{sign}{long}' AS DECIMAL(21,3))");
+        for (text, expected) in [
+            (format!("select a = {long}"), format!("SELECT a = {}", decimal(""))),
+            (format!("select a in (1, -{long})"), format!("SELECT a IN (1, {})", decimal("-"))),
+            (
+                format!("explain select a from t where a between {long} and 1.5"),
+                format!("EXPLAIN SELECT a FROM t WHERE a BETWEEN {} AND 1.5", decimal("")),
+            ),
+            (format!("select {long} + a, f({long})"), format!("SELECT {long} + a, f({long})")),
+            ("select a = 12345678901234567e3".to_owned(), "SELECT a = 12345678901234567e3".to_owned()),
+            ("select a = 0000000000000000.5".to_owned(), "SELECT a = 0000000000000000.5".to_owned()),
+        ] {
+            assert_eq!(shown(&text), expected, "{text}");
         }
     }
 

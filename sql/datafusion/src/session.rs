@@ -1,6 +1,7 @@
 //! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::exact_cast::{CastInsertedExactly, EXACT_CAST};
+use crate::exact_literals::CompareLiteralsExactly;
 use crate::external_table::OgiveTableFactory;
 use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
 use crate::join::{FenceMerges, FencePlanner, KeyJoinPlanner, MarkKeyJoins, with_fenced_unions};
@@ -69,7 +70,9 @@ pub fn with_key_joins(mut builder: SessionStateBuilder) -> SessionStateBuilder {
     });
     let first: [Arc<dyn PhysicalOptimizerRule + Send + Sync>; 2] =
         [Arc::new(LeaveOutFloatBounds), Arc::new(FenceMerges)];
-    builder.analyzer().get_or_insert_default().rules.insert(0, Arc::new(PackKeyLists));
+    let analyzer = &mut builder.analyzer().get_or_insert_default().rules;
+    analyzer.insert(0, Arc::new(CompareLiteralsExactly));
+    analyzer.insert(1, Arc::new(PackKeyLists));
     builder.scalar_functions().get_or_insert_default().extend([KEY_LIST.clone(), EXACT_CAST.clone()]);
     builder.aggregate_functions().get_or_insert_default().push(SINGLE_VALUE.clone());
     builder

@@ -6,6 +6,7 @@ mod conditions;
 mod floats;
 mod inserts;
 mod joins;
+mod literals;
 mod places;
 mod queries;
 mod relations;
