@@ -58,6 +58,7 @@ fn program(name: &str) -> PathBuf {
 /// themselves if this process does.
 #[derive(Debug)]
 pub struct LocalCluster {
+    options: ClusterOptions,
     address: SocketAddr,
     scheduler: Child,
     executors: Vec<Executor>,
@@ -79,12 +80,8 @@ impl LocalCluster {
     /// For a program that is missing, or does not start in time.
     pub fn start(options: &ClusterOptions) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("ogive-cluster-").tempdir()?;
-        let mut command = Command::new(&options.scheduler);
-        command.args(["--bind-port", "0", "--executor-timeout-seconds", "4"]);
-        command.args(["--expire-dead-executor-interval-seconds", "1"]);
-        command.arg("--min-ready-executors").arg(options.executors.to_string());
-        let (scheduler, address) = spawn(command, &options.allow)?;
-        let mut cluster = Self { address, scheduler, executors: Vec::new(), _folder: folder };
+        let (scheduler, address) = spawn_scheduler(options, 0)?;
+        let mut cluster = Self { options: options.clone(), address, scheduler, executors: Vec::new(), _folder: folder };
         for number in 0..options.executors {
             let work_dir = cluster._folder.path().join(format!("executor-{number}"));
             let mut command = Command::new(&options.executor);
@@ -130,6 +127,17 @@ impl LocalCluster {
         Ok(())
     }
 
+    /// Kills the scheduler, starts another one at its address, and waits until the executors are known to it.
+    ///
+    /// # Errors
+    /// Those of the system; if the executors do not register in time.
+    pub fn restart_scheduler(&mut self) -> Result<()> {
+        self.scheduler.kill()?;
+        self.scheduler.wait()?;
+        (self.scheduler, self.address) = spawn_scheduler(&self.options, self.address.port())?;
+        self.wait()
+    }
+
     /// Waits until the scheduler knows as many executors as it waits for.
     fn wait(&mut self) -> Result<()> {
         let deadline = Instant::now() + START_TIMEOUT;
@@ -157,6 +165,14 @@ impl Drop for LocalCluster {
             _ = process.wait();
         }
     }
+}
+
+/// Starts a scheduler at a port, or at a free one for port 0.
+fn spawn_scheduler(options: &ClusterOptions, port: u16) -> Result<(Child, SocketAddr)> {
+    let mut command = Command::new(&options.scheduler);
+    command.arg("--bind-port").arg(port.to_string()).args(["--executor-timeout-seconds", "4"]);
+    command.arg("--min-ready-executors").arg(options.executors.to_string());
+    spawn(command, &options.allow)
 }
 
 /// Starts a process, and reads the address that it prints.

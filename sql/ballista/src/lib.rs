@@ -37,6 +37,7 @@ mod storage_option;
 mod tables;
 mod task_error;
 mod vcores;
+mod watch;
 mod write;
 mod write_codec;
 

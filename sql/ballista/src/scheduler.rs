@@ -49,8 +49,8 @@ pub struct SchedulerArguments {
     /// three times what executors have as --executor-heartbeat-interval-seconds, which is 10 unless given
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub executor_timeout_seconds: u64,
-    /// Seconds between searches for dead executors
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    /// Seconds between searches for dead executors, which finds those at once whose process has ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     pub expire_dead_executor_interval_seconds: u64,
     /// Failures of a task after which the query fails
     #[arg(long, value_name = "N", default_value_t = 4)]

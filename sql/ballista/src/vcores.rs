@@ -1,6 +1,8 @@
-//! Free vcores of executors, counted from the tasks that run, and queries that recover from the loss of one.
+//! Free vcores of executors, counted from the tasks that run, and queries that recover from the loss of one, which is
+//! noticed at once.
 
 use crate::recovery::RecoveringGraph;
+use crate::watch::Watch;
 use ballista_core::JobId;
 use ballista_core::error::Result;
 use ballista_core::serde::protobuf::ExecutorHeartbeat;
@@ -26,11 +28,21 @@ pub(crate) struct CountedVcores {
     totals: Mutex<BTreeMap<String, u32>>,
     /// The running jobs whose graphs recover.
     recovering: Mutex<HashSet<JobId>>,
+    /// Tells which executors have ended.
+    watch: Watch,
 }
 
 impl CountedVcores {
     pub(crate) fn new(state: Arc<dyn ClusterState>) -> Self {
-        Self { state, totals: Mutex::default(), recovering: Mutex::default() }
+        Self { state, totals: Mutex::default(), recovering: Mutex::default(), watch: Watch::default() }
+    }
+
+    /// A heartbeat, or one of long ago if its executor has ended since: the search for dead ones finds it then.
+    fn of_now(&self, heartbeat: ExecutorHeartbeat) -> ExecutorHeartbeat {
+        match self.watch.has_ended(&heartbeat.executor_id) {
+            true => ExecutorHeartbeat { timestamp: 0, ..heartbeat },
+            false => heartbeat,
+        }
     }
 
     /// Makes the graphs of all running jobs recover. No task has run of those that are new.
@@ -94,7 +106,8 @@ impl ClusterState for CountedVcores {
 
     async fn register_executor(&self, metadata: ExecutorMetadata, spec: ExecutorData) -> Result<()> {
         let (executor_id, total_vcores) = (metadata.id.clone(), spec.available_vcores);
-        self.state.register_executor(metadata, spec).await?;
+        self.state.register_executor(metadata.clone(), spec).await?;
+        self.watch.begin(&metadata);
         self.totals.lock().await.insert(executor_id, total_vcores);
         Ok(())
     }
@@ -117,15 +130,17 @@ impl ClusterState for CountedVcores {
 
     async fn remove_executor(&self, executor_id: &str) -> Result<()> {
         self.totals.lock().await.remove(executor_id);
+        self.watch.end(executor_id);
         self.state.remove_executor(executor_id).await
     }
 
     fn executor_heartbeats(&self) -> HashMap<String, ExecutorHeartbeat> {
-        self.state.executor_heartbeats()
+        let heartbeats = self.state.executor_heartbeats().into_iter();
+        heartbeats.map(|(id, heartbeat)| (id, self.of_now(heartbeat))).collect()
     }
 
     fn get_executor_heartbeat(&self, executor_id: &str) -> Option<ExecutorHeartbeat> {
-        self.state.get_executor_heartbeat(executor_id)
+        self.state.get_executor_heartbeat(executor_id).map(|heartbeat| self.of_now(heartbeat))
     }
 
     async fn cluster_state_events(&self) -> Result<ClusterStateEventStream> {

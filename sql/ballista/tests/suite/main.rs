@@ -6,6 +6,7 @@
 
 mod common;
 mod constants;
+mod exact;
 mod processes;
 mod queries;
 mod standalone;

@@ -56,6 +56,20 @@ async fn processes_open_what_is_allowed_alone() {
     assert!(error.contains("may not be opened by queries") && !name.exists(), "{error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn executors_outlive_their_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(folder.path(), "t.ogive", 1_000, 1, 0);
+    let mut cluster = LocalCluster::start(&of_processes(2)).unwrap();
+    for _ in 0..2 {
+        let context = connect(&cluster.address().to_string()).await.unwrap();
+        let query = format!("select count(*), max(key) from '{}/t.ogive'", folder.path().display());
+        let found = tokio::time::timeout(TIMEOUT, rows(&context, &query)).await.unwrap().unwrap();
+        assert_eq!(found, "1000 | 999\n");
+        cluster.restart_scheduler().unwrap();
+    }
+}
+
 /// Queries that may end before an executor is killed.
 const ATTEMPTS: usize = 5;
 
