@@ -83,7 +83,7 @@ subcommands! {
         Tune(tune::TuneArguments) => tune::run,
         /// Check every byte of a table, the order of its keys, and its index
         #[command(after_help = verify::EXAMPLES)]
-        Verify(TableArguments) => verify::run,
+        Verify(verify::TableVerify) => verify::run,
         Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
         Sql(sql::SqlArguments) => sql::run,

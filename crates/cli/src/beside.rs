@@ -4,13 +4,15 @@ use crate::args::Outcome;
 use crate::commands::ordered_map::{Bounds, RangeOptions, Window, bounds};
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::failure::{Failure, Result};
+use crate::input::ColumnType;
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped, human_bytes, human_us};
+use crate::urls;
 use ogive::io::{Profile, ScratchFolder, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
-use ogive::types::KeyType;
+use ogive::types::{KeyType, TimeUnit};
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
 use rows::{RowFormat, RowWriter};
 use serde_json::{Value, json};
@@ -18,6 +20,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
+mod fields;
 pub(crate) mod report;
 pub(crate) mod rows;
 
@@ -30,6 +33,12 @@ pub(crate) struct BesideBuild<'a> {
     pub(crate) key: Vec<String>,
     /// A file with the paths of the data files, one a line, relative to the folder.
     pub(crate) files: Option<&'a Path>,
+    /// The types of columns that are given: of timestamps of the type INT96.
+    pub(crate) types: &'a [ColumnType],
+    /// The types of columns that paths state.
+    pub(crate) partitions: &'a [ColumnType],
+    /// Whether the logs of lake tables are ignored.
+    pub(crate) ignores_table_log: bool,
     /// Whether the index is there, and is brought up to date.
     pub(crate) is_update: bool,
     /// The index file.
@@ -48,7 +57,14 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
         ".".clone_into(&mut root);
     }
     let key: Vec<&str> = build.key.iter().map(String::as_str).collect();
-    let mut options = BuildOptions::new(&root, &key).table(build.options).memory_bytes(build.memory_bytes);
+    let partition = |given: &ColumnType| (given.column.0.clone(), given.key_type());
+    let nanoseconds = in_nanoseconds(&build)?;
+    let mut options = BuildOptions::new(&root, &key)
+        .table(build.options)
+        .memory_bytes(build.memory_bytes)
+        .nanoseconds(nanoseconds)
+        .partitions(build.partitions.iter().map(partition).collect())
+        .ignore_table_log(build.ignores_table_log);
     if let Some(list) = build.files {
         options = options.files(listed(list)?);
     }
@@ -61,7 +77,31 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
         true => ParquetIndex::update(build.storage, build.name, folder, options),
         false => ParquetIndex::build(build.storage, build.name, folder, options),
     };
-    print_report(build.path, &report.map_err(Failure::from)?, output)
+    let report = report.map_err(Failure::from)?;
+    report.warnings.iter().for_each(|warning| note(format_args!("warning: {warning}")));
+    print_report(build.path, &report, output)
+}
+
+/// The columns whose timestamps are read in nanoseconds.
+fn in_nanoseconds(build: &BesideBuild<'_>) -> Result<Vec<String>> {
+    let mut columns = Vec::new();
+    for given in build.types {
+        let name = &given.column.0;
+        if build.is_update {
+            return Err(Failure::usage("an update keeps the types of the index", "remove --type"));
+        }
+        match given.key_type() {
+            KeyType::Timestamp(TimeUnit::Nanosecond) => columns.push(name.clone()),
+            KeyType::Timestamp(TimeUnit::Microsecond) => {}
+            key_type => {
+                let message = format!("column '{name}' of Parquet files is not converted to {key_type}");
+                let hint = "--type is for timestamps of the type INT96, which are timestamp(us) or timestamp(ns); for \
+                            a column of their paths, use --partition";
+                return Err(Failure::usage(message, hint));
+            }
+        }
+    }
+    Ok(columns)
 }
 
 /// The lines of a list of files.
@@ -184,14 +224,21 @@ pub(crate) fn get(
     explain: bool,
     output: &mut Output,
 ) -> Result<Outcome> {
-    let mut open = BesideIndex::new(arguments, open, explain)?;
-    let keys = keys.iter().map(|key| key::from_argument(open.key_type(), key)).collect::<Result<Vec<_>>>()?;
+    let BesideIndex { index, mut trace, explain } = BesideIndex::new(arguments, open, explain)?;
+    let keys = keys.iter().map(|key| key::from_argument(index.key_type(), key)).collect::<Result<Vec<_>>>()?;
     let asked: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let columns = format.columns();
-    let found = open.index.multi_get_traced(&asked, columns.as_deref(), Some(&mut open.trace))?;
-    let mut writer = RowWriter::new(format, output);
-    found.iter().try_for_each(|batch| writer.write(batch))?;
+    let mut writer = RowWriter::new(format, &index, output)?;
+    let columns = writer.columns();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let found = index.multi_get_traced(&asked, Some(&columns), Some(&mut trace))?;
+    for (key, batch) in keys.iter().zip(&found) {
+        writer.write(batch)?;
+        if batch.num_rows() == 0 && writer.is_json() {
+            writer.print_absent(&key::to_json(index.key_type(), key))?;
+        }
+    }
     writer.finish()?;
+    let open = BesideIndex { index, trace, explain };
     open.print_trace(output)?;
     output.flush()?;
     let mut outcome = Outcome::Done;
@@ -220,10 +267,11 @@ pub(crate) fn scan(
     }
     let mut open = BesideIndex::new(arguments, open, explain)?;
     let range = open.range(range)?;
-    let columns = format.columns();
-    let mut scan = open.index.scan_traced(range, columns.as_deref(), explain.then(|| open.trace.clone()))?;
+    let mut writer = RowWriter::new(format, &open.index, output)?;
+    let columns = writer.columns();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut scan = open.index.scan_traced(range, Some(&columns), explain.then(|| open.trace.clone()))?;
     let mut left = window.limit.unwrap_or(u64::MAX);
-    let mut writer = RowWriter::new(format, output);
     while left > 0
         && let Some(batch) = scan.next()
     {
@@ -266,13 +314,37 @@ pub(crate) fn rank(
     open.answer("rank", rank, output)
 }
 
-/// Compares every row with the index, and prints the findings.
-pub(crate) fn verify(arguments: &TableArguments, open: OpenTable, output: &mut Output) -> Result<Outcome> {
-    let index = index_of(arguments, open)?;
-    let report = Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?;
+/// Compares every row with the index, and prints the findings; with `accept`, the times of files may be others.
+pub(crate) fn verify(
+    arguments: &TableArguments,
+    open: OpenTable,
+    accept: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let (report, accepted) = match accept {
+        false => {
+            let index = index_of(arguments, open)?;
+            (Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?, 0)
+        }
+        true => {
+            let folder = Arc::new(PathFolder::of_index(arguments.path())?);
+            let (storage, name) = urls::place(arguments.path(), false)?;
+            let table = TableWriteOptions::default().profile(urls::profile_of(arguments.path())?);
+            let mut options = BuildOptions::new("", &[]).table(table);
+            let scratch = if storage.is_object_store() { Some(ScratchFolder::create()?) } else { None };
+            if let Some(scratch) = &scratch {
+                options = options.scratch(scratch.storage());
+            }
+            let accept =
+                |progress: &mut dyn FnMut(u64, u64)| ParquetIndex::accept(storage, &name, folder, options, progress);
+            Progress::during("verifying", Unit::Items, accept)?
+        }
+    };
+    let accepted = if report.is_sound() { accepted } else { 0 };
     if output.is_json() {
         output.json(&json!({
             "sound": report.is_sound(),
+            "accepted_files": accepted,
             "files": report.files,
             "rows": report.rows,
             "findings": report.findings,
@@ -280,6 +352,10 @@ pub(crate) fn verify(arguments: &TableArguments, open: OpenTable, output: &mut O
     } else if report.is_sound() {
         let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
         output.line(format_args!("{arguments}: sound; {rows} in {files} compared"))?;
+        if accepted > 0 {
+            let files = counted(accepted, "file");
+            output.line(format_args!("  {files} of another time accepted; the index has the times of now"))?;
+        }
     } else {
         report.findings.iter().try_for_each(|finding| output.line(finding))?;
     }

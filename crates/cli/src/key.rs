@@ -102,9 +102,13 @@ pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
     }
     let shown = key_type.display(key);
     let is_plain = key_type.width().is_some_and(|width| width <= 8) && !matches!(key_type, KeyType::Decimal { .. });
-    // An infinity, for example, is not a JSON number, nor is a date.
+    // Neither NaN nor an infinity is a number of JSON, nor is a date.
     let plain = is_plain.then(|| serde_json::from_str(&shown).ok()).flatten();
-    plain.unwrap_or(Value::String(shown))
+    plain.unwrap_or(Value::String(match shown.as_str() {
+        "inf" if is_plain => "Infinity".to_owned(),
+        "-inf" if is_plain => "-Infinity".to_owned(),
+        _ => shown,
+    }))
 }
 
 /// Bytes in JSON without loss: text as a string, anything else as `{"hex": ...}`.
@@ -252,7 +256,9 @@ mod tests {
     fn json_loses_nothing() {
         assert_eq!(to_json(KeyType::U64, &u64::MAX.to_be_bytes()).to_string(), "18446744073709551615");
         assert_eq!(to_json(KeyType::U128, &u128::MAX.to_be_bytes()), json!(u128::MAX.to_string()));
-        assert_eq!(to_json(KeyType::F64, &KeyType::F64.parse("inf").unwrap()), json!("inf"));
+        assert_eq!(to_json(KeyType::F64, &KeyType::F64.parse("inf").unwrap()), json!("Infinity"));
+        assert_eq!(to_json(KeyType::F32, &KeyType::F32.parse("-inf").unwrap()), json!("-Infinity"));
+        assert_eq!(to_json(KeyType::F64, &KeyType::F64.parse("NaN").unwrap()), json!("NaN"));
         assert_eq!(to_json(KeyType::Text, b"a\tb"), json!("a\tb"));
         assert_eq!(to_json(KeyType::U32, &[0, 0, 1, 0]), json!(256));
         assert_eq!(to_json(KeyType::I128, &[0; 16]), json!(i128::MIN.to_string()));

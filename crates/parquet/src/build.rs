@@ -1,12 +1,13 @@
 //! Building of an index: which rows ascend, and what leads to them.
 
 use crate::bytes_io::Encoder;
-use crate::catalog::{Catalog, DataFile, Group, PROPERTY};
+use crate::catalog::{Catalog, DataFile, Group, PROPERTY, PathColumn};
 use crate::data::{Data, unified};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
 use crate::folder::{Folder, join, split};
 use crate::footer::{Footer, find_groups, read_footer};
+use crate::int96::Reading;
 use crate::keys::{KeyColumn, key_type};
 use crate::router::{GroupKeys, Run, assign};
 use crate::schema::FileSchema;
@@ -15,7 +16,7 @@ use ogive::io::ReadableFile;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
 use ogive::{KeyType, Storage};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -41,6 +42,14 @@ pub struct BuildOptions {
     /// Where keys that this memory does not hold are sorted; without, beside the index. An index in an object store
     /// needs a place on a file system.
     pub scratch: Option<Arc<dyn Storage>>,
+    /// How columns are read whose types in the files leave a choice.
+    pub(crate) reading: Reading,
+    /// The types of columns that paths state, where they are given.
+    pub(crate) partitions: Vec<PathColumn>,
+    /// The types of those that the index has, which an update keeps.
+    pub(crate) known_partitions: Vec<PathColumn>,
+    /// Whether files are indexed whatever the log of their lake table says.
+    pub ignores_table_log: bool,
 }
 
 impl BuildOptions {
@@ -54,7 +63,33 @@ impl BuildOptions {
             table: TableWriteOptions::default(),
             memory_bytes: SORT_BYTES,
             scratch: None,
+            reading: Reading::default(),
+            partitions: Vec::new(),
+            known_partitions: Vec::new(),
+            ignores_table_log: false,
         }
+    }
+
+    /// The types of columns that the paths of files state, as `month=01`: `i64`, `date` or `text`. An update keeps
+    /// those of the index.
+    #[must_use]
+    pub fn partitions(self, types: Vec<(String, KeyType)>) -> Self {
+        let partitions = types.into_iter().map(|(name, key_type)| PathColumn { name, key_type }).collect();
+        Self { partitions, ..self }
+    }
+
+    /// Indexes files that are listed as they are, even if the log of the lake table that they belong to says that rows
+    /// of theirs were deleted, or columns renamed; [`BuildReport::warnings`] then says so.
+    #[must_use]
+    pub fn ignore_table_log(self, ignores_table_log: bool) -> Self {
+        Self { ignores_table_log, ..self }
+    }
+
+    /// Reads these columns of timestamps of the type INT96 in nanoseconds, which have the years 1677 to 2262; others
+    /// are read in microseconds. An update keeps the choice of the index.
+    #[must_use]
+    pub fn nanoseconds(self, columns: Vec<String>) -> Self {
+        Self { reading: Reading { nanoseconds: columns, ..self.reading }, ..self }
     }
 
     /// Indexes these files below the root only.
@@ -106,6 +141,8 @@ pub struct BuildReport {
     pub table: TableReport,
     /// Data files whose rows were not read again by an update.
     pub kept_files: u64,
+    /// Why the files do not show the rows of the lake table that they belong to, where that was to be ignored.
+    pub warnings: Vec<String>,
 }
 
 /// A file of the catalog, open, with its footer.
@@ -121,12 +158,12 @@ pub(crate) fn build(
     folder: Arc<dyn Folder>,
     options: BuildOptions,
 ) -> Result<BuildReport> {
-    let paths = find_files(&*folder, &options.root, options.files.as_deref())?;
-    let catalog = collect(&*folder, &options, &paths)?;
+    let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
+    let catalog = collect(&*folder, &options, &found.paths)?;
     let joining = Joining::of(&options.table.profile);
     let index_path = storage.path(name);
     let nulls = null_orders(&catalog)?;
-    let mut data = Data::new(catalog.0, key_type(&catalog.1, &nulls)?, index_path, folder, joining)?;
+    let mut data = Data::new(catalog.0, key_type(&catalog.1, &nulls)?, index_path, folder, joining, None)?;
     let mut scanned = scan(&data)?;
     let is_one_nullable = nulls == [NullOrder::First];
     if scanned.keys.is_none() && is_one_nullable {
@@ -144,10 +181,11 @@ pub(crate) fn build(
         group.key_hash = *hash;
     }
     let runs = scanned.keys.as_deref().map(assign).filter(|runs| runs.len() <= RUNS_MAX);
-    match (runs, scanned.keys) {
+    let report = match (runs, scanned.keys) {
         (Some(runs), Some(keys)) => write_sorted(storage, name, data, runs, &keys, options),
         _ => write_unsorted(storage, name, &data, options),
-    }
+    };
+    Ok(BuildReport { warnings: found.warnings, ..report? })
 }
 
 /// The catalog of files, without hashes and runs, and the columns of the key with whether any file has nulls in them.
@@ -155,15 +193,30 @@ type Collected = (Catalog, Vec<KeyColumn>, Vec<bool>);
 
 /// Reads the footers of files.
 fn collect(folder: &dyn Folder, options: &BuildOptions, paths: &[String]) -> Result<Collected> {
-    let mut catalog = Catalog { root: options.root.clone(), is_listed: options.files.is_some(), ..Catalog::default() };
+    let mut catalog = Catalog {
+        root: options.root.clone(),
+        is_listed: options.files.is_some(),
+        reading: options.reading.clone(),
+        ..Catalog::default()
+    };
     let mut opened = Vec::with_capacity(paths.len());
     for path in paths {
         let found = open(folder, &options.root, path)?;
         add_file(&mut catalog, path, &found)?;
         opened.push(found.footer);
     }
+    let path_of = |file: usize| shown(folder, &options.root, paths.get(file).map_or("", String::as_str));
+    refuse_other_than_int96(&catalog, &path_of)?;
     let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
-    let (columns, values) = path_columns(paths, &has_column);
+    let (columns, values) = path_columns(&options.root, paths, &has_column, &known_partitions(options)?)?;
+    if let Some(absent) = options.partitions.iter().find(|of| columns.iter().all(|column| column.name != of.name)) {
+        let known = columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+        let detail = match known.as_str() {
+            "" => format!("no path states a column '{}'; leave its type out", absent.name),
+            known => format!("no path states a column '{}', but they state {known}", absent.name),
+        };
+        return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
+    }
     catalog.path_columns = columns;
     for (file, values) in catalog.files.iter_mut().zip(values) {
         file.path_values = values;
@@ -172,6 +225,53 @@ fn collect(folder: &dyn Folder, options: &BuildOptions, paths: &[String]) -> Res
     let nullable = columns.iter().map(|column| may_be_null(&catalog, &opened, &column.name)).collect();
     catalog.key_columns = columns.clone();
     Ok((catalog, columns, nullable))
+}
+
+/// The columns of paths whose types are known: those that the index has, and those that are given.
+pub(crate) fn known_partitions(options: &BuildOptions) -> Result<Vec<PathColumn>> {
+    let mut known = options.known_partitions.clone();
+    for given in &options.partitions {
+        let PathColumn { name, key_type } = given;
+        let detail = match known.iter().find(|column| column.name == *name) {
+            _ if !matches!(key_type, KeyType::I64 | KeyType::Date | KeyType::Text) => {
+                format!("column '{name}' of its paths cannot be of type {key_type}; choose i64, date or text")
+            }
+            Some(column) if column.key_type != *key_type => format!(
+                "column '{name}' of its paths is of type {}, which an update does not change; build the index again",
+                column.key_type
+            ),
+            _ => {
+                known.push(given.clone());
+                continue;
+            }
+        };
+        return Err(ParquetIndexError::NotIndexable { path: PathBuf::from(&options.root), detail });
+    }
+    Ok(known)
+}
+
+/// Refuses a column that is to be read in nanoseconds and is of another type than INT96 in all files.
+pub(crate) fn refuse_other_than_int96(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
+    for column in &catalog.reading.nanoseconds {
+        let of = catalog.schemas.iter().find_map(|schema| Some((schema, schema.column(column)?)));
+        let Some((schema, at)) = of else {
+            let known =
+                catalog.schemas.iter().flat_map(|schema| schema.arrow.fields()).map(|field| field.name().as_str());
+            let mut known: Vec<&str> = known.collect();
+            known.dedup();
+            let known = known.join(", ");
+            return Err(ParquetIndexError::NoColumn { path: path_of(0), column: column.clone(), known });
+        };
+        if !catalog.schemas.iter().any(|schema| schema.column(column).is_some_and(|at| schema.has_int96(at))) {
+            let of = schema.arrow.field(at).data_type();
+            let detail = format!(
+                "column '{column}' is of type {of}, and only timestamps of the type INT96 can be read in another unit; \
+                 leave its type out"
+            );
+            return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
+        }
+    }
+    Ok(())
 }
 
 /// Opens a data file, and reads its footer.
@@ -186,7 +286,7 @@ pub(crate) fn open(folder: &dyn Folder, root: &str, path: &str) -> Result<OpenDa
 /// Adds a file and its row groups.
 pub(crate) fn add_file(catalog: &mut Catalog, path: &str, found: &OpenData) -> Result<()> {
     let OpenData { file, footer } = found;
-    let schema = FileSchema::of_file(file.path(), footer.metadata.file_metadata())?;
+    let schema = FileSchema::of_file(file.path(), footer.metadata.file_metadata(), &catalog.reading)?;
     let groups = find_groups(file, footer, &schema)?;
     let known = catalog.schemas.iter().position(|known| known.stored == schema.stored);
     let number = known.unwrap_or_else(|| {
@@ -214,7 +314,7 @@ pub(crate) fn add_file(catalog: &mut Catalog, path: &str, found: &OpenData) -> R
 fn key_columns(folder: &dyn Folder, catalog: &Catalog, names: &[String]) -> Result<Vec<KeyColumn>> {
     let path_of =
         |file: usize| shown(folder, &catalog.root, catalog.files.get(file).map_or("", |file| file.path.as_str()));
-    let schema = unified(catalog, &path_of)?;
+    let schema = unified(catalog, None, &path_of)?;
     if names.is_empty() {
         let detail = "no key is given; name the column or the columns of the key (`--key COLUMN`)".to_owned();
         return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
@@ -358,9 +458,19 @@ fn write_sorted(
         detail: format!("its separators cannot be coded: {error}"),
     })?;
     data.catalog.runs = Some(runs);
-    let table = table_options(&data, options.table, &data.catalog);
-    let table = TableWriter::create(storage, name, table)?.finish()?;
+    let table = write_catalog(storage, name, &data, &data.catalog, options.table)?;
     report(&data, table)
+}
+
+/// Writes an index that has no records, for data with this catalog.
+pub(crate) fn write_catalog(
+    storage: Arc<dyn Storage>,
+    name: &str,
+    data: &Data,
+    catalog: &Catalog,
+    options: TableWriteOptions,
+) -> Result<TableReport> {
+    Ok(TableWriter::create(storage, name, table_options(data, options, catalog))?.finish()?)
 }
 
 fn write_unsorted(storage: Arc<dyn Storage>, name: &str, data: &Data, options: BuildOptions) -> Result<BuildReport> {
@@ -419,5 +529,6 @@ pub(crate) fn report(data: &Data, table: TableReport) -> Result<BuildReport> {
         key_type: data.key_type,
         table,
         kept_files: 0,
+        warnings: Vec::new(),
     })
 }

@@ -3,17 +3,19 @@
 
 use crate::bytes_io::{Decoder, Encoder};
 use crate::error::{ParquetIndexError, Result};
+use crate::int96::Reading;
 use crate::keys::KeyColumn;
 use crate::pages::GroupPages;
 use crate::router::Run;
 use crate::schema::FileSchema;
+use ogive::table::Table;
 use std::path::Path;
 use twox_hash::XxHash3_64;
 
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "parquet";
 /// The newest version of the stored form.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// A column that the folders of files state, as `dt=2026-01-01`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub(crate) struct Catalog {
     pub(crate) root: String,
     /// Whether the files were given as a list.
     pub(crate) is_listed: bool,
+    /// How columns are read whose types in the files leave a choice.
+    pub(crate) reading: Reading,
     pub(crate) key_columns: Vec<KeyColumn>,
     pub(crate) path_columns: Vec<PathColumn>,
     pub(crate) schemas: Vec<FileSchema>,
@@ -68,10 +72,24 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
+    /// The catalog of the index that a table holds.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`] for another table, and those of [`Self::decode`].
+    pub(crate) fn of_table(table: &Table) -> Result<Self> {
+        let path = table.path();
+        let stored = table.property(PROPERTY).ok_or_else(|| ParquetIndexError::NotAnIndex {
+            path: path.to_owned(),
+            detail: "it is a table of another kind".to_owned(),
+        })?;
+        Self::decode(path, stored)
+    }
+
     /// The stored form.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
-        let flags = u64::from(self.runs.is_some()) | u64::from(self.is_listed) << 1;
+        let flags =
+            u64::from(self.runs.is_some()) | u64::from(self.is_listed) << 1 | u64::from(self.reading.as_hinted) << 2;
         out.int(VERSION).int(flags).bytes(self.root.as_bytes());
         out.int(self.key_columns.len() as u64);
         for column in &self.key_columns {
@@ -80,6 +98,10 @@ impl Catalog {
         out.int(self.path_columns.len() as u64);
         for column in &self.path_columns {
             out.bytes(column.name.as_bytes()).bytes(column.key_type.to_string().as_bytes());
+        }
+        out.int(self.reading.nanoseconds.len() as u64);
+        for column in &self.reading.nanoseconds {
+            out.bytes(column.as_bytes());
         }
         out.int(self.schemas.len() as u64);
         for schema in &self.schemas {
@@ -119,9 +141,9 @@ impl Catalog {
         if version > VERSION {
             return Err(ParquetIndexError::NewerVersion { path: path.to_owned(), version, known: VERSION });
         }
-        let (mut catalog, is_sorted, schemas) = decode_head(&mut decoder).ok_or_else(wrong)?;
+        let (mut catalog, is_sorted, schemas) = decode_head(&mut decoder, version).ok_or_else(wrong)?;
         for schema in schemas {
-            catalog.schemas.push(FileSchema::from_stored(path, schema)?);
+            catalog.schemas.push(FileSchema::from_stored(path, schema, &catalog.reading)?);
         }
         decode_files(&mut decoder, &mut catalog).ok_or_else(wrong)?;
         decode_runs(&mut decoder, &mut catalog, is_sorted).ok_or_else(wrong)?;
@@ -161,8 +183,9 @@ pub fn check_catalog(path: &Path, stored: &[u8]) -> Result<()> {
 }
 
 /// What comes before the files, whether runs follow, and the stored schemas.
-fn decode_head(decoder: &mut Decoder<'_>) -> Option<(Catalog, bool, Vec<Vec<u8>>)> {
-    let flags = decoder.int().filter(|&flags| flags <= 3)?;
+fn decode_head(decoder: &mut Decoder<'_>, version: u64) -> Option<(Catalog, bool, Vec<Vec<u8>>)> {
+    let known = if version == 1 { 3 } else { 7 };
+    let flags = decoder.int().filter(|&flags| flags <= known)?;
     let root = decoder.text()?;
     let mut catalog = Catalog { root, is_listed: flags & 2 != 0, ..Catalog::default() };
     for _ in 0..decoder.count()? {
@@ -172,6 +195,11 @@ fn decode_head(decoder: &mut Decoder<'_>) -> Option<(Catalog, bool, Vec<Vec<u8>>
     for _ in 0..decoder.count()? {
         let (name, key_type) = (decoder.text()?, decoder.text()?.parse().ok()?);
         catalog.path_columns.push(PathColumn { name, key_type });
+    }
+    // Version 1 knew no choice.
+    catalog.reading.as_hinted = version == 1 || flags & 4 != 0;
+    for _ in 0..if version == 1 { 0 } else { decoder.count()? } {
+        catalog.reading.nanoseconds.push(decoder.text()?);
     }
     let count = decoder.count()?;
     let mut schema = || {
@@ -231,4 +259,21 @@ fn decode_runs(decoder: &mut Decoder<'_>, catalog: &mut Catalog, is_sorted: bool
     }
     catalog.runs = Some(runs);
     is_placed.into_iter().all(|placed| placed).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_of_version_1_keeps_its_units() {
+        let stored = Catalog { root: "x".to_owned(), ..Catalog::default() }.encode();
+        // The version, the flags, the root, no columns of the key and of paths, and none in nanoseconds.
+        assert_eq!(stored[..7], [2, 0, 1, b'x', 0, 0, 0]);
+        assert!(!Catalog::decode(Path::new("i"), &stored).unwrap().reading.as_hinted);
+        let old = [&[1][..], &stored[1..6], &stored[7..]].concat();
+        let old = Catalog::decode(Path::new("i"), &old).unwrap();
+        assert!(old.reading.as_hinted);
+        assert!(Catalog::decode(Path::new("i"), &old.encode()).unwrap().reading.as_hinted, "an update keeps them");
+    }
 }

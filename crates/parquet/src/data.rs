@@ -10,8 +10,8 @@ use crate::pages::GroupPages;
 use crate::schema::FileSchema;
 use crate::source::shown;
 use crate::trace::Trace;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ogive::io::ReadableFile;
 use ogive::{Error, KeyType, Storage};
 use std::collections::HashMap;
@@ -61,11 +61,16 @@ impl GroupRows {
     }
 }
 
+/// The name of a column that no file has: the number of the schema of a row's file, among those of the index. It is
+/// read where it is named, and not where all columns are.
+pub const SCHEMA_COLUMN: &str = "\0schema";
+
 /// Where a column of a file comes from.
 #[derive(Clone, Copy, Debug)]
 enum ColumnSource {
     File(usize),
     Path(usize),
+    Schema,
     Missing,
 }
 
@@ -95,14 +100,19 @@ pub(crate) struct Data {
     joining: Joining,
 }
 
-/// The columns of files of several schemas, with those of their paths.
+/// The columns of files of several schemas, with those of their paths; of all names, or of those that are chosen.
 ///
 /// # Errors
-/// [`ParquetIndexError::NotIndexable`] if a column has several types.
-pub(crate) fn unified(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> Result<SchemaRef> {
+/// [`ParquetIndexError::NotIndexable`] if a column has several types, or if several have one name.
+pub(crate) fn unified(
+    catalog: &Catalog,
+    chosen: Option<&[&str]>,
+    path_of: &dyn Fn(usize) -> PathBuf,
+) -> Result<SchemaRef> {
     let mut fields: Vec<Field> = Vec::new();
     for (number, schema) in catalog.schemas.iter().enumerate() {
-        for (at, field) in schema.arrow.fields().iter().enumerate() {
+        let is_chosen = |(_, field): &(usize, &Arc<Field>)| chosen.is_none_or(|it| it.contains(&field.name().as_str()));
+        for (at, field) in schema.arrow.fields().iter().enumerate().filter(is_chosen) {
             if schema.column(field.name()) != Some(at) {
                 let file = catalog.files.iter().position(|file| file.schema == number).unwrap_or(0);
                 let detail = format!("it has several columns '{}'; rename them", field.name());
@@ -137,7 +147,7 @@ pub(crate) fn unified(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> 
 }
 
 impl Data {
-    /// The data of a catalog. Nothing is opened yet.
+    /// The data of a catalog, with all columns or those that are chosen. Nothing is opened yet.
     ///
     /// # Errors
     /// Those of [`unified`]; [`ParquetIndexError::NoColumn`] for columns of the key that there are not.
@@ -147,12 +157,13 @@ impl Data {
         index_path: PathBuf,
         folder: Arc<dyn Folder>,
         joining: Joining,
+        chosen: Option<&[&str]>,
     ) -> Result<Self> {
         let path_of = |file: usize| {
             let path = catalog.files.get(file).map_or("", |file| &file.path);
             shown(&*folder, &catalog.root, path)
         };
-        let schema = unified(&catalog, &path_of)?;
+        let schema = unified(&catalog, chosen, &path_of)?;
         let sources = catalog.schemas.iter().map(|of| sources(&schema, of, &catalog)).collect();
         let names: Vec<&str> = catalog.key_columns.iter().map(|column| column.name.as_str()).collect();
         let key = project(&schema, Some(&names), &index_path)?;
@@ -297,6 +308,10 @@ impl Data {
                     Some(&ColumnSource::Path(at)) => {
                         self.catalog.path_columns[at].array(values.get(at).and_then(Option::as_deref), rows)
                     }
+                    Some(ColumnSource::Schema) => {
+                        let number = self.catalog.files.get(source.file).map_or(0, |file| file.schema);
+                        Arc::new(UInt32Array::from_value(u32::try_from(number).unwrap_or(u32::MAX), rows))
+                    }
                     _ => new_null_array(field.data_type(), rows),
                 });
             }
@@ -363,7 +378,9 @@ impl Data {
         });
         let (of, _, schema, sources) = found.ok_or_else(|| self.malformed(format!("there is no row group {group}")))?;
         let path = self.path_of(of.file);
-        Ok(work(GroupSource { path: &path, file: of.file, schema, rows: of.rows, pages }, sources))
+        let before = self.catalog.groups.get(..group).unwrap_or_default();
+        let first_row = before.iter().filter(|before| before.file == of.file).map(|before| before.rows).sum();
+        Ok(work(GroupSource { path: &path, file: of.file, schema, first_row, rows: of.rows, pages }, sources))
     }
 
     /// What a range is, for a trace.
@@ -385,6 +402,9 @@ fn project(schema: &SchemaRef, names: Option<&[&str]>, path: &std::path::Path) -
         return Ok(Projection { columns: (0..schema.fields().len()).collect(), schema: schema.clone() });
     };
     let find = |name: &&str| {
+        if *name == SCHEMA_COLUMN {
+            return Ok(schema.fields().len());
+        }
         schema.fields().iter().position(|field| field.name() == name).ok_or_else(|| ParquetIndexError::NoColumn {
             path: path.to_owned(),
             column: (*name).to_owned(),
@@ -392,7 +412,8 @@ fn project(schema: &SchemaRef, names: Option<&[&str]>, path: &std::path::Path) -
         })
     };
     let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
-    let fields: Vec<_> = columns.iter().filter_map(|&column| schema.fields().get(column).cloned()).collect();
+    let number = Arc::new(Field::new(SCHEMA_COLUMN, DataType::UInt32, false));
+    let fields: Vec<_> = columns.iter().map(|&column| schema.fields().get(column).unwrap_or(&number).clone()).collect();
     Ok(Projection { columns, schema: Arc::new(Schema::new(fields)) })
 }
 
@@ -403,7 +424,8 @@ fn sources(schema: &SchemaRef, of: &FileSchema, catalog: &Catalog) -> Vec<Column
         (None, Some(column)) => ColumnSource::Path(column),
         (None, None) => ColumnSource::Missing,
     };
-    schema.fields().iter().map(|field| source(field.name())).collect()
+    // Behind all columns is the one that has no file.
+    schema.fields().iter().map(|field| source(field.name())).chain([ColumnSource::Schema]).collect()
 }
 
 /// The columns of a file among columns of all.
@@ -435,5 +457,8 @@ pub(crate) fn difference(file: &dyn ReadableFile, bytes: u64, modified_ns: u64) 
         return Some(format!("it has {} bytes, and had {bytes}", file.len()));
     }
     let modified = file.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
-    modified.then(|| "it was modified later".to_owned())
+    modified.then(|| {
+        "it was modified later (if it was only copied, `ogive verify --accept` compares its keys and takes its time)"
+            .to_owned()
+    })
 }

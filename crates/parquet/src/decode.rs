@@ -1,12 +1,13 @@
 //! Rows from pages: decoding of ranges of rows of a row group from the bytes that were fetched of it.
 
-use crate::error::Result;
+use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{FetchedFile, Part, Wanted};
+use crate::int96::{NoTimestamp, converted};
 use crate::pages::{ColumnPages, GroupPages};
 use crate::rows::caught;
 use crate::schema::{FileSchema, malformed};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
@@ -24,6 +25,8 @@ pub(crate) struct GroupSource<'a> {
     /// The number of the file.
     pub(crate) file: usize,
     pub(crate) schema: &'a FileSchema,
+    /// The number of its first row in the file.
+    pub(crate) first_row: u64,
     pub(crate) rows: u64,
     pub(crate) pages: &'a GroupPages,
 }
@@ -55,6 +58,40 @@ fn codec(code: u8) -> Option<Compression> {
         7 => Compression::LZ4_RAW,
         _ => return None,
     })
+}
+
+/// The row of a group at a place among those of ranges.
+pub(crate) fn row_at(ranges: &[Range<u64>], place: u64) -> u64 {
+    let mut left = place;
+    for range in ranges {
+        let length = range.end - range.start;
+        if left < length {
+            return range.start + left;
+        }
+        left -= length;
+    }
+    ranges.last().map_or(0, |range| range.end)
+}
+
+/// Rows of an array, without what its lists have for other rows.
+fn taken(array: &ArrayRef, rows: Range<usize>) -> Result<ArrayRef, ArrowError> {
+    let rows = UInt64Array::from_iter_values(rows.start as u64..rows.end as u64);
+    arrow_select::take::take(array, &rows, None)
+}
+
+/// The unit of the first timestamps that a type is or has.
+fn unit_of(of: &DataType) -> Option<TimeUnit> {
+    match of {
+        DataType::Timestamp(unit, _) => Some(*unit),
+        DataType::Struct(fields) => fields.iter().find_map(|field| unit_of(field.data_type())),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => unit_of(field.data_type()),
+        _ => None,
+    }
 }
 
 impl GroupSource<'_> {
@@ -120,7 +157,9 @@ impl GroupSource<'_> {
                 let detail = format!("{} rows were read where {rows} were indexed", batch.num_rows());
                 return Err(malformed(self.path, &detail));
             }
-            found.extend(in_order.into_iter().zip(batch.columns().iter().cloned()));
+            for (column, array) in in_order.into_iter().zip(batch.columns()) {
+                found.push((column, self.converted(column, array, ranges)?));
+            }
         }
         let schema = self.projected(columns);
         if rows == 0 {
@@ -130,6 +169,47 @@ impl GroupSource<'_> {
         let arrays = arrays.map(|(_, array)| array.clone()).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
         RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| malformed(self.path, &error))
+    }
+
+    /// A column as its type is here, from the form in which it was read.
+    fn converted(&self, column: usize, array: &ArrayRef, ranges: &[Range<u64>]) -> Result<ArrayRef> {
+        let Some(field) = self.schema.arrow.fields().get(column) else { return Ok(array.clone()) };
+        match converted(array, field.data_type()) {
+            Ok(array) => Ok(array),
+            Err(NoTimestamp::Arrow(error)) => Err(malformed(self.path, &error)),
+            Err(NoTimestamp::Unfit(_)) => Err(self.unfit(field.name(), array, field.data_type(), ranges)),
+        }
+    }
+
+    /// The error of the first value that the type of its column cannot hold.
+    fn unfit(&self, column: &str, array: &ArrayRef, to: &DataType, ranges: &[Range<u64>]) -> ParquetIndexError {
+        let (mut sound, mut end) = (0, array.len());
+        while end - sound > 1 {
+            let middle = sound + (end - sound) / 2;
+            let is_sound = taken(array, sound..middle).is_ok_and(|part| converted(&part, to).is_ok());
+            if is_sound { sound = middle } else { end = middle }
+        }
+        let value = match taken(array, sound..end).map(|part| converted(&part, to)) {
+            Ok(Err(NoTimestamp::Unfit(value))) => value,
+            _ => String::new(),
+        };
+        ParquetIndexError::NoTimestamp {
+            path: self.path.to_owned(),
+            row: self.first_row + row_at(ranges, sound as u64) + 1,
+            column: column.to_owned(),
+            value,
+            detail: match unit_of(to) {
+                Some(TimeUnit::Nanosecond) => format!(
+                    "which is outside the years 1677 to 2262 of timestamp(ns); read the column in microseconds: leave \
+                     out `--type '{column}=timestamp(ns)'`, and build an index of an earlier version again"
+                ),
+                Some(TimeUnit::Microsecond) => format!(
+                    "which no timestamp(us) is; if its years are 1677 to 2262, read the column with `--type \
+                     '{column}=timestamp(ns)'`"
+                ),
+                _ => "which the type of the column in this index cannot hold; build the index again".to_owned(),
+            },
+        }
     }
 
     fn projected(&self, columns: &[usize]) -> SchemaRef {

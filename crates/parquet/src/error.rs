@@ -41,6 +41,20 @@ pub enum ParquetIndexError {
         /// What is wrong with it.
         detail: String,
     },
+    /// A timestamp of the type INT96 that the type of its column here cannot hold.
+    #[error("{}: row {row} of column '{column}' is {value}, {detail}", path.display())]
+    NoTimestamp {
+        /// The data file.
+        path: PathBuf,
+        /// The number of the row in the file, counted from 1.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// Why it is none, and what to do.
+        detail: String,
+    },
     /// The files cannot be indexed together, or not by this key.
     #[error("{} cannot be indexed: {detail}", path.display())]
     NotIndexable {
@@ -70,6 +84,20 @@ pub enum ParquetIndexError {
         path: PathBuf,
         /// The table format.
         format: &'static str,
+    },
+    /// The log of a lake table says that data files do not show its rows.
+    #[error(
+        "{} is a table of {format}, whose log {detail}, so its files do not show its rows; export the table to plain \
+         Parquet files with an engine that reads it, or index the files as they are (`--ignore-table-log`)",
+        path.display()
+    )]
+    TableLog {
+        /// The folder of the table.
+        path: PathBuf,
+        /// The table format.
+        format: &'static str,
+        /// What its log says, or why it cannot be read.
+        detail: String,
     },
     /// The file is an Ogive table, but no index beside Parquet files, or its content contradicts itself.
     #[error("{} is no index of Parquet files: {detail}; build it again", path.display())]

@@ -2,6 +2,7 @@
 
 use crate::decode::codec_code;
 use crate::error::{ParquetIndexError, Result};
+use crate::footer_fields::without_foreign_fields;
 use crate::page_header::{PageKind, Parsed, is_whole_structure, parse};
 use crate::pages::{ColumnPages, GroupPages, PAGES_MAX, Page};
 use crate::schema::{FileSchema, malformed};
@@ -14,6 +15,7 @@ use parquet::file::metadata::{
 };
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::reader::{ChunkReader, Length};
+use std::ops::Range;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -52,7 +54,8 @@ fn refused(file: &dyn ReadableFile, detail: impl Into<String>) -> ParquetIndexEr
     ParquetIndexError::Malformed { path: file.path().to_owned(), detail: detail.into() }
 }
 
-fn read(file: &dyn ReadableFile, offset: u64, bytes: u64) -> Result<Vec<u8>> {
+/// Bytes of a file.
+pub(crate) fn read(file: &dyn ReadableFile, offset: u64, bytes: u64) -> Result<Vec<u8>> {
     let mut buffer = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
     file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Input })?;
     Ok(buffer)
@@ -90,10 +93,9 @@ pub(crate) fn read_footer(file: &Arc<dyn ReadableFile>) -> Result<Footer> {
     let bytes = footer_bytes(&**file)?;
     let checksum = XxHash3_64::oneshot(&bytes);
     let stated = &bytes[..bytes.len() - FOOTER_END_BYTES as usize];
-    if !is_whole_structure(stated) {
-        return Err(refused(&**file, "its footer is damaged"));
-    }
-    let decoded = || ParquetMetaDataReader::decode_metadata(stated).map_err(|error| malformed(file.path(), &error));
+    let cleaned = is_whole_structure(stated).then(|| without_foreign_fields(stated)).flatten();
+    let Some(cleaned) = cleaned else { return Err(refused(&**file, "its footer is damaged")) };
+    let decoded = || ParquetMetaDataReader::decode_metadata(&cleaned).map_err(|error| malformed(file.path(), &error));
     let metadata = decoded()?;
     let Some(held) = offset_indexes(file, &metadata)? else { return Ok(Footer { metadata, checksum }) };
     let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
@@ -126,9 +128,8 @@ fn offset_indexes(file: &Arc<dyn ReadableFile>, metadata: &ParquetMetaData) -> R
         return Ok(None);
     }
     let bytes = Bytes::from(read(&**file, start, end - start)?);
-    let is_sound = |range: &std::ops::Range<u64>| {
-        is_whole_structure(&bytes[(range.start - start) as usize..(range.end - start) as usize])
-    };
+    let is_sound =
+        |range: &Range<u64>| is_whole_structure(&bytes[(range.start - start) as usize..(range.end - start) as usize]);
     let is_sound = ranges.iter().all(is_sound);
     Ok(is_sound.then_some(Held { file_bytes: file.len(), start, bytes }))
 }
@@ -192,7 +193,8 @@ fn find_pages(
         found.dictionary_pages = dictionary_pages(&**file, column, &found)?;
         return Ok(found);
     }
-    let walked = walk(&**file, start, end, rows, repeats)?.map(|walked| ColumnPages { codec, ..walked });
+    let lacks_head = column.dictionary_page_offset().is_none();
+    let walked = walk(&**file, start..end, lacks_head, rows, repeats)?.map(|walked| ColumnPages { codec, ..walked });
     Ok(walked.unwrap_or(ColumnPages { codec, start, dictionary_bytes: 0, dictionary_pages: 0, end, pages: Vec::new() }))
 }
 
@@ -268,8 +270,16 @@ fn indexed_pages(locations: &[PageLocation], codec: u8, start: u64, end: u64, ro
     Some(ColumnPages { codec, start, dictionary_bytes, dictionary_pages: 0, end, pages })
 }
 
-/// The pages of a column by their headers; `None` if they do not tell where rows begin.
-fn walk(file: &dyn ReadableFile, start: u64, end: u64, rows: u64, repeats: bool) -> Result<Option<ColumnPages>> {
+/// The pages of a column by their headers; `None` if they do not tell where rows begin. Where the place of a dictionary
+/// is not stated, its header may lie beyond the stated end: old versions of parquet-mr did not count it.
+fn walk(
+    file: &dyn ReadableFile,
+    stated: Range<u64>,
+    may_lack_head: bool,
+    rows: u64,
+    repeats: bool,
+) -> Result<Option<ColumnPages>> {
+    let (start, mut end) = (stated.start, stated.end);
     let mut window = Window { file, start: 0, bytes: Vec::new(), end };
     let (mut offset, mut first_row, mut dictionary_bytes) = (start, 0_u64, 0);
     let mut dictionary_pages = 0;
@@ -281,7 +291,13 @@ fn walk(file: &dyn ReadableFile, start: u64, end: u64, rows: u64, repeats: bool)
             return Err(refused(file, format!("a page at byte {offset} ends outside its column")));
         }
         match header.kind {
-            PageKind::Dictionary if pages.is_empty() => dictionary_bytes = offset + bytes - start,
+            PageKind::Dictionary if pages.is_empty() => {
+                dictionary_bytes = offset + bytes - start;
+                if may_lack_head {
+                    end = stated.end.saturating_add(header.header_bytes).min(file.len());
+                    window.end = end;
+                }
+            }
             PageKind::Data => {
                 let of_page = match header.rows {
                     Some(rows) => rows,

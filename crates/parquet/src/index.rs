@@ -3,6 +3,7 @@
 use crate::build::{BuildOptions, BuildReport};
 use crate::catalog::{Catalog, PROPERTY};
 use crate::data::{Data, GroupRows, Projection};
+use crate::decode::row_at;
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
 use crate::folder::Folder;
@@ -92,10 +93,19 @@ impl ParquetIndex {
     /// # Errors
     /// [`ParquetIndexError::NotAnIndex`], [`ParquetIndexError::NewerVersion`].
     pub fn of_table(table: Table, folder: Arc<dyn Folder>, options: &TableOptions) -> Result<Self> {
+        let catalog = Catalog::of_table(&table)?;
+        Self::of_catalog(table, catalog, folder, options)
+    }
+
+    /// The index of a table that holds one of this catalog.
+    pub(crate) fn of_catalog(
+        table: Table,
+        mut catalog: Catalog,
+        folder: Arc<dyn Folder>,
+        options: &TableOptions,
+    ) -> Result<Self> {
         let path = table.path().to_owned();
         let wrong = |detail: &str| ParquetIndexError::NotAnIndex { path: path.clone(), detail: detail.to_owned() };
-        let stored = table.property(PROPERTY).ok_or_else(|| wrong("it is a table of another kind"))?;
-        let mut catalog = Catalog::decode(&path, stored)?;
         let key_type = table.key_type();
         let runs = match catalog.runs.take() {
             None => None,
@@ -111,7 +121,7 @@ impl ParquetIndex {
             return Err(wrong("it has records for other rows"));
         }
         let joining = Joining::of(&options.profile);
-        let data = Data::new(catalog, key_type, path, folder, joining)?;
+        let data = Data::new(catalog, key_type, path, folder, joining, None)?;
         Ok(Self { inner: Arc::new(Inner { table, data, runs, first_rows }) })
     }
 
@@ -130,6 +140,35 @@ impl ParquetIndex {
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.inner.data.schema.clone()
+    }
+
+    /// The columns of these names, in their order, or all.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NoColumn`].
+    pub fn schema_of(&self, columns: Option<&[&str]>) -> Result<SchemaRef> {
+        Ok(self.inner.data.project(columns)?.schema)
+    }
+
+    /// The number of different schemas of the data files; [`SCHEMA_COLUMN`](crate::SCHEMA_COLUMN) has that of a row.
+    #[must_use]
+    pub fn schema_count(&self) -> usize {
+        self.inner.data.catalog.schemas.len()
+    }
+
+    /// Whether files of a schema, by its number, have a column of a name, or their paths state it.
+    #[must_use]
+    pub fn has_column(&self, schema: u32, name: &str) -> bool {
+        let catalog = &self.inner.data.catalog;
+        let of_file = catalog.schemas.get(schema as usize).is_some_and(|schema| schema.column(name).is_some());
+        of_file || catalog.path_columns.iter().any(|column| column.name == name)
+    }
+
+    /// Whether a column holds UUIDs.
+    #[must_use]
+    pub fn is_uuid(&self, name: &str) -> bool {
+        let schemas = &self.inner.data.catalog.schemas;
+        schemas.iter().any(|schema| schema.column(name).is_some_and(|column| schema.is_uuid(column)))
     }
 
     /// The table that holds the index.
@@ -375,19 +414,6 @@ impl<'a> Places<'a> {
         let range = self.ranges.get(at).filter(|range| range.contains(&row))?;
         Some((self.before.get(at)? + row - range.start) as usize)
     }
-}
-
-/// The row of a group at a place among those of ranges.
-fn row_at(ranges: &[Range<u64>], place: u64) -> u64 {
-    let mut left = place;
-    for range in ranges {
-        let length = range.end - range.start;
-        if left < length {
-            return range.start + left;
-        }
-        left -= length;
-    }
-    ranges.last().map_or(0, |range| range.end)
 }
 
 /// Columns of both projections, each once.

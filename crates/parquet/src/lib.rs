@@ -34,16 +34,19 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `build`, `update`, `verify` | making an index, making it anew for the files of now, and checking it |
+//! | `build`, `update`, `verify`, `accept` | making an index, making it anew for the files of now, and checking it |
 //! | `index`, `scan` | lookups, ranks, counts; rows in key order |
 //! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
-//! | `footer`, `page_header`, `hint` | reading of files for an index, and what other crates could not take |
+//! | `footer`, `page_header` | reading of files for an index |
+//! | `footer_fields`, `hint` | what other crates could not take |
+//! | `int96` | the conversion of old timestamps |
 //! | `fetched`, `decode`, `data` | rounds of reads, and rows from the pages that they bring |
-//! | `folder`, `source` | where data files lie, and which are indexed |
+//! | `folder`, `source`, `table_log` | where data files lie, and which are indexed |
 //! | `structure` | what an index is made of, for reports |
 //!
 //! The stored form is described in `docs/format/parquet.md`, what lookups read in `docs/parquet.md`.
 
+mod accept;
 mod build;
 mod bytes_io;
 mod catalog;
@@ -53,8 +56,10 @@ mod error;
 mod fetched;
 mod folder;
 mod footer;
+mod footer_fields;
 mod hint;
 mod index;
+mod int96;
 mod keys;
 mod page_header;
 mod pages;
@@ -64,16 +69,18 @@ mod scan;
 mod schema;
 mod source;
 mod structure;
+mod table_log;
 mod trace;
 mod update;
 mod verify;
 
 pub use build::{BuildOptions, BuildReport};
 pub use catalog::check_catalog;
+pub use data::SCHEMA_COLUMN;
 pub use error::{ParquetIndexError, Result};
 pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
-pub use rows::ParquetRows;
+pub use rows::{ParquetRows, RowsOptions};
 pub use scan::{KeyBounds, ParquetScan};
 pub use structure::{IndexStructure, IndexedFile, IndexedRun};
 pub use trace::{Trace, TracedRequest};

@@ -50,14 +50,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
 /// Whether `bytes` begin with a whole structure, no collection of which states more elements than there are bytes:
 /// other crates allocate on its word.
 pub(crate) fn is_whole_structure(bytes: &[u8]) -> bool {
-    let mut reader = Compact { bytes, at: 0, short: false, is_whole: true };
-    reader.skip(STRUCT, 0).is_some()
+    Compact::whole(bytes).skip(STRUCT, 0).is_some()
 }
 
 /// A reader of the compact protocol.
-struct Compact<'a> {
+pub(crate) struct Compact<'a> {
     bytes: &'a [u8],
-    at: usize,
+    pub(crate) at: usize,
     /// Whether nothing follows the bytes, so that they bound all numbers of elements.
     is_whole: bool,
     /// Whether it failed because the bytes end.
@@ -72,16 +71,21 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const I16: u8 = 4;
-const I32: u8 = 5;
-const I64: u8 = 6;
+pub(crate) const I32: u8 = 5;
+pub(crate) const I64: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
-const LIST: u8 = 9;
+pub(crate) const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(crate) const STRUCT: u8 = 12;
 
-impl Compact<'_> {
+impl<'a> Compact<'a> {
+    /// A reader of bytes that nothing follows.
+    pub(crate) fn whole(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, short: false, is_whole: true }
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let byte = self.bytes.get(self.at).copied();
         self.short |= byte.is_none();
@@ -112,7 +116,7 @@ impl Compact<'_> {
     }
 
     /// The next field of a structure: its number and its type; `Some(None)` at its end.
-    fn field(&mut self, last: &mut i64) -> Option<Option<(i64, u8)>> {
+    pub(crate) fn field(&mut self, last: &mut i64) -> Option<Option<(i64, u8)>> {
         let head = self.byte()?;
         if head == 0 {
             return Some(None);
@@ -137,7 +141,15 @@ impl Compact<'_> {
         (!self.is_whole || count <= left).then_some(())
     }
 
-    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+    /// The number of elements of a list, and their type.
+    pub(crate) fn list_head(&mut self) -> Option<(u64, u8)> {
+        let head = self.byte()?;
+        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        self.can_follow(count)?;
+        Some((count, head & 0x0f))
+    }
+
+    pub(crate) fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;
         }
@@ -151,10 +163,8 @@ impl Compact<'_> {
                 self.advance(length)
             }
             LIST | SET => {
-                let head = self.byte()?;
-                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                self.can_follow(count)?;
-                (0..count).try_for_each(|_| self.skip_element(head & 0x0f, depth))
+                let (count, kind) = self.list_head()?;
+                (0..count).try_for_each(|_| self.skip_element(kind, depth))
             }
             MAP => {
                 let count = self.varint()?;

@@ -1,20 +1,51 @@
 //! The rows of one file, without an index.
 
-use crate::build::{add_file, open};
+use crate::build::{add_file, open, refuse_other_than_int96};
 use crate::catalog::Catalog;
 use crate::data::{Data, GroupRows, Pace, Projection};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{Fetched, Joining};
 use crate::folder::{Folder, PathFolder, split};
+use crate::int96::Reading;
+use crate::schema::FileSchema;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use ogive::KeyType;
 use ogive::io::{LocalStorage, remote_url};
+use parquet::schema::types::TypePtr;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of a row group that are read at a time, about.
 const PART_BYTES: u64 = 64 << 20;
+
+/// How the rows of a file are read.
+#[derive(Clone, Debug, Default)]
+pub struct RowsOptions {
+    columns: Option<Vec<String>>,
+    reading: Reading,
+}
+
+impl RowsOptions {
+    /// Reads these columns only, in this order.
+    #[must_use]
+    pub fn columns(self, columns: Vec<String>) -> Self {
+        Self { columns: Some(columns), ..self }
+    }
+
+    /// Reads these columns of timestamps of the type INT96 in nanoseconds, which have the years 1677 to 2262; others
+    /// are read in microseconds.
+    #[must_use]
+    pub fn nanoseconds(self, columns: Vec<String>) -> Self {
+        Self { reading: Reading { nanoseconds: columns, ..self.reading }, ..self }
+    }
+
+    /// Reads types as Parquet states them, without the hints of writers that know Arrow; intervals are bytes.
+    #[must_use]
+    pub fn plain_types(self) -> Self {
+        Self { reading: Reading { is_plain: true, ..self.reading }, ..self }
+    }
+}
 
 /// The rows of a Parquet file in the order of the file, read as they are used.
 ///
@@ -49,27 +80,59 @@ impl ParquetRows {
     /// [`ParquetIndexError::Malformed`] for what is no readable Parquet file; [`ParquetIndexError::NoColumn`]; those of
     /// its storage.
     pub fn open(path: &Path, columns: Option<&[&str]>) -> Result<Self> {
+        Self::open_with(path, &named(columns))
+    }
+
+    /// The rows of the file at a path or URL.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(path: &Path, options: &RowsOptions) -> Result<Self> {
         let name = match remote_url(path).and_then(|url| url.rsplit_once('/')) {
             Some((_, name)) => name.to_owned(),
             None => LocalStorage::split_path(path)?.1,
         };
-        Self::in_folder(Arc::new(PathFolder::of_index(path)?), &name, columns)
+        Self::in_folder_with(Arc::new(PathFolder::of_index(path)?), &name, options)
+    }
+
+    /// The rows of the file at a path in a folder, with these columns, or all of them.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn in_folder(folder: Arc<dyn Folder>, path: &str, columns: Option<&[&str]>) -> Result<Self> {
+        Self::in_folder_with(folder, path, &named(columns))
     }
 
     /// The rows of the file at a path in a folder.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn in_folder(folder: Arc<dyn Folder>, path: &str, columns: Option<&[&str]>) -> Result<Self> {
+    pub fn in_folder_with(folder: Arc<dyn Folder>, path: &str, options: &RowsOptions) -> Result<Self> {
         let found = open(&*folder, "", path)?;
-        let mut catalog = Catalog::default();
+        let mut catalog = Catalog { reading: options.reading.clone(), ..Catalog::default() };
         add_file(&mut catalog, path, &found)?;
-        let profile = folder.storage(split(path).0)?.profile().cloned().unwrap_or_default();
         // There is no index, so nothing has keys.
         let shown = found.file.path().to_owned();
-        let data = Data::new(catalog, KeyType::Bytes, shown, folder, Joining::of(&profile))?;
+        refuse_other_than_int96(&catalog, &|_| shown.clone())?;
+        let profile = folder.storage(split(path).0)?.profile().cloned().unwrap_or_default();
+        let columns: Option<Vec<&str>> =
+            options.columns.as_ref().map(|columns| columns.iter().map(String::as_str).collect());
+        let columns = columns.as_deref();
+        let names: Vec<&str> =
+            catalog.schemas.iter().flat_map(FileSchema::columns).map(|column| column.name()).collect();
+        if let Some(column) = columns.into_iter().flatten().find(|column| !names.contains(column)) {
+            let (column, known) = ((*column).to_owned(), names.join(", "));
+            return Err(ParquetIndexError::NoColumn { path: shown, column, known });
+        }
+        let data = Data::new(catalog, KeyType::Bytes, shown, folder, Joining::of(&profile), columns)?;
         let projection = data.project(columns)?;
         Ok(Self { data, projection, group: 0, row: 0, fetched: None, pace: Pace::new() })
+    }
+
+    /// All columns of the file, as Parquet states them.
+    #[must_use]
+    pub fn file_columns(&self) -> &[TypePtr] {
+        self.data.catalog.schemas.first().map_or(&[], FileSchema::columns)
     }
 
     /// The number of rows of the file.
@@ -111,6 +174,12 @@ impl ParquetRows {
         }
         Ok(Some(batch))
     }
+}
+
+/// Options for columns of these names, or for all.
+fn named(columns: Option<&[&str]>) -> RowsOptions {
+    let columns = columns.map(|columns| columns.iter().map(|name| (*name).to_owned()).collect());
+    RowsOptions { columns, ..RowsOptions::default() }
 }
 
 /// The end of the rows to be read next: all that are left, unless they are many and can be read in parts.

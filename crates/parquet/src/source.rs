@@ -3,10 +3,12 @@
 use crate::catalog::PathColumn;
 use crate::error::{ParquetIndexError, Result};
 use crate::folder::{Folder, join, split};
+use crate::table_log::{delta_reason, iceberg_reason, names_in};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
 use ogive::KeyType;
 use ogive::types::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,24 +17,54 @@ const ENDINGS: [&str; 3] = [".parquet", ".parq", ".pq"];
 /// How folders write that a column has no value.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The data files below `root`, by paths relative to it; with `listed`, these and no others.
+/// The data files of an index.
+#[derive(Debug)]
+pub(crate) struct FoundFiles {
+    /// Their paths, relative to the root.
+    pub(crate) paths: Vec<String>,
+    /// Why they do not show the rows of the lake table that they belong to, where that is ignored.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The data files below `root`, by paths relative to it; with `listed`, these and no others. Files of a lake table
+/// whose log says that they do not show its rows are refused, unless the log is ignored.
 ///
 /// # Errors
-/// [`ParquetIndexError::TableFormat`]; [`ParquetIndexError::NotIndexable`] if there is none; errors of the storage.
-pub(crate) fn find_files(folder: &dyn Folder, root: &str, listed: Option<&[String]>) -> Result<Vec<String>> {
-    if let Some(listed) = listed {
-        let mut listed = listed.iter().map(|path| one_spelling(path)).collect::<Result<Vec<_>>>()?;
-        listed.sort();
-        listed.dedup();
-        if listed.is_empty() {
-            return Err(not_indexable(root, "the list of files is empty; name a file on each line"));
-        }
-        return Ok(listed);
+/// [`ParquetIndexError::TableFormat`]; [`ParquetIndexError::TableLog`]; [`ParquetIndexError::NotIndexable`] if there is
+/// none; errors of the storage.
+pub(crate) fn find_files(
+    folder: &Arc<dyn Folder>,
+    root: &str,
+    listed: Option<&[String]>,
+    ignores_log: bool,
+) -> Result<FoundFiles> {
+    let found = match listed {
+        Some(listed) => one_spelling_each(root, listed)?,
+        None => match folder.list(root)? {
+            all if all == [""] => all,
+            all => return Ok(FoundFiles { paths: below(&**folder, root, &all)?, warnings: Vec::new() }),
+        },
+    };
+    let reasons = log_reasons(folder, root, &found);
+    match reasons.into_iter().next() {
+        Some(reason) if !ignores_log => Err(reason),
+        reason => Ok(FoundFiles { paths: found, warnings: reason.iter().map(ToString::to_string).collect() }),
     }
-    let all = folder.list(root)?;
-    if all == [""] {
-        return Ok(all);
+}
+
+/// Listed paths, each once.
+fn one_spelling_each(root: &str, listed: &[String]) -> Result<Vec<String>> {
+    let mut listed = listed.iter().map(|path| one_spelling(path)).collect::<Result<Vec<_>>>()?;
+    listed.sort();
+    listed.dedup();
+    if listed.is_empty() {
+        return Err(not_indexable(root, "the list of files is empty; name a file on each line"));
     }
+    Ok(listed)
+}
+
+/// The data files among all files in a folder.
+fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<Vec<String>> {
     if let Some((below, format)) = all.iter().find_map(|path| table_format(path)) {
         return Err(ParquetIndexError::TableFormat { path: join(root, below).into(), format });
     }
@@ -84,27 +116,49 @@ const TABLE_FOLDERS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
 /// # Errors
 /// [`ParquetIndexError::TableFormat`].
 fn refuse_part_of_table(folder: &dyn Folder, root: &str) -> Result<()> {
-    let mut above = root.trim_end_matches('/');
-    loop {
+    for above in folders_above(root) {
         for inner in TABLE_FOLDERS {
-            // What cannot be listed is not there, or is none of ours.
-            let Ok(names) = folder.storage(&join(above, inner)).and_then(|storage| Ok(storage.list()?)) else {
-                continue;
-            };
+            let Some(names) = names_in(folder, &join(above, inner)) else { continue };
             let found = names.iter().find_map(|name| table_format(&join(inner, name)).map(|(_, format)| format));
             if let Some(format) = found {
                 let path = if above.is_empty() { "." } else { above };
                 return Err(ParquetIndexError::TableFormat { path: path.into(), format });
             }
         }
-        // Not beyond the folder of the index, the root of the file system, or the bucket of a URL.
-        let is_whole = root.starts_with('/') || root.contains("://");
-        above = match above.rsplit_once('/') {
-            Some((above, _)) if !above.is_empty() && !above.ends_with(":/") => above,
-            None if !above.is_empty() && !is_whole => "",
-            _ => return Ok(()),
-        };
     }
+    Ok(())
+}
+
+/// A folder and those above it, but not beyond the folder of the index, the root of the file system, or the bucket of a
+/// URL.
+fn folders_above(folder: &str) -> impl Iterator<Item = &str> {
+    let is_whole = folder.starts_with('/') || folder.contains("://");
+    std::iter::successors(Some(folder.trim_end_matches('/')), move |below| match below.rsplit_once('/') {
+        Some((above, _)) if !above.is_empty() && !above.ends_with(":/") => Some(above),
+        None if !below.is_empty() && !is_whole => Some(""),
+        _ => None,
+    })
+}
+
+/// Finds why the log in a folder, with files of these names, keeps files from showing the rows of their table.
+type LogReason = fn(&Arc<dyn Folder>, &str, &[String]) -> Option<String>;
+
+/// Why files do not show the rows of the lake tables in whose folders they lie.
+fn log_reasons(folder: &Arc<dyn Folder>, root: &str, paths: &[String]) -> Vec<ParquetIndexError> {
+    let of_files: BTreeSet<String> = paths.iter().map(|path| split(&join(root, path)).0.to_owned()).collect();
+    let all: BTreeSet<&str> = of_files.iter().flat_map(|of| folders_above(of)).collect();
+    let of_folder = |above: &str| {
+        let reasons: [(&str, &'static str, LogReason); 2] =
+            [("_delta_log", "Delta Lake", delta_reason), ("metadata", "Iceberg", iceberg_reason)];
+        reasons.into_iter().find_map(|(inner, format, reason)| {
+            let log = join(above, inner);
+            let names = names_in(&**folder, &log)?;
+            names.iter().find(|name| table_format(&join(inner, name)).is_some())?;
+            let path = shown(&**folder, above, "");
+            reason(folder, &log, &names).map(|detail| ParquetIndexError::TableLog { path, format, detail })
+        })
+    };
+    all.into_iter().filter_map(of_folder).collect()
 }
 
 /// The folder of a table, and its format, that a file belongs to.
@@ -155,11 +209,20 @@ fn decoded(part: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| part.to_owned())
 }
 
+/// The columns that paths state, and the values of each for each file.
+pub(crate) type PathColumns = (Vec<PathColumn>, Vec<Vec<Option<String>>>);
+
 /// The columns that the paths state, without those that `exists` says the files have, and their values for each file.
+/// Columns that are known keep their types.
+///
+/// # Errors
+/// [`ParquetIndexError::NotIndexable`] for values that leave the type open, or are not of the type that is known.
 pub(crate) fn path_columns(
+    root: &str,
     paths: &[String],
     exists: &dyn Fn(&str) -> bool,
-) -> (Vec<PathColumn>, Vec<Vec<Option<String>>>) {
+    known: &[PathColumn],
+) -> Result<PathColumns> {
     let all: Vec<_> = paths.iter().map(|path| stated(path)).collect();
     let mut columns: Vec<PathColumn> = Vec::new();
     for (name, _) in all.iter().flatten() {
@@ -171,15 +234,44 @@ pub(crate) fn path_columns(
         of.iter().find(|(name, _)| *name == column.name).and_then(|(_, value)| value.clone())
     };
     for column in &mut columns {
-        let values: Vec<String> = all.iter().filter_map(|of| value(of, column)).collect();
-        let all_are = |key_type: KeyType| {
-            let is_one = |text: &String| key_type.parse(text).is_ok_and(|key| key_type.display(&key) == **text);
-            !values.is_empty() && values.iter().all(is_one)
-        };
-        column.key_type = [KeyType::I64, KeyType::Date].into_iter().find(|&it| all_are(it)).unwrap_or(KeyType::Text);
+        let values: BTreeSet<String> = all.iter().filter_map(|of| value(of, column)).collect();
+        let name = &column.name;
+        if let Some(known) = known.iter().find(|known| known.name == *name) {
+            column.key_type = known.key_type;
+            if let Some(other) = values.iter().find(|text| known.key_type.parse(text).is_err()) {
+                let detail = format!(
+                    "folder {name}={other} is not of type {}, which column '{name}' has; build the index again with \
+                     `--partition {name}=text`",
+                    known.key_type
+                );
+                return Err(not_indexable(root, &detail));
+            }
+            continue;
+        }
+        column.key_type = type_of_values(name, &values).map_err(|detail| not_indexable(root, &detail))?;
     }
     let values = all.iter().map(|of| columns.iter().map(|column| value(of, column)).collect()).collect();
-    (columns, values)
+    Ok((columns, values))
+}
+
+/// The type of the values of a column of paths: integers are digits of one width, or without leading zeros.
+fn type_of_values(name: &str, values: &BTreeSet<String>) -> Result<KeyType, String> {
+    let are = |key_type: KeyType| !values.is_empty() && values.iter().all(|text| key_type.parse(text).is_ok());
+    let digits = |text: &str| text.strip_prefix('-').unwrap_or(text).to_owned();
+    let is_integer = |text: &String| !digits(text).is_empty() && digits(text).bytes().all(|it| it.is_ascii_digit());
+    if values.iter().all(is_integer) && are(KeyType::I64) {
+        let begins_with_zero = |text: &&String| digits(text).len() > 1 && digits(text).starts_with('0');
+        let Some(padded) = values.iter().find(begins_with_zero) else { return Ok(KeyType::I64) };
+        let Some(other) = values.iter().find(|text| text.len() != padded.len() || text.starts_with('-')) else {
+            return Ok(KeyType::I64);
+        };
+        return Err(format!(
+            "folders {name}={padded} and {name}={other} leave open whether they are numbers or text; state it with \
+             `--partition {name}=i64` or `--partition {name}=text`"
+        ));
+    }
+    let are_dates = are(KeyType::Date) && values.iter().all(|text| text.len() == "2026-01-01".len());
+    Ok(if are_dates { KeyType::Date } else { KeyType::Text })
 }
 
 impl PathColumn {
@@ -237,11 +329,27 @@ mod tests {
     fn parts_of_paths_become_typed_columns() {
         let paths =
             ["dt=2026-01-01/n=1/k=a%2Fb%+5/x.parquet", "dt=2026-01-02/n=-2/k=__HIVE_DEFAULT_PARTITION__/x.parquet"];
-        let (columns, values) = path_columns(&paths.map(String::from), &|name| name == "own");
+        let (columns, values) = path_columns("", &paths.map(String::from), &|name| name == "own", &[]).unwrap();
         let types: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.key_type)).collect();
         assert_eq!(types, [("dt", KeyType::Date), ("n", KeyType::I64), ("k", KeyType::Text)]);
         assert_eq!(values[0][2].as_deref(), Some("a/b%+5"));
         assert_eq!(values[1], [Some("2026-01-02".into()), Some("-2".into()), None]);
-        assert!(path_columns(&["own=1/x.parquet".into()], &|name| name == "own").0.is_empty());
+        assert!(path_columns("", &["own=1/x.parquet".into()], &|name| name == "own", &[]).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn digits_of_one_width_or_without_leading_zeros_are_integers() {
+        let of = |values: &[&str]| type_of_values("m", &values.iter().map(|it| (*it).to_owned()).collect());
+        for values in [&["01", "10", "12"][..], &["1", "10"], &["0", "7"], &["-2", "10"], &["007"], &["00", "99"]] {
+            assert_eq!(of(values), Ok(KeyType::I64), "{values:?}");
+        }
+        for values in [&["01", "x"][..], &["1.5"], &["+1"], &["99999999999999999999"], &["-"]] {
+            assert_eq!(of(values), Ok(KeyType::Text), "{values:?}");
+        }
+        for values in [["01", "1"], ["01", "100"], ["-1", "01"]] {
+            let refused = of(&values).unwrap_err();
+            assert!(values.iter().all(|value| refused.contains(&format!("m={value}"))), "{refused}");
+            assert!(refused.contains("--partition m=text"), "{refused}");
+        }
     }
 }

@@ -42,19 +42,25 @@ impl ParquetIndex {
         let mut options = BuildOptions {
             key: catalog.key_columns.iter().map(|column| column.name.clone()).collect(),
             root: catalog.root.clone(),
+            reading: catalog.reading.clone(),
+            known_partitions: catalog.path_columns.clone(),
             ..options
         };
         options.table = options.table.replace(true);
         if options.files.is_none() && catalog.is_listed {
             options.files = Some(catalog.files.iter().map(|file| file.path.clone()).collect());
         }
-        let paths = find_files(&*folder, &options.root, options.files.as_deref())?;
+        let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
+        let paths = found.paths;
         let kept = kept_files(&old, &*folder, &paths)?;
         if old.is_sorted() || kept.is_empty() {
             return build::build(storage, name, folder, options);
         }
         match merged(&old, &*folder, &options, &paths, &kept)? {
-            Some((new, kept_groups)) => write(&old, storage, name, folder, options, new, &kept_groups, kept.len()),
+            Some((new, kept_groups)) => {
+                let report = write(&old, storage, name, folder, options, new, &kept_groups, kept.len())?;
+                Ok(BuildReport { warnings: found.warnings, ..report })
+            }
             None => build::build(storage, name, folder, options),
         }
     }
@@ -92,6 +98,7 @@ fn merged(
     let mut catalog = Catalog {
         root: before.root.clone(),
         is_listed: before.is_listed || options.files.is_some(),
+        reading: before.reading.clone(),
         key_columns: before.key_columns.clone(),
         schemas: before.schemas.clone(),
         ..Catalog::default()
@@ -113,7 +120,8 @@ fn merged(
     }
     drop_unused_schemas(&mut catalog);
     let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
-    let (columns, values) = path_columns(paths, &has_column);
+    let known = build::known_partitions(options)?;
+    let (columns, values) = path_columns(&options.root, paths, &has_column, &known)?;
     let is_same = columns == before.path_columns;
     catalog.path_columns = columns;
     for (file, values) in catalog.files.iter_mut().zip(values) {
@@ -139,7 +147,21 @@ fn drop_unused_schemas(catalog: &mut Catalog) {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one step, called once")]
+/// Writes an index again with the records that it has and another catalog of the same files.
+pub(crate) fn write_again(
+    old: &ParquetIndex,
+    storage: Arc<dyn Storage>,
+    name: &str,
+    folder: Arc<dyn Folder>,
+    options: BuildOptions,
+    catalog: Catalog,
+) -> Result<ogive::table::TableReport> {
+    let same = (0..catalog.groups.len()).map(|group| (group, group)).collect();
+    let files = catalog.files.len();
+    Ok(write(old, storage, name, folder, options, catalog, &same, files)?.table)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one step")]
 fn write(
     old: &ParquetIndex,
     storage: Arc<dyn Storage>,
@@ -151,7 +173,7 @@ fn write(
     kept_files: usize,
 ) -> Result<BuildReport> {
     let joining = Joining::of(&options.table.profile);
-    let mut data = Data::new(catalog, old.key_type(), storage.path(name), folder, joining)?;
+    let mut data = Data::new(catalog, old.key_type(), storage.path(name), folder, joining, None)?;
     let is_kept: std::collections::HashSet<usize> = kept_groups.values().copied().collect();
     let groups = data.catalog.groups.len();
     for group in (0..groups).filter(|group| !is_kept.contains(group)) {

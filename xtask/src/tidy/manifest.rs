@@ -20,7 +20,15 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/report/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule {
         path: "crates/cli/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-parquet", "ogive-report"],
+        ours: &[
+            "ogive",
+            "ogive-arrow",
+            "ogive-model",
+            "ogive-object-store",
+            "ogive-papers",
+            "ogive-parquet",
+            "ogive-report",
+        ],
         outside: true,
     },
     Rule {

@@ -1,11 +1,14 @@
 //! Rows of Parquet files on standard output: CSV, JSON lines, or the stream format of Arrow.
 
+use super::fields::{Fields, member};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
 use arrow_ipc::writer::StreamWriter;
-use arrow_json::LineDelimitedWriter;
+use arrow_schema::{ArrowError, SchemaRef};
+use ogive_parquet::{ParquetIndex, SCHEMA_COLUMN};
 
 /// How rows of Parquet files are printed.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -42,9 +45,12 @@ impl RowFormat {
     }
 }
 
-/// A writer of rows.
+/// A writer of the rows of an index.
 pub(crate) struct RowWriter<'a> {
     format: RowFormat,
+    index: &'a ParquetIndex,
+    /// The columns that are printed.
+    schema: SchemaRef,
     output: &'a mut Output,
     /// The stream of Arrow, from the first rows on.
     stream: Option<StreamWriter<Vec<u8>>>,
@@ -56,8 +62,22 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 }
 
 impl<'a> RowWriter<'a> {
-    pub(crate) fn new(format: &RowFormat, output: &'a mut Output) -> Self {
-        Self { format: format.clone(), output, stream: None, has_header: false }
+    /// A writer of these columns, or all of them.
+    ///
+    /// # Errors
+    /// A column that there is not.
+    pub(crate) fn new(format: &RowFormat, index: &'a ParquetIndex, output: &'a mut Output) -> Result<Self> {
+        let schema = index.schema_of(format.columns().as_deref())?;
+        Ok(Self { format: format.clone(), index, schema, output, stream: None, has_header: false })
+    }
+
+    /// The columns to read: those that are printed, and the schema of each row where one prints what its file has.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
+        if self.output.is_json() && self.index.schema_count() > 1 {
+            names.push(SCHEMA_COLUMN.to_owned());
+        }
+        names
     }
 
     /// Prints the rows of a batch.
@@ -68,20 +88,55 @@ impl<'a> RowWriter<'a> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        if self.output.is_json() {
-            let mut writer = LineDelimitedWriter::new(Vec::new());
-            writer.write(batch).map_err(failed)?;
-            writer.finish().map_err(failed)?;
-            return self.output.bytes(&writer.into_inner());
+        match self.output.is_json() {
+            true => self.write_json(batch),
+            false => self.write_csv(batch),
         }
-        self.write_csv(batch)
+    }
+
+    /// Prints as JSON that a key has no rows.
+    pub(crate) fn print_absent(&mut self, key: &serde_json::Value) -> Result<()> {
+        self.output.line(format_args!("{{\"key\":{key},\"found\":false}}"))
+    }
+
+    /// Whether rows are printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.output.is_json()
     }
 
     /// Ends the output.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if self.format.arrow {
+            self.write_arrow(&RecordBatch::new_empty(self.schema.clone()))?;
+        }
         let Some(mut stream) = self.stream else { return Ok(()) };
         stream.finish().map_err(failed)?;
         self.output.bytes(stream.get_ref())
+    }
+
+    fn fields(&self, batch: &RecordBatch) -> Result<Vec<Fields>, ArrowError> {
+        let named = self.schema.fields().iter().zip(batch.columns());
+        named.map(|(field, array)| Fields::new(array, self.index.is_uuid(field.name()))).collect()
+    }
+
+    /// Prints rows as objects with the columns that their files have.
+    fn write_json(&mut self, batch: &RecordBatch) -> Result<()> {
+        let fields = self.fields(batch).map_err(failed)?;
+        let schemas = batch.column_by_name(SCHEMA_COLUMN).map(|column| column.as_primitive::<UInt32Type>());
+        for row in 0..batch.num_rows() {
+            let mut line = String::from("{");
+            for (field, column) in fields.iter().zip(self.schema.fields()) {
+                let has = |schema: u32| self.index.has_column(schema, column.name());
+                if schemas.is_some_and(|schemas| !has(schemas.value(row))) {
+                    continue;
+                }
+                member(column.name(), line.len() == 1, &mut line);
+                field.json(row, &mut line).map_err(failed)?;
+            }
+            line.push('}');
+            self.output.line(line)?;
+        }
+        Ok(())
     }
 
     fn write_arrow(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -97,24 +152,19 @@ impl<'a> RowWriter<'a> {
     }
 
     fn write_csv(&mut self, batch: &RecordBatch) -> Result<()> {
-        let schema = batch.schema();
         if !std::mem::replace(&mut self.has_header, true) {
-            let names: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
+            let names: Vec<String> = self.schema.fields().iter().map(|field| quoted(field.name())).collect();
             self.output.line(names.join(","))?;
         }
-        let options = FormatOptions::default();
-        let formatters = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
-        let formatters = formatters.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let fields = self.fields(batch).map_err(failed)?;
         for row in 0..batch.num_rows() {
-            let fields = formatters.iter().zip(batch.columns()).map(|(formatter, column)| {
-                // An empty field is a null, and quotes without anything empty text.
-                if column.is_null(row) {
-                    return Ok(String::new());
-                }
-                formatter.value(row).try_to_string().map(|text| quoted(&text))
-            });
-            let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-            self.output.line(fields.join(","))?;
+            // An empty field is a null, and quotes without anything empty text.
+            let text = |field: &Fields| match field.is_null(row) {
+                true => Ok(String::new()),
+                false => field.text(row).map(|text| quoted(&text)),
+            };
+            let texts = fields.iter().map(text).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            self.output.line(texts.join(","))?;
         }
         Ok(())
     }

@@ -119,6 +119,18 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "LIST", requires = "external", help_heading = "Parquet")]
     files: Option<PathBuf>,
 
+    /// With --external: type of a column that the folders of Parquet files state, such as month=text for month=01: i64,
+    /// date or text [default: i64 for digits of one width or without leading zeros, then date, then text]
+    #[cfg(feature = "parquet")]
+    #[arg(long = "partition", value_name = "COL=TYPE", requires = "external", help_heading = "Parquet")]
+    partitions: Vec<crate::input::ColumnType>,
+
+    /// With --external, of files of a Delta Lake or Iceberg table that are named or listed: index them as they are,
+    /// even if the log of the table says that rows of theirs were deleted or columns renamed
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "external", help_heading = "Parquet")]
+    ignore_table_log: bool,
+
     /// If INPUT is a store: the keyspace to read
     #[arg(long, value_name = "NAME", default_value = "default")]
     keyspace: String,
@@ -180,23 +192,8 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     };
     #[cfg(feature = "parquet")]
     if arguments.external && is_parquet(arguments) {
-        let key = arguments.input.key.iter().map(|column| column.0.clone()).collect();
-        return crate::beside::build(
-            crate::beside::BesideBuild {
-                data: &arguments.input.path,
-                key,
-                files: arguments.files.as_deref(),
-                is_update: arguments.update,
-                path: &place.path,
-                name: &place.name,
-                storage: ogive::io::StoppableStorage::new(target.storage, interrupt.flag()),
-                options: target.options,
-                memory_bytes: target.memory_bytes,
-            },
-            output,
-        )
-        .map_err(|failure| place.left(failure))
-        .map(|()| Outcome::Done);
+        let built = build_beside(arguments, &place.path, target, &interrupt, output);
+        return built.map_err(|failure| place.left(failure)).map(|()| Outcome::Done);
     }
     if arguments.external && !arguments.input.key.is_empty() {
         let message = "--key chooses columns of Parquet files, and this is none";
@@ -219,6 +216,32 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         output.line(format_args!("built in {:.1} s", started.elapsed().as_secs_f64()))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Builds an index beside Parquet files at a path.
+#[cfg(feature = "parquet")]
+fn build_beside(
+    arguments: &BuildArguments,
+    path: &std::path::Path,
+    target: Target,
+    interrupt: &Interrupt,
+    output: &mut Output,
+) -> Result<()> {
+    let build = crate::beside::BesideBuild {
+        data: &arguments.input.path,
+        key: arguments.input.key.iter().map(|column| column.0.clone()).collect(),
+        files: arguments.files.as_deref(),
+        types: &arguments.input.column_types,
+        partitions: &arguments.partitions,
+        ignores_table_log: arguments.ignore_table_log,
+        is_update: arguments.update,
+        path,
+        name: &target.name,
+        storage: ogive::io::StoppableStorage::new(target.storage, interrupt.flag()),
+        options: target.options,
+        memory_bytes: target.memory_bytes,
+    };
+    crate::beside::build(build, output)
 }
 
 /// Whether the input is a Parquet file, or a folder of them.

@@ -4,6 +4,8 @@ use super::ordered_map::Report;
 use super::query::{OpenTable, TableArguments};
 use super::verbs;
 use crate::args::Outcome;
+#[cfg(feature = "parquet")]
+use crate::failure::Failure;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
@@ -64,14 +66,31 @@ impl Report for TableVerifyReport {
     }
 }
 
+/// The table to check, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableVerify {
+    #[command(flatten)]
+    table: TableArguments,
+
+    /// Of an index of Parquet files: compare files that have other times than those that were indexed, as after a copy,
+    /// and if nothing else is wrong, give the index their times
+    #[cfg(feature = "parquet")]
+    #[arg(long, help_heading = "Parquet")]
+    accept: bool,
+}
+
 /// Runs the command.
-pub(crate) fn run(table: &TableArguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &TableVerify, output: &mut Output) -> Result<Outcome> {
+    let table = &arguments.table;
     crate::disk_cache::bypass();
     #[cfg(feature = "parquet")]
     {
         let open = table.open_any(false)?;
         if open.is_beside() {
-            return crate::beside::verify(table, open, output);
+            return crate::beside::verify(table, open, arguments.accept, output);
+        }
+        if arguments.accept {
+            return Err(Failure::usage("--accept is for indexes of Parquet files", "remove it"));
         }
     }
     verbs::verify::<OpenTable>(table, output)

@@ -238,7 +238,7 @@ impl ColumnGuess {
 pub(crate) fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
     match key_type {
         KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 | KeyType::Bool => false,
-        KeyType::F64 => matches!(text, b"NaN" | b"inf" | b"-inf"),
+        KeyType::F64 => matches!(text, b"NaN" | b"Infinity" | b"-Infinity" | b"inf" | b"-inf"),
         _ => true,
     }
 }
@@ -297,7 +297,7 @@ fn decimal(text: &str) -> Option<(String, i64)> {
 
 /// Whether text is a float that keeps its value: the decimal closest to it is the same number.
 fn is_float(text: &str) -> bool {
-    if matches!(text, "NaN" | "inf" | "-inf") {
+    if matches!(text, "NaN" | "Infinity" | "-Infinity" | "inf" | "-inf") {
         return true;
     }
     let Some((digits, exponent)) = decimal(text) else { return false };

@@ -9,17 +9,14 @@ use crate::failure::Result;
 use crate::key;
 use crate::pipe::open_seekable;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::record::Field;
-use ::parquet::record::reader::RowIter;
 use ::parquet::schema::types::Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use ogive::KeyType;
 use ogive::types::{TimeUnit, Value};
-use std::fmt;
-use std::fs::File;
+use ogive_arrow::{append_frequent_key, key_type_of, value_of};
+use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Widest column of bytes of a fixed length that keeps its width.
 const FIXED_BYTES_MAX: i32 = 255;
@@ -30,8 +27,8 @@ const FIXED_BYTES_MAX: i32 = 255;
 /// [`InputError`] for a file that cannot be read, and for nested columns.
 pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let path = &options.path;
-    let (reader, _) = open(options.source(), path)?;
-    let fields = reader.metadata().file_metadata().schema().get_fields().to_vec();
+    let rows = open(options.source(), path, RowsOptions::default().columns(Vec::new()))?;
+    let fields = rows.file_columns();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     if names.is_empty() {
         return Err(InputError::Empty { path: path.clone() }.into());
@@ -59,77 +56,64 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
 }
 
 /// Opens the file at `source`, which messages call `path`.
-fn open(source: &Path, path: &Path) -> Result<(SerializedFileReader<File>, u64), InputError> {
-    let refused = |source| InputError::Io { path: path.to_owned(), source };
-    let file = open_seekable(source).map_err(refused)?;
-    let length_bytes = file.metadata().map_err(refused)?.len();
-    Ok((SerializedFileReader::new(file).map_err(|error| malformed(path, &error))?, length_bytes))
+fn open(source: &Path, path: &Path, options: RowsOptions) -> Result<ParquetRows, InputError> {
+    open_seekable(source).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    // Types are those that Parquet states, as `natural_type` has them.
+    ParquetRows::open_with(source, &options.plain_types()).map_err(|error| malformed(path, error))
 }
 
 /// Reads one record per row.
+#[derive(Debug)]
 pub(crate) struct ParquetInput {
     path: PathBuf,
-    rows: RowIter<'static>,
+    rows: ParquetRows,
     facts: InputFacts,
     builder: RecordBuilder,
-    /// The place of each column of the key and the value in the rows, which have the columns in the order of the file;
-    /// `None` for those that the file does not have.
+    /// The place of each column of the key and the value in the batches; `None` for those that the file does not have.
     places: Vec<Option<usize>>,
+    /// The rows that were read, and the next of them.
+    batch: Option<(RecordBatch, usize)>,
     done: u64,
     length_bytes: u64,
-}
-
-impl fmt::Debug for ParquetInput {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ParquetInput")
-            .field("path", &self.path)
-            .field("done", &self.done)
-            .finish_non_exhaustive()
-    }
 }
 
 impl ParquetInput {
     /// Opens the file at `source`, which messages call `path`, to read the columns of a schema.
     pub(crate) fn open(source: &Path, path: &Path, schema: &Schema) -> Result<Self, InputError> {
-        let (reader, length_bytes) = open(source, path)?;
-        let metadata = reader.metadata().file_metadata();
-        let records = u64::try_from(metadata.num_rows()).unwrap_or(0);
-        let file_schema = metadata.schema().clone();
         let read: Vec<&ReadColumn> = schema.keys.iter().chain(&schema.values).collect();
-        let mut columns: Vec<usize> = read.iter().filter_map(|column| column.position).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        // The reader tells columns apart by their names.
-        let mut names = std::collections::HashSet::new();
-        let all = file_schema.get_fields();
-        if let Some(twice) = all.iter().find(|field| !names.insert(field.name()))
-            && columns.iter().any(|&column| all.get(column).is_some_and(|field| field.name() == twice.name()))
-        {
-            let detail = format!("two columns have the name '{}'; write the file again with other names", twice.name());
+        let all = open(source, path, RowsOptions::default().columns(Vec::new()))?;
+        let all = all.file_columns();
+        let (mut columns, mut fine): (Vec<String>, Vec<String>) = Default::default();
+        let mut places = Vec::with_capacity(read.len());
+        for column in read {
+            let field = column.position.and_then(|position| all.get(position));
+            places.push(field.map(|field| {
+                columns.iter().position(|name| name == field.name()).unwrap_or_else(|| {
+                    columns.push(field.name().to_owned());
+                    columns.len() - 1
+                })
+            }));
+            fine.extend(field.filter(|field| is_fine(field, column.key_type)).map(|field| field.name().to_owned()));
+        }
+        // Columns are told apart by their names.
+        let is_double = |name: &&String| all.iter().filter(|field| field.name() == name.as_str()).count() > 1;
+        if let Some(name) = columns.iter().find(is_double) {
+            let detail = format!("two columns have the name '{name}'; write the file again with other names");
             return Err(InputError::Malformed { path: path.to_owned(), detail });
         }
-        let place = |position| columns.partition_point(|&other| other < position);
-        let places = read.iter().map(|column| column.position.map(place)).collect();
-        let fields =
-            columns.iter().filter_map(|column| file_schema.get_fields().get(*column)).map(Arc::clone).collect();
-        let projection = Type::group_type_builder(file_schema.name())
-            .with_fields(fields)
-            .build()
-            .map_err(|error| malformed(path, &error))?;
-        let rows = RowIter::from_file_into(Box::new(reader))
-            .project(Some(projection))
-            .map_err(|error| malformed(path, &error))?;
+        let length = std::fs::metadata(source).map_err(|source| InputError::Io { path: path.to_owned(), source });
+        let length_bytes = length?.len();
+        let rows = open(source, path, RowsOptions::default().columns(columns).nanoseconds(fine))?;
         let facts = InputFacts {
             path: path.to_owned(),
             record_type: schema.record_type.clone(),
             value_width: schema.value_width(),
-            records: Some(records),
+            records: Some(rows.len()),
             length_bytes: Some(length_bytes),
             may_be_empty: true,
         };
         let builder = RecordBuilder::new(path, schema);
-        Ok(Self { path: path.to_owned(), rows, facts, builder, places, done: 0, length_bytes })
+        Ok(Self { path: path.to_owned(), rows, facts, builder, places, batch: None, done: 0, length_bytes })
     }
 }
 
@@ -139,18 +123,20 @@ impl Input for ParquetInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        let row = match self.rows.next() {
-            None => return Ok(None),
-            Some(row) => row.map_err(|error| malformed(&self.path, &error))?,
-        };
+        while self.batch.as_ref().is_none_or(|(batch, row)| *row == batch.num_rows()) {
+            match self.rows.next() {
+                None => return Ok(None),
+                Some(Ok(batch)) => self.batch = Some((batch, 0)),
+                Some(Err(error)) => return Err(malformed(&self.path, error)),
+            }
+        }
+        let Some((batch, next)) = &mut self.batch else { return Ok(None) };
+        let row = *next;
+        *next += 1;
         self.done += 1;
-        let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
         let places = &self.places;
-        let field = |index: usize| match places.get(index)? {
-            Some(place) => fields.get(*place).copied(),
-            None => Some(&Field::Null),
-        };
-        self.builder.build(|index, column, target| convert(column, field(index), target)).map(Some)
+        let array = |index: usize| places.get(index).copied().flatten().map(|place| batch.column(place));
+        self.builder.build(|index, column, target| convert(column, array(index), row, target)).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
@@ -159,23 +145,27 @@ impl Input for ParquetInput {
     }
 }
 
-/// The bytes of a field, appended to `target` unless the field has them.
-fn convert<'a>(column: &ReadColumn, field: Option<&'a Field>, target: &mut Vec<u8>) -> Result<FieldBytes<'a>, String> {
-    match (field, column.key_type) {
-        (Some(Field::Null), _) if column.nullable => return Ok(FieldBytes::Null),
-        (Some(Field::Str(text)), KeyType::Text | KeyType::Bytes) => return Ok(FieldBytes::Own(text.as_bytes())),
-        (Some(Field::Bytes(array)), KeyType::Bytes) => return Ok(FieldBytes::Own(array.data())),
-        _ => {}
-    }
+/// The bytes of the field of a row, appended to `target`; the column is not there without an array.
+fn convert<'a>(
+    column: &ReadColumn,
+    array: Option<&ArrayRef>,
+    row: usize,
+    target: &mut Vec<u8>,
+) -> Result<FieldBytes<'a>, String> {
     let key_type = column.key_type;
-    let encoded = field.and_then(|field| value(field, key_type)).and_then(|value| key_type.encode(&value).ok());
-    match encoded {
-        Some(bytes) => {
-            target.extend_from_slice(&bytes);
-            Ok(FieldBytes::Encoded)
-        }
-        None => Err(field.map_or_else(String::new, |field| key::shortened(field.to_string().as_bytes()))),
+    let array = array.filter(|array| !array.is_null(row) && *array.data_type() != DataType::Null);
+    let Some(array) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err("null".to_owned()) } };
+    if append_frequent_key(array, key_type, row, target) {
+        return Ok(FieldBytes::Encoded);
     }
+    let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
+    let encoded = found.as_ref().and_then(|(_, natural)| key_type.encode(&value(natural.clone(), key_type)?).ok());
+    if let Some(bytes) = encoded {
+        target.extend_from_slice(&bytes);
+        return Ok(FieldBytes::Encoded);
+    }
+    let shown = found.and_then(|(natural, value)| natural.encode(&value).ok().map(|bytes| natural.display(&bytes)));
+    Err(key::shortened(shown.unwrap_or_default().as_bytes()))
 }
 
 /// The type of a column.
@@ -240,15 +230,21 @@ fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
             KeyType::FixedBytes(*type_length as u8)
         }
         (_, Physical::FIXED_LEN_BYTE_ARRAY) => KeyType::Bytes,
-        (_, Physical::INT96) => KeyType::Timestamp(TimeUnit::Millisecond),
+        (_, Physical::INT96) => KeyType::Timestamp(TimeUnit::Microsecond),
     })
+}
+
+/// Whether a column is one of timestamps of the type INT96, which are to be read in nanoseconds.
+fn is_fine(field: &Type, asked: KeyType) -> bool {
+    let is_int96 = field.is_primitive() && field.get_physical_type() == Physical::INT96;
+    is_int96 && asked == KeyType::Timestamp(TimeUnit::Nanosecond)
 }
 
 /// Fails for a type that would read the numbers of a column in another unit or scale than they are written in.
 fn check_unit(path: &Path, field: &Type, asked: KeyType) -> Result<(), InputError> {
     let Ok(natural) = natural_type(path, field) else { return Ok(()) };
     let is_kept = match natural {
-        KeyType::Time(_) | KeyType::Timestamp(_) => asked == natural || asked == KeyType::I64,
+        KeyType::Time(_) | KeyType::Timestamp(_) => asked == natural || asked == KeyType::I64 || is_fine(field, asked),
         KeyType::Decimal { .. } => asked == natural,
         _ => true,
     };
@@ -262,33 +258,9 @@ fn check_unit(path: &Path, field: &Type, asked: KeyType) -> Result<(), InputErro
     Err(InputError::Malformed { path: path.to_owned(), detail })
 }
 
-/// A field as a value of a type; `None` if it is not one. Types other than the natural one are read from its text.
-fn value(field: &Field, key_type: KeyType) -> Option<Value> {
-    let natural = match field {
-        Field::Null | Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => return None,
-        Field::Bool(value) => Value::Bool(*value),
-        Field::Byte(number) => Value::Signed((*number).into()),
-        Field::Short(number) => Value::Signed((*number).into()),
-        Field::Int(number) | Field::Date(number) | Field::TimeMillis(number) => Value::Signed((*number).into()),
-        Field::Long(number)
-        | Field::TimestampMillis(number)
-        | Field::TimestampMicros(number)
-        | Field::TimeMicros(number) => Value::Signed((*number).into()),
-        Field::UByte(number) => Value::Unsigned((*number).into()),
-        Field::UShort(number) => Value::Unsigned((*number).into()),
-        Field::UInt(number) => Value::Unsigned((*number).into()),
-        Field::ULong(number) => Value::Unsigned((*number).into()),
-        Field::Float16(number) => Value::Float(number.to_f64()),
-        Field::Float(number) => Value::Float((*number).into()),
-        Field::Double(number) => Value::Float(*number),
-        Field::Decimal(decimal) => Value::Signed(big_endian(decimal.data())?),
-        Field::Str(text) => Value::Text(text.clone()),
-        Field::Bytes(array) => Value::Bytes(array.data().to_vec()),
-    };
-    let natural = match (natural, key_type) {
-        (Value::Signed(number), KeyType::Time(_)) => Value::Unsigned(u128::try_from(number).ok()?),
-        (natural, _) => natural,
-    };
+/// The value of a field as one of a type; `None` if it is not one. Types other than the natural one are read from its
+/// text.
+fn value(natural: Value, key_type: KeyType) -> Option<Value> {
     if key_type.encode(&natural).is_ok() {
         return Some(natural);
     }
@@ -296,6 +268,7 @@ fn value(field: &Field, key_type: KeyType) -> Option<Value> {
         Value::Bytes(bytes) if key_type == KeyType::Text => {
             return String::from_utf8(bytes.clone()).ok().map(Value::Text);
         }
+        Value::Text(text) if key_type == KeyType::Bytes => return Some(Value::Bytes(text.clone().into_bytes())),
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok()?,
         Value::Bool(value) => value.to_string(),
@@ -307,23 +280,16 @@ fn value(field: &Field, key_type: KeyType) -> Option<Value> {
     key_type.decode(&key_type.parse(&text).ok()?).ok()
 }
 
-/// A signed big-endian integer of up to 16 bytes.
-fn big_endian(bytes: &[u8]) -> Option<i128> {
-    let first = *bytes.first()?;
-    let fill = if first & 0x80 == 0 { 0 } else { 0xff };
-    let wide = bytes.len().saturating_sub(16);
-    if bytes[..wide].iter().any(|&byte| byte != fill) {
-        return None;
-    }
-    let kept = &bytes[wide..];
-    let mut number = [fill; 16];
-    number[16 - kept.len()..].copy_from_slice(kept);
-    Some(i128::from_be_bytes(number))
-}
-
-fn malformed(path: &Path, error: &ParquetError) -> InputError {
-    InputError::Malformed {
-        path: path.to_owned(),
-        detail: format!("not a readable Parquet file: {}", key::escaped(error.to_string().as_bytes())),
-    }
+/// An error of the file that messages call `path`.
+fn malformed(path: &Path, error: ParquetIndexError) -> InputError {
+    let detail = match error {
+        ParquetIndexError::Malformed { detail, .. } => {
+            format!("not a readable Parquet file: {}", key::escaped(detail.as_bytes()))
+        }
+        ParquetIndexError::NoTimestamp { row, column, value, detail, .. } => {
+            format!("row {row} of column '{column}' is {value}, {detail}")
+        }
+        error => key::escaped(error.to_string().as_bytes()).into_owned(),
+    };
+    InputError::Malformed { path: path.to_owned(), detail }
 }

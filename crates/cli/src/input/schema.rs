@@ -85,6 +85,13 @@ impl FromStr for ColumnType {
     }
 }
 
+impl ColumnType {
+    /// The type of the column.
+    pub(crate) fn key_type(&self) -> KeyType {
+        self.key_type
+    }
+}
+
 /// A column that is read, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadColumn {

@@ -2,8 +2,9 @@
 //! runs on files that the command itself exports.
 
 use super::run::Folder;
+use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -198,4 +199,200 @@ fn keys_that_are_not_named_come_from_the_files_and_figures_are_drawn_where_there
     folder.run(&["report", "name.idx", "-o", "layers.svg", "--figure", "layers"]).exits_with(0);
     folder.run(&["report", "id.idx", "-o", "x.svg", "--figure", "layers"]).exits_with(2).complains_of("no layers");
     folder.run(&["report", "events.csv", "-o", "x.html"]).exits_with(1).complains_of("index beside Parquet files");
+}
+
+/// Writes a batch as a file of the folder.
+fn write(folder: &Folder, name: &str, batch: &RecordBatch) {
+    let file = std::fs::File::create(folder.path(name)).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn keys_of_bytes_are_asked_for_as_they_are_printed() {
+    let folder = Folder::new();
+    let keys: [&[u8]; 4] = [b"6162", b"ab", b"a\\x00", b"\xff\x00"];
+    let mut sorted = keys;
+    sorted.sort_unstable();
+    let wide: ArrayRef = Arc::new(BinaryArray::from_iter_values(keys));
+    let fixed: ArrayRef =
+        Arc::new(FixedSizeBinaryArray::try_from_iter([[1_u8; 16], [2; 16], [3; 16], [4; 16]].iter()).unwrap());
+    let number: ArrayRef = Arc::new(Int64Array::from(vec![0, 1, 2, 3]));
+    write(&folder, "b.parquet", &RecordBatch::try_from_iter([("k", wide), ("n", number), ("f", fixed)]).unwrap());
+    folder.run(&["build", "b.parquet", "--external", "--key", "k", "-o", "b.idx"]).exits_with(0);
+    folder.build("b.parquet", "b.ogive", &["--key", "k", "--value", "n"]);
+    let scanned = folder.run(&["scan", "b.idx", "--columns", "k"]).exits_with(0).stdout.clone();
+    let table = folder.run(&["scan", "b.ogive"]).exits_with(0).stdout.clone();
+    let of_table: Vec<&str> = table.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(scanned.lines().skip(1).collect::<Vec<_>>(), of_table);
+    for (shown, key) in of_table.iter().zip(sorted) {
+        let number = keys.iter().position(|known| *known == key).unwrap();
+        let found = folder.run(&["get", "b.idx", shown, "--columns", "n"]);
+        found.exits_with(0).prints(&format!("n\n{number}\n"));
+    }
+    let rows = |name: &str| folder.run(&["scan", name, "--json"]).exits_with(0).json_lines();
+    let of = |name: &str| rows(name).into_iter().map(|row| row["k"].clone()).collect::<Vec<_>>();
+    assert_eq!(of("b.idx"), of("b.ogive"));
+    assert_eq!(of("b.idx").last(), Some(&json!({ "hex": "ff00" })));
+}
+
+#[test]
+fn json_has_every_value_and_is_read_back() {
+    let folder = Folder::new();
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5]));
+    let floats = vec![Some(f64::NAN), Some(f64::INFINITY), Some(f64::NEG_INFINITY), None, Some(-0.0)];
+    let floats: ArrayRef = Arc::new(Float64Array::from(floats));
+    let mut maps = MapBuilder::new(None, Int64Builder::new(), StringBuilder::new());
+    for row in 0..5 {
+        if row < 2 {
+            maps.keys().append_value(row + 7);
+            maps.values().append_value("x");
+            maps.keys().append_value(row);
+            maps.values().append_null();
+        }
+        maps.append(row != 4).unwrap();
+    }
+    let maps: ArrayRef = Arc::new(maps.finish());
+    let batch = RecordBatch::try_from_iter([("id", ids), ("x", floats), ("m", maps)]).unwrap();
+    std::fs::create_dir(folder.path("d")).unwrap();
+    write(&folder, "d/a.parquet", &batch);
+    let more: ArrayRef = Arc::new(Int64Array::from(vec![6]));
+    write(&folder, "d/b.parquet", &RecordBatch::try_from_iter([("id", more)]).unwrap());
+    folder.run(&["build", "d", "--external", "--key", "id", "-o", "i.idx"]).exits_with(0);
+    let rows = folder.run(&["scan", "i.idx", "--json"]).exits_with(0);
+    let expected = r#"{"id":1,"x":"NaN","m":[{"key":7,"value":"x"},{"key":0,"value":null}]}
+{"id":2,"x":"Infinity","m":[{"key":8,"value":"x"},{"key":1,"value":null}]}
+{"id":3,"x":"-Infinity","m":[]}
+{"id":4,"x":null,"m":[]}
+{"id":5,"x":-0.0,"m":null}
+{"id":6}
+"#;
+    rows.prints(expected);
+    folder
+        .run(&["get", "i.idx", "1", "6", "--json", "--columns", "id,x"])
+        .exits_with(0)
+        .prints("{\"id\":1,\"x\":\"NaN\"}\n{\"id\":6}\n");
+    let flat = folder.run(&["scan", "i.idx", "--json", "--columns", "id,x"]).exits_with(0).stdout.clone();
+    folder.write("rows.jsonl", &flat);
+    folder.build("rows.jsonl", "again.ogive", &[]);
+    let again = folder.run(&["scan", "again.ogive", "--json"]).exits_with(0).json_lines();
+    let words: Vec<_> = again.iter().map(|row| row["x"].clone()).collect();
+    assert_eq!(words[..4], [json!("NaN"), json!("Infinity"), json!("-Infinity"), json!(null)]);
+    assert_eq!(words[5], json!(null), "what no file has is null in a table");
+    folder
+        .run(&["get", "i.idx", "9", "1", "--json", "--columns", "id"])
+        .exits_with(1)
+        .prints("{\"key\":9,\"found\":false}\n{\"id\":1}\n");
+}
+
+#[test]
+fn a_result_of_arrow_without_rows_has_its_columns() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    for command in [&["scan", "id.idx", "--from", "900"][..], &["get", "id.idx", "900"]] {
+        let run = folder.command(&[command, &["--arrow", "--columns", "name,id"]].concat()).output().unwrap();
+        let stream = arrow_ipc::reader::StreamReader::try_new(&run.stdout[..], None).unwrap();
+        let schema = arrow_array::RecordBatchReader::schema(&stream);
+        assert_eq!(schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), ["name", "id"]);
+        assert_eq!(stream.count(), 0);
+    }
+}
+
+#[test]
+fn copies_of_files_are_accepted_by_their_keys() {
+    for (key, value) in [("id", "7"), ("name", "name 49")] {
+        let folder = events();
+        index(&folder, key, "i.idx");
+        let touch = |name: &str| {
+            let file = std::fs::File::options().write(true).open(folder.path(name)).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(86_400)).unwrap();
+        };
+        touch("events.parquet");
+        folder.run(&["get", "i.idx", value]).exits_with(1).complains_of("ogive verify --accept");
+        folder.run(&["verify", "i.idx"]).exits_with(1);
+        let accepted = folder.run(&["verify", "i.idx", "--accept", "--json"]).exits_with(0).json();
+        assert_eq!([&accepted["accepted_files"], &accepted["rows"]], [&json!(1), &json!(500)]);
+        folder.run(&["get", "i.idx", value, "--columns", "id"]).exits_with(0).prints("id\n7\n");
+        folder.run(&["verify", "i.idx"]).exits_with(0);
+        // Another file of that length is not taken for it.
+        let whole = std::fs::read(folder.path("events.parquet")).unwrap();
+        let mut other = whole.clone();
+        let at = whole.windows(6).position(|bytes| bytes == b"name 4").unwrap();
+        other[at + 5] = b'9';
+        std::fs::write(folder.path("events.parquet"), other).unwrap();
+        let run = folder.run(&["verify", "i.idx", "--accept"]);
+        if key == "name" {
+            run.exits_with(1);
+            folder.run(&["get", "i.idx", value]).exits_with(1);
+        }
+    }
+    let folder = events();
+    folder.run(&["verify", "events.ogive", "--accept"]).exits_with(2).complains_of("indexes of Parquet files");
+}
+
+/// A file of timestamps of the type INT96, by Julian days and nanoseconds of the day.
+fn old_timestamps(folder: &Folder, name: &str, times: &[(u32, i64)]) {
+    use parquet::data_type::{Int64Type, Int96, Int96Type};
+    use parquet::file::writer::SerializedFileWriter;
+    let schema = parquet::schema::parser::parse_message_type("message m { required int96 t; required int64 n; }");
+    let file = std::fs::File::create(folder.path(name)).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema.unwrap()), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let of = |&(day, of_day): &(u32, i64)| Int96::from(vec![of_day as u32, (of_day >> 32) as u32, day]);
+    let values: Vec<Int96> = times.iter().map(of).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int96Type>().write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    let numbers: Vec<i64> = (0..).take(times.len()).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn timestamps_of_int96_are_microseconds_in_every_command() {
+    let folder = Folder::new();
+    let last = (5_373_484, 86_399_999_999_000);
+    old_timestamps(&folder, "t.parquet", &[(2_440_588, 1_000), (2_440_588, 2_000), last]);
+    let expected = "1970-01-01T00:00:00.000001\t0\n1970-01-01T00:00:00.000002\t1\n9999-12-31T23:59:59.999999\t2\n";
+    for key_type in [&[][..], &["--key-type", "timestamp(us)"]] {
+        folder.build("t.parquet", "t.ogive", key_type);
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints(expected);
+    }
+    folder.run(&["db", "import", "s", "t.parquet"]).exits_with(0);
+    folder.run(&["db", "scan", "s"]).exits_with(0).prints(expected);
+    folder.run(&["join", "t.parquet", "t.parquet", "-o", "-"]).exits_with(0).prints(
+        "1970-01-01T00:00:00.000001\t0\t0\n1970-01-01T00:00:00.000002\t1\t1\n9999-12-31T23:59:59.999999\t2\t2\n",
+    );
+    folder.run(&["build", "t.parquet", "--external", "--key", "t", "-o", "t.idx"]).exits_with(0);
+    let found = folder.run(&["get", "t.idx", "9999-12-31T23:59:59.999999"]);
+    found.exits_with(0).prints("t,n\n9999-12-31T23:59:59.999999,2\n");
+
+    old_timestamps(&folder, "ns.parquet", &[(2_440_588, 1_000), (2_440_588, 2_001)]);
+    for command in [
+        &["build", "ns.parquet", "-o", "ns.ogive"][..],
+        &["build", "ns.parquet", "--external", "--key", "t", "-o", "ns.idx"],
+        &["db", "import", "n", "ns.parquet"],
+        &["join", "ns.parquet", "t.parquet", "-o", "-"],
+    ] {
+        folder.run(command).exits_with(1).complains_of("row 2 of column 't'").complains_of("--type 't=timestamp(ns)'");
+    }
+    let fine = ["--type", "t=timestamp(ns)"];
+    folder.build("ns.parquet", "ns.ogive", &fine);
+    folder
+        .run(&["scan", "ns.ogive", "--reverse", "--limit", "1"])
+        .exits_with(0)
+        .prints("1970-01-01T00:00:00.000002001\t1\n");
+    let build = ["build", "ns.parquet", "--external", "--key", "t", "-o", "ns.idx"];
+    folder.run(&[&build[..], &fine].concat()).exits_with(0);
+    folder.run(&["get", "ns.idx", "1970-01-01T00:00:00.000002001", "--columns", "n"]).exits_with(0).prints("n\n1\n");
+    for build in [
+        &["build", "t.parquet", "-o", "x.ogive"][..],
+        &["build", "t.parquet", "--external", "--key", "t", "-o", "x.idx"],
+    ] {
+        folder.run(&[build, &fine].concat()).exits_with(1).complains_of("1677 to 2262");
+    }
 }

@@ -91,7 +91,7 @@ fn folders_of_table_formats_are_refused_unless_files_are_listed() {
         [("t/_delta_log", "00000000000000000000.json", "Delta Lake"), ("t/metadata", "v1.metadata.json", "Iceberg")]
     {
         let log = Arc::new(MemoryStorage::new());
-        log.put(name, b"{}".to_vec()).unwrap();
+        log.put(name, br#"{"protocol":{"minReaderVersion":1},"format-version":1}"#.to_vec()).unwrap();
         let folder = Arc::new(FolderMap::default().with("t", data.clone()).with(inner, log));
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let build = |options| ParquetIndex::build(storage.clone(), "i", folder.clone(), options);

@@ -5,7 +5,9 @@
 mod changes;
 mod fixtures;
 mod hostile;
+mod lakes;
 mod lookups;
+mod old_timestamps;
 mod shapes;
 mod support;
 mod unusual;

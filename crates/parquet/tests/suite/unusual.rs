@@ -81,3 +81,86 @@ fn several_columns_of_a_name_are_refused() {
         ParquetIndex::build(shelf.storage(), "i", shelf.folder(), BuildOptions::new("a.parquet", &["id"])).unwrap_err();
     assert!(refused.to_string().contains("several columns 'id'"), "{refused}");
 }
+
+/// Changes the footer of a file.
+fn with_footer(file: &[u8], change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
+    let end = file.len() - 8;
+    let length = u32::from_le_bytes(file[end..end + 4].try_into().unwrap()) as usize;
+    let footer = change(file[end - length..end].to_vec());
+    [&file[..end - length], &footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+}
+
+#[test]
+fn a_column_of_a_type_of_a_later_parquet_is_what_it_is_stored_as() {
+    use parquet::basic::{LogicalType, Repetition, Type as Physical};
+    use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
+    let column = Type::primitive_type_builder("b", Physical::FIXED_LEN_BYTE_ARRAY)
+        .with_repetition(Repetition::REQUIRED)
+        .with_length(2)
+        .with_logical_type(Some(LogicalType::Float16));
+    let fields = vec![Arc::new(column.build().unwrap())];
+    let schema = Arc::new(Type::group_type_builder("rows").with_fields(fields).build().unwrap());
+    let mut file = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut of = group.next_column().unwrap().unwrap();
+    let values = ["xx", "yy"].map(|text| FixedLenByteArray::from(text.as_bytes().to_vec()));
+    of.typed::<FixedLenByteArrayType>().write_batch(&values, None, None).unwrap();
+    of.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    // Half floats are number 15 of the types; now they are 2555.
+    let later = with_footer(&file, |footer| {
+        let at = footer.windows(3).position(|bytes| bytes == [0xfc, 0, 0]).unwrap();
+        [&footer[..at], &[0x0c, 0xf6, 0x27, 0, 0], &footer[at + 3..]].concat()
+    });
+    let shelf = Shelf::new();
+    shelf.put("a.parquet", later);
+    shelf.build("a.parquet", &["b"], "i");
+    let index = shelf.open("i");
+    assert_eq!(index.key_type(), ogive::KeyType::FixedBytes(2));
+    assert_eq!(index.get(b"yy", None).unwrap().num_rows(), 1);
+    assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+}
+
+#[test]
+fn a_dictionary_whose_header_is_not_counted_is_read() {
+    use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData};
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "x", "z"]));
+    let numbers = ids([4, 4, 5, 5].into_iter());
+    let properties = WriterProperties::builder()
+        .set_offset_index_disabled(true)
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
+        .set_writer_version(parquet::file::properties::WriterVersion::PARQUET_1_0)
+        .build();
+    let file = parquet_bytes(&rows(&[("name", names), ("id", numbers)]), properties);
+    let old = with_footer(&file, |footer| {
+        let metadata = ParquetMetaDataReader::decode_metadata(&footer).unwrap();
+        let group = metadata.row_group(0).clone();
+        let column = |column: &parquet::file::metadata::ColumnChunkMetaData| {
+            let first = column.dictionary_page_offset().unwrap();
+            // The headers of these dictionaries have 14 bytes, as their first data pages show.
+            let header = 14;
+            assert!(column.data_page_offset() > first + header);
+            let changed = column.clone().into_builder();
+            let changed = changed.set_dictionary_page_offset(None).set_data_page_offset(first);
+            changed.set_total_compressed_size(column.compressed_size() - header).build().unwrap()
+        };
+        let columns = group.columns().iter().map(column).collect();
+        let group: RowGroupMetaData = group.into_builder().set_column_metadata(columns).build().unwrap();
+        let metadata = ParquetMetaData::new(metadata.file_metadata().clone(), vec![group]);
+        let mut written = Vec::new();
+        ParquetMetaDataWriter::new(&mut written, &metadata).finish().unwrap();
+        written.truncate(written.len() - 8);
+        written
+    });
+    let shelf = Shelf::new();
+    shelf.put("a.parquet", old);
+    for key in ["id", "name"] {
+        shelf.build("a.parquet", &[key], "i");
+        let found: Vec<RecordBatch> = shelf.open("i").scan::<&[u8]>(.., None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 4, "{key}");
+    }
+}
