@@ -117,6 +117,7 @@ fn print_report(path: &Path, report: &BuildReport, output: &mut Output) -> Resul
             "is_sorted": report.is_sorted,
             "files": report.files,
             "kept_files": report.kept_files,
+            "warnings": report.warnings,
             "rows": report.rows,
             "pages": report.pages,
             "intervals": report.intervals,

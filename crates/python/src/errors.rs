@@ -177,7 +177,9 @@ pub(crate) fn of_parquet(error: ParquetIndexError) -> PyErr {
         ParquetIndexError::NewerVersion { path, .. } => ("UnknownVersion", path),
         ParquetIndexError::NotIndexable { path, .. }
         | ParquetIndexError::NoColumn { path, .. }
-        | ParquetIndexError::TableFormat { path, .. } => ("InvalidArgument", path),
+        | ParquetIndexError::NoTimestamp { path, .. }
+        | ParquetIndexError::TableFormat { path, .. }
+        | ParquetIndexError::TableLog { path, .. } => ("InvalidArgument", path),
         _ => return new("OgiveError", &message),
     };
     of_file(class, &message, &file)

@@ -62,6 +62,9 @@ pub(crate) struct ParquetBuild {
     path: PathBuf,
     update: bool,
     files: Option<Vec<String>>,
+    nanoseconds: Vec<String>,
+    partitions: Vec<(String, String)>,
+    ignore_table_log: bool,
     memory: Option<u64>,
     profile: Option<String>,
 }
@@ -82,6 +85,11 @@ impl ParquetBuild {
         let key: Vec<&str> = self.key.iter().map(String::as_str).collect();
         let mut options =
             BuildOptions::new(&root, &key).table(TableWriteOptions::default().profile(profile).replace(true));
+        let partition = |(name, of): &(String, String)| Ok((name.clone(), of.parse::<KeyType>()?));
+        options = options
+            .nanoseconds(self.nanoseconds.clone())
+            .partitions(self.partitions.iter().map(partition).collect::<ogive::Result<_>>()?)
+            .ignore_table_log(self.ignore_table_log);
         if let Some(memory) = self.memory {
             options = options.memory_bytes(memory);
         }
@@ -98,7 +106,12 @@ impl ParquetBuild {
             true => ogive_parquet::ParquetIndex::update(storage, &name, folder, options)?,
             false => ogive_parquet::ParquetIndex::build(storage, &name, folder, options)?,
         };
-        Ok(json!({ "files": report.files, "kept_files": report.kept_files, "rows": report.rows }))
+        Ok(json!({
+            "files": report.files,
+            "kept_files": report.kept_files,
+            "rows": report.rows,
+            "warnings": report.warnings,
+        }))
     }
 }
 
@@ -320,23 +333,38 @@ impl ParquetIndex {
         Ok(facts.to_string())
     }
 
-    /// Compares every row with the index; the findings as JSON.
-    #[pyo3(name = "_verify", signature = (progress=None))]
-    fn verify(&self, py: Python<'_>, progress: Option<&Object<'_>>) -> PyResult<String> {
+    /// Compares every row with the index, which may take the times of files; the findings as JSON.
+    #[pyo3(name = "_verify", signature = (progress=None, accept=false))]
+    fn verify(&self, py: Python<'_>, progress: Option<&Object<'_>>, accept: bool) -> PyResult<String> {
         self.index()?;
         let report = interruptible_as(py, Task::default(), progress, |task| {
             let place = locate(&self.path).or_raise()?;
             let options = open_options(&place, self.memory, self.profile.as_deref()).or_raise()?;
             let folder = PathFolder::of_index(&self.path).map_err(of_parquet)?;
             let folder = Arc::new(StoppableFolder { folder, stop: task.stop.clone() });
+            let mut build = BuildOptions::new("", &[]);
+            build = build.table(TableWriteOptions::default().profile(options.profile.clone()));
+            if place.storage.is_object_store() {
+                let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(std::env::temp_dir()));
+                build = build.scratch(StoppableStorage::new(scratch, task.stop.clone()));
+            }
             let storage = StoppableStorage::new(place.storage, task.stop.clone());
-            let index =
-                ogive_parquet::ParquetIndex::open(storage, &place.name, folder, &options).map_err(of_parquet)?;
-            let report = index.verify(&mut |done, total| task.report(done, total)).map_err(of_parquet)?;
+            let mut shown = |done, total| task.report(done, total);
+            let report = match accept {
+                true => ogive_parquet::ParquetIndex::accept(storage, &place.name, folder, build, &mut shown)
+                    .map(|(report, _)| report),
+                false => ogive_parquet::ParquetIndex::open(storage, &place.name, folder, &options)
+                    .and_then(|index| index.verify(&mut shown)),
+            };
+            let report = report.map_err(of_parquet)?;
             // A stop can look like damage of a file.
             task.check().or_raise()?;
             Ok(report)
         })?;
+        if accept && report.is_sound() {
+            let opened = || Self::open_index(&self.path, self.memory, self.profile.as_deref());
+            self.index.get()?.store(Some(Arc::new(py.detach(opened).map_err(of_parquet)?)));
+        }
         Ok(json!({ "files": report.files, "rows": report.rows, "findings": report.findings }).to_string())
     }
 

@@ -167,3 +167,24 @@ def test_damaged_files_give_errors_or_true_rows(tmp_path: Path) -> None:
                 outcomes.add(type(error).__name__)
                 assert "d.parquet" in str(error) or not isinstance(error, ogive.WrongFile)
     assert {"rows", "WrongFile"} <= outcomes
+
+
+def test_old_timestamps_partitions_and_copies(tmp_path: Path) -> None:
+    times = pyarrow.array([1_000, 2_001], pyarrow.timestamp("ns"))
+    (tmp_path / "m=01").mkdir()
+    path = tmp_path / "m=01" / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"t": times}), path, use_deprecated_int96_timestamps=True)
+    with pytest.raises(ogive.InvalidArgument, match=r"row 2 of column 't' is 1970-01-01T00:00:00\.000002001"):
+        ogive.index_parquet(tmp_path, key="t", to=tmp_path.with_suffix(".idx"))
+    index = ogive.index_parquet(
+        tmp_path, key="t", to=tmp_path.with_suffix(".idx"), nanoseconds=["t"], partitions={"m": "text"}
+    )
+    assert "timestamp(ns)" in index.key_type
+    assert index.scan(columns=["m"]).to_pylist() == [{"m": "01"}, {"m": "01"}]
+    os.utime(path, (1, 1))
+    with pytest.raises(ogive.Changed):
+        ogive.ParquetIndex(index.path).get(None)
+    assert not index.verify()
+    assert index.verify(accept=True)
+    assert len(index.scan().to_pylist()) == 2
+    assert ogive.ParquetIndex(index.path).verify()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,10 +174,14 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
         """The requests of a look-up with nothing open: of which bytes of which files, for what, and in which round."""
         return ParquetExplanation(json.loads(self._explain(key, columns)))
 
-    def verify(self, *, progress: bool | None = None) -> Verification:
-        """Compares every row of the data with the index."""
+    def verify(self, *, accept: bool = False, progress: bool | None = None) -> Verification:
+        """Compares every row of the data with the index.
+
+        With ``accept``, files may have other times than those that were indexed, as after a copy: if nothing else is
+        wrong, the index takes their times.
+        """
         with Progress.start(f"verifying {self.path}", progress) as shown:
-            return Verification(**json.loads(self._verify(shown)))
+            return Verification(**json.loads(self._verify(shown, accept)))
 
     def __reduce__(self) -> tuple[Any, tuple[str, int | None, str | None]]:
         return _reopened, (absolute(self.path), self._memory, self._profile)
@@ -196,6 +201,9 @@ def index_parquet(
     key: str | list[str] | None = None,
     update: bool = False,
     files: list[str] | None = None,
+    nanoseconds: list[str] | None = None,
+    partitions: dict[str, str] | None = None,
+    ignore_table_log: bool = False,
     memory: int | str | None = None,
     profile: PathLike | None = None,
     progress: bool | None = None,
@@ -207,6 +215,11 @@ def index_parquet(
     column have nulls in it. ``files`` names the files of the folder to index, if not all. With
     ``update`` an index that is there is brought up to date with the files that are there now; its key stays. Ctrl-C
     stops the work and leaves what there was.
+
+    ``nanoseconds`` names columns of the type INT96 that are read in nanoseconds, as ``--type COL=timestamp(ns)`` of the
+    command; others are in microseconds. ``partitions`` gives types of columns that folders state, as
+    ``{"month": "text"}``. Files of a Delta Lake or Iceberg table are refused if its log says that rows of theirs were
+    deleted or columns renamed; with ``ignore_table_log`` that is a warning.
 
     >>> import ogive, pyarrow, pyarrow.parquet, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -233,9 +246,14 @@ def index_parquet(
         "path": target,
         "update": update,
         "files": None if files is None else [os.fspath(file) for file in files],
+        "nanoseconds": list(nanoseconds or []),
+        "partitions": list((partitions or {}).items()),
+        "ignore_table_log": ignore_table_log,
         "memory": size_bytes(memory),
         "profile": None if profile is None else path_text(profile),
     }
     with Progress.start(f"indexing {source}", progress) as shown:
-        _internal.index_parquet(build, shown)
+        report = json.loads(_internal.index_parquet(build, shown))
+    for warning in report["warnings"]:
+        warnings.warn(warning, stacklevel=2)
     return ParquetIndex(target, profile=profile)
