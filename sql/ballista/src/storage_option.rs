@@ -2,6 +2,7 @@
 
 use ogive_object_store::ObjectOptions;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// An option of the object stores behind URLs, as `--storage-option KEY=VALUE` gives it.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,6 +28,11 @@ impl FromStr for StorageOption {
 }
 
 impl StorageOption {
+    /// Tells of requests that an object store keeps waiting, with no two lines within `every`.
+    pub fn tell_waiting(every: Duration, tell: impl Fn(&str) + Send + Sync + 'static) {
+        ogive_object_store::report_waiting_calls(every, move |call| tell(&call.to_string()));
+    }
+
     /// Opens the URLs of object stores with these options, in place of those of an earlier call.
     pub fn register(options: &[Self]) {
         let options = options.iter().fold(ObjectOptions::default(), |all, it| all.value(&it.name, &it.value));

@@ -29,13 +29,13 @@ use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use ogive::Table;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Rows in the order of a key as a table of DataFusion: a table file, a keyspace of a store, an index, indexed Parquet
 /// files, or several table files as one. It has the columns of the key, and the value or its fields.
 #[derive(Debug)]
 pub struct OgiveTable {
-    relations: RwLock<Relations>,
+    relations: Arc<RwLock<Relations>>,
     schema: SchemaRef,
     /// That no two rows have one key, if it is so.
     constraints: Option<Constraints>,
@@ -43,11 +43,37 @@ pub struct OgiveTable {
     options: Option<OgiveOptions>,
     /// Whether rows were inserted since it was opened.
     is_stale: Arc<AtomicBool>,
+    /// Held while it is opened again, so that no other query is answered by the rows before.
+    reopening: Arc<Mutex<()>>,
     /// Whether scans say by which keys they are cut.
     tells_ranges: bool,
 }
 
 type Relations = Arc<[Arc<dyn Relation>]>;
+
+/// A table into which rows were inserted since it was opened.
+struct StaleTable {
+    options: OgiveOptions,
+    identity: RelationIdentity,
+    relations: Arc<RwLock<Relations>>,
+    is_stale: Arc<AtomicBool>,
+    reopening: Arc<Mutex<()>>,
+}
+
+impl StaleTable {
+    /// Opens it, unless another query has done so in the meantime.
+    fn reopen(&self) -> Result<()> {
+        let _reopening = self.reopening.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_stale.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let opened = self.options.open_keyspace(&self.identity.location, &self.identity.keyspace);
+        // A query after one that failed must not be answered by the rows before the insert.
+        let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
+        *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
+        Ok(())
+    }
+}
 
 /// The parts of a scan, and what is known of its rows.
 struct Plan {
@@ -92,11 +118,12 @@ impl OgiveTable {
             _ => None,
         };
         Self {
-            relations: RwLock::new(relations),
+            relations: Arc::new(RwLock::new(relations)),
             schema,
             constraints,
             options: None,
             is_stale: Arc::default(),
+            reopening: Arc::default(),
             tells_ranges: true,
         }
     }
@@ -112,11 +139,8 @@ impl OgiveTable {
 
     /// The relations, with the rows that were inserted since.
     async fn current(&self) -> Result<Relations> {
-        if let Some(options) = &self.options
-            && self.is_stale.swap(false, Ordering::AcqRel)
-        {
-            let (options, identity) = (options.clone(), self.first().identity().clone());
-            self.reopen(blocking(move || options.open_keyspace(&identity.location, &identity.keyspace)).await)?;
+        if let Some(stale) = self.stale() {
+            blocking(move || stale.reopen()).await?;
         }
         Ok(self.relations())
     }
@@ -126,20 +150,20 @@ impl OgiveTable {
     /// # Errors
     /// As [`OgiveOptions::open_keyspace`].
     pub fn refresh(&self) -> Result<()> {
-        match &self.options {
-            Some(options) if self.is_stale.swap(false, Ordering::AcqRel) => {
-                let RelationIdentity { location, keyspace, .. } = self.first().identity().clone();
-                self.reopen(options.open_keyspace(&location, &keyspace))
-            }
-            _ => Ok(()),
-        }
+        self.stale().map_or(Ok(()), |stale| stale.reopen())
     }
 
-    fn reopen(&self, opened: Result<Self>) -> Result<()> {
-        // A query after one that failed must not be answered by the rows before the insert.
-        let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
-        *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
-        Ok(())
+    /// What is to be opened again, if rows were inserted, or if another query is opening it.
+    fn stale(&self) -> Option<StaleTable> {
+        let options = self.options.as_ref()?;
+        let is_stale = self.is_stale.load(Ordering::Acquire) || self.reopening.try_lock().is_err();
+        is_stale.then(|| StaleTable {
+            options: options.clone(),
+            identity: self.first().identity().clone(),
+            relations: self.relations.clone(),
+            is_stale: self.is_stale.clone(),
+            reopening: self.reopening.clone(),
+        })
     }
 
     /// The only relation.

@@ -43,6 +43,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The arguments that start a cluster on this machine, and show what it does.
 const CLUSTER_DEMO: [&str; 2] = ["cluster", "demo"];
+/// Time between two lines about requests that an object store keeps waiting.
+const WAITING_EVERY: Duration = Duration::from_secs(4);
+const WAITING_EVERY_WITHOUT_TERMINAL: Duration = Duration::from_secs(60);
 /// Time for cancelled work to remove its temporary files.
 const CLEANING: Duration = Duration::from_secs(1);
 
@@ -69,6 +72,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, runtime: &Runtime) -> Result<()> {
+    let every = if io::stderr().is_terminal() { WAITING_EVERY } else { WAITING_EVERY_WITHOUT_TERMINAL };
+    StorageOption::tell_waiting(every, |waiting| shell::note(&format!("ogive-sql: {waiting}")));
     if let [cluster, demo, place @ ..] = &arguments.inputs[..]
         && [cluster, demo] == CLUSTER_DEMO
         && place.len() <= 1

@@ -103,7 +103,8 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
     loop {
         let folder = Arc::new(objects.newest()?);
         let newest = folder.version()?;
-        if newest == version {
+        // A listing may lag behind the version that the reader has.
+        if newest <= version {
             return Ok(None);
         }
         match open_folder(folder, &before.options, Some(before)) {
