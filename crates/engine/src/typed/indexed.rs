@@ -9,7 +9,7 @@ use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
-use crate::lsm::{Batch, Db, DbSnapshot, PinnedTypes};
+use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
 use crate::types::{Component, KeyType, range_of_prefix};
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ use std::sync::{Arc, LazyLock};
 
 /// The keyspace that notes which indexes are complete.
 const COMPLETE: &str = "ogive.indexes";
+
+/// In front of the number of an index in that keyspace: whose index it is. Numbers of keyspaces do not begin so.
+const OWNER: &[u8] = b"\xffowner";
 
 /// Entries of an index that are built in one batch.
 const BUILD_ENTRIES: u64 = 1000;
@@ -84,7 +87,8 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`] if the index exists with other types; as [`IndexedKeyspace::insert`].
+    /// [`Error::WrongRecordType`] if the index exists with other types; [`Error::InvalidArgument`] if the keyspace of
+    /// its name has records of its own, or is the index of another keyspace; as [`IndexedKeyspace::insert`].
     pub fn with_index<I: TypedParts>(
         self,
         name: &str,
@@ -154,6 +158,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         if !anew && complete.contains_key(&noted)? {
             return Ok(());
         }
+        self.own(index, &complete, &both)?;
         complete.remove_range(range_of_prefix(both))?;
         entries.remove_range::<&[u8]>(..)?;
         let mut batch = self.db.batch();
@@ -168,6 +173,40 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         }
         batch.insert(&complete, noted, []);
         batch.commit()
+    }
+
+    /// Notes that the keyspace of an index belongs to these records, before it is emptied and built.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it has records that no index wrote, or is the index of another keyspace.
+    fn own(&self, index: &DeclaredIndex, complete: &Keyspace, both: &[u8]) -> Result<()> {
+        let (entries, owner) = (index.pinned.keyspace(), self.records.untyped().number().to_be_bytes());
+        let note = [OWNER, &entries.number().to_be_bytes()].concat();
+        let refused = |is: &str| {
+            let name = entries.name();
+            Err(Error::InvalidArgument(format!("the keyspace {name:?} {is}; give the index another name")))
+        };
+        match complete.get(&note)? {
+            Some(noted) if *noted == owner => return Ok(()),
+            Some(noted) if self.has_keyspace(&noted)? => return refused("is the index of another keyspace"),
+            // The records that it was the index of were dropped.
+            Some(_) => {}
+            // Completeness was noted before owners were.
+            None if complete.prefix(both).keys().next().transpose()?.is_some() => {}
+            None if !entries.is_empty()? => return refused("has records that are not those of an index"),
+            None => {}
+        }
+        complete.insert(note, owner)
+    }
+
+    /// Whether the store has a keyspace of this number.
+    fn has_keyspace(&self, number: &[u8]) -> Result<bool> {
+        for name in self.db.keyspaces() {
+            if self.db.keyspace(&name)?.number().to_be_bytes() == *number {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A secondary index by its name. Its type is that of what the index was declared to return; `str` and `String` are

@@ -215,3 +215,31 @@ fn a_write_between_reading_and_committing_starts_the_other_again() {
     let keys = |value: u64| other.by::<u64>("by_value").unwrap().keys(value).count();
     assert_eq!((other.load(1).unwrap(), keys(10), keys(20), keys(30)), (Some(30), 0, 0, 1));
 }
+
+#[test]
+fn an_index_empties_no_keyspace_of_another_purpose() {
+    let memory = MemoryStorage::new();
+    let db = open(&memory);
+    let numbers = |name: &str| db.keyspace(name).unwrap().typed::<u64, u64>().unwrap();
+    let tags = db.multimap::<u64, u64>("orders.by_item").unwrap();
+    tags.insert(7, 8).unwrap();
+    let refused = numbers("orders").with_index("by_item", |_, value| Some(*value)).unwrap_err().to_string();
+    assert!(refused.contains("orders.by_item") && refused.contains("another name"), "{refused}");
+    assert!(tags.contains(7, 8).unwrap(), "it is as it was");
+
+    let one = numbers("a").with_index("b.c", |_, value| Some(*value)).unwrap();
+    one.insert(1, 10).unwrap();
+    let refused = numbers("a.b").with_index("c", |_, value| Some(*value)).unwrap_err().to_string();
+    assert!(refused.contains("the index of another keyspace"), "{refused}");
+    let keys = |of: &ogive::typed::IndexedKeyspace<u64, u64>| -> Vec<u64> {
+        of.by::<u64>("b.c").unwrap().keys(10).map(|key| key.unwrap().value().unwrap()).collect()
+    };
+    assert_eq!(keys(&one), [1]);
+    // Of records that were dropped, the index goes to those that take their name.
+    drop(one);
+    db.drop_keyspace("a").unwrap();
+    let again = numbers("a").with_index("b.c", |_, value| Some(*value)).unwrap();
+    assert!(keys(&again).is_empty());
+    again.insert(2, 10).unwrap();
+    assert_eq!(keys(&again), [2]);
+}
