@@ -13,7 +13,7 @@ use ::parquet::schema::types::Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use ogive::KeyType;
-use ogive::types::{TimeUnit, Value};
+use ogive::types::{TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, value_of};
 use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,8 @@ pub(crate) struct ParquetInput {
     rows: ParquetRows,
     facts: InputFacts,
     builder: RecordBuilder,
+    /// Number of columns of the key, which come first.
+    keys: usize,
     /// The place of each column of the key and the value in the batches; `None` for those that the file does not have.
     places: Vec<Option<usize>>,
     /// The rows that were read, and the next of them.
@@ -112,8 +114,8 @@ impl ParquetInput {
             length_bytes: Some(length_bytes),
             may_be_empty: true,
         };
-        let builder = RecordBuilder::new(path, schema);
-        Ok(Self { path: path.to_owned(), rows, facts, builder, places, batch: None, done: 0, length_bytes })
+        let (builder, keys) = (RecordBuilder::new(path, schema), schema.keys.len());
+        Ok(Self { path: path.to_owned(), rows, facts, builder, keys, places, batch: None, done: 0, length_bytes })
     }
 }
 
@@ -136,7 +138,10 @@ impl Input for ParquetInput {
         self.done += 1;
         let places = &self.places;
         let array = |index: usize| places.get(index).copied().flatten().map(|place| batch.column(place));
-        self.builder.build(|index, column, target| convert(column, array(index), row, target)).map(Some)
+        let keys = self.keys;
+        let build =
+            |index, column: &ReadColumn, target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
+        self.builder.build(build).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
@@ -150,16 +155,22 @@ fn convert<'a>(
     column: &ReadColumn,
     array: Option<&ArrayRef>,
     row: usize,
+    is_key: bool,
     target: &mut Vec<u8>,
 ) -> Result<FieldBytes<'a>, String> {
     let key_type = column.key_type;
+    // Floats keep all their bits in values.
+    let has_key_bytes = is_key || !matches!(key_type, KeyType::F32 | KeyType::F64);
     let array = array.filter(|array| !array.is_null(row) && *array.data_type() != DataType::Null);
     let Some(array) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err("null".to_owned()) } };
-    if append_frequent_key(array, key_type, row, target) {
+    if has_key_bytes && append_frequent_key(array, key_type, row, target) {
         return Ok(FieldBytes::Encoded);
     }
     let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
-    let encoded = found.as_ref().and_then(|(_, natural)| key_type.encode(&value(natural.clone(), key_type)?).ok());
+    let encoded = found.as_ref().and_then(|(_, natural)| {
+        let found = value(natural.clone(), key_type)?;
+        if has_key_bytes { key_type.encode(&found).ok() } else { ValueType::Scalar(key_type).encode(&found).ok() }
+    });
     if let Some(bytes) = encoded {
         target.extend_from_slice(&bytes);
         return Ok(FieldBytes::Encoded);

@@ -7,6 +7,7 @@ use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
 use crate::key;
 use ogive::KeyType;
+use ogive::types::ValueType;
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -65,6 +66,8 @@ pub(crate) trait TextRows: Debug + Send {
 pub(crate) struct TextInput {
     rows: Box<dyn TextRows>,
     builder: RecordBuilder,
+    /// Number of columns of the key, which come first.
+    keys: usize,
     facts: InputFacts,
 }
 
@@ -79,7 +82,7 @@ impl TextInput {
             length_bytes: rows.length_bytes(),
             may_be_empty: rows.has_columns(),
         };
-        Self { rows, builder: RecordBuilder::new(path, schema), facts }
+        Self { rows, builder: RecordBuilder::new(path, schema), keys: schema.keys.len(), facts }
     }
 }
 
@@ -92,9 +95,11 @@ impl Input for TextInput {
         if !self.rows.advance()? {
             return Ok(None);
         }
-        let rows = &*self.rows;
+        let (rows, keys) = (&*self.rows, self.keys);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-        self.builder.build(|_, column, target| convert(column, field(column), target)).map(Some)
+        let build =
+            |index, column: &ReadColumn, target: &mut Vec<u8>| convert(column, field(column), index < keys, target);
+        self.builder.build(build).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
@@ -103,7 +108,12 @@ impl Input for TextInput {
 }
 
 /// The bytes of a field, appended to `target` unless they are those of the text.
-fn convert<'a>(column: &ReadColumn, written: Written<'a>, target: &mut Vec<u8>) -> Result<FieldBytes<'a>, String> {
+fn convert<'a>(
+    column: &ReadColumn,
+    written: Written<'a>,
+    is_key: bool,
+    target: &mut Vec<u8>,
+) -> Result<FieldBytes<'a>, String> {
     let text = written.text();
     let is_plain = matches!(column.key_type, KeyType::Text | KeyType::Bytes);
     let is_fit = match written {
@@ -121,13 +131,13 @@ fn convert<'a>(column: &ReadColumn, written: Written<'a>, target: &mut Vec<u8>) 
         KeyType::Text if std::str::from_utf8(text).is_ok() => Ok(FieldBytes::Own(text)),
         KeyType::FixedBytes(width) if text.len() == usize::from(width) => Ok(FieldBytes::Own(text)),
         KeyType::Text | KeyType::FixedBytes(_) => Err(key::shortened(text)),
-        _ if append(column, text, target) => Ok(FieldBytes::Encoded),
+        _ if append(column, text, is_key, target) => Ok(FieldBytes::Encoded),
         _ => Err(key::shortened(text)),
     }
 }
 
 /// Appends the bytes of a field to `target`; `false` if it is not of the column's type.
-fn append(column: &ReadColumn, written: &[u8], target: &mut Vec<u8>) -> bool {
+fn append(column: &ReadColumn, written: &[u8], is_key: bool, target: &mut Vec<u8>) -> bool {
     let key_type = column.key_type;
     // Spreadsheets often pad numbers.
     let exact = column.guessed || matches!(key_type, KeyType::Tuple(_));
@@ -142,7 +152,8 @@ fn append(column: &ReadColumn, written: &[u8], target: &mut Vec<u8>) -> bool {
     if column.guessed && !infer::fits(key_type, column.is_zoned, text) {
         return false;
     }
-    let parsed = key_type.parse(text);
+    // Floats keep the sign of zero in values.
+    let parsed = if is_key { key_type.parse(text) } else { ValueType::Scalar(key_type).parse(text) };
     parsed.is_ok_and(|bytes| {
         target.extend_from_slice(&bytes);
         true
@@ -191,7 +202,7 @@ mod tests {
             text => Written::Text(text),
         };
         reader
-            .build(|_, column, target| convert(column, field(column), target))
+            .build(|_, column, target| convert(column, field(column), true, target))
             .map(|record| key_type.display(record.key))
     }
 

@@ -229,7 +229,10 @@ impl Draws {
                 let hex: String = (0..self.below(3)).map(|_| ["ff", "09", "0a", "5c", "22"][self.below(5)]).collect();
                 json!({ "hex": hex })
             }
-            "f64" => [json!(0.5), json!(-2e300), json!("NaN"), json!("-inf"), json!(0)][self.below(5)].clone(),
+            "f64" => {
+                let floats = [json!(0.5), json!(-2e300), json!("NaN"), json!("-inf"), json!(0), json!(-0.0)];
+                floats[self.below(6)].clone()
+            }
             "bool" => json!(self.below(2) == 0),
             _ => json!(self.below(200)),
         }
