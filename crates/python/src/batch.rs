@@ -5,6 +5,7 @@ use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::key_range::KeyRange;
 use crate::keyspace::{Keyspace, Object};
+use crate::opened::Typed;
 use crate::store::Store;
 use ogive::types::RecordType;
 use pyo3::prelude::*;
@@ -15,8 +16,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct Batch {
     batch: Native<Mutex<Option<ogive::Batch>>>,
-    /// The types of keyspaces that have no records yet: they are decided when the batch is committed.
-    undecided: Mutex<Vec<(Py<Keyspace>, Arc<RecordType>)>>,
+    undecided: Mutex<Vec<Undecided>>,
+}
+
+/// What a batch does to a keyspace without types: they are decided when it is committed.
+struct Undecided {
+    keyspace: Py<Keyspace>,
+    /// Those of its first record in this batch.
+    types: Option<Arc<RecordType>>,
+    /// Removals before that record, whose keys have no bytes yet.
+    removals: Vec<Removal>,
+}
+
+/// A removal of a key or of a range.
+enum Removal {
+    Key(Py<PyAny>),
+    Range([Option<Py<PyAny>>; 3]),
+}
+
+impl Removal {
+    /// Adds it to a batch, by the types that were decided since.
+    fn add_to(&self, py: Python<'_>, batch: &mut ogive::Batch, typed: &Typed, types: &RecordType) -> PyResult<()> {
+        let keyspace = typed.keyspace()?;
+        match self {
+            Self::Key(key) => _ = batch.remove(keyspace, encode_key(types.keys, key.bind(py))?),
+            Self::Range(range) => {
+                let [start, stop, prefix] = range.each_ref().map(|key| key.as_ref().map(|key| key.bind(py).clone()));
+                batch.remove_range(keyspace, KeyRange(start, stop, prefix).bounds(types.keys)?);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Batch {
@@ -33,6 +63,22 @@ impl Batch {
 }
 
 impl Batch {
+    /// Changes what the batch does to a keyspace without types.
+    fn with_undecided<R>(
+        &self,
+        keyspace: &Bound<'_, Keyspace>,
+        change: impl FnOnce(&mut Undecided) -> PyResult<R>,
+    ) -> PyResult<R> {
+        let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = keyspace.get().name();
+        let place = undecided.iter().position(|known| known.keyspace.get().name() == name);
+        let place = place.unwrap_or_else(|| {
+            undecided.push(Undecided { keyspace: keyspace.clone().unbind(), types: None, removals: Vec::new() });
+            undecided.len() - 1
+        });
+        change(&mut undecided[place])
+    }
+
     /// The types of a record of a keyspace without any: those of its first record in this batch.
     fn types_for(
         &self,
@@ -40,13 +86,44 @@ impl Batch {
         key: &Object<'_>,
         value: &Object<'_>,
     ) -> PyResult<Arc<RecordType>> {
-        let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, types)) = undecided.iter().find(|(known, _)| known.get().name() == keyspace.get().name()) {
-            return Ok(types.clone());
+        self.with_undecided(keyspace, |known| match &known.types {
+            Some(types) => Ok(types.clone()),
+            None => keyspace.get().types_for(key, value),
+        })
+    }
+
+    /// Keeps the types of a first record, and adds the removals before it.
+    fn decide(&self, keyspace: &Bound<'_, Keyspace>, typed: &Typed, types: &Arc<RecordType>) -> PyResult<()> {
+        let removals = self.with_undecided(keyspace, |known| {
+            known.types = Some(types.clone());
+            Ok(std::mem::take(&mut known.removals))
+        })?;
+        for removal in removals {
+            self.with(|batch| removal.add_to(keyspace.py(), batch, typed, types))??;
         }
-        let types = keyspace.get().types_for(key, value)?;
-        undecided.push((keyspace.clone().unbind(), types.clone()));
-        Ok(types)
+        Ok(())
+    }
+
+    /// Adds a removal, by the types of the keyspace or of its first record in this batch; without any, it is kept.
+    fn add_removal(&self, keyspace: &Bound<'_, Keyspace>, removal: Removal) -> PyResult<()> {
+        self.with(|_| ())?;
+        let typed = keyspace.get().typed()?;
+        if !typed.is_undecided && !self.has_undecided(keyspace) {
+            return self.with(|batch| removal.add_to(keyspace.py(), batch, &typed, &typed.types))?;
+        }
+        let types = self.with_undecided(keyspace, |known| Ok(known.types.clone()))?;
+        match types {
+            Some(types) => self.with(|batch| removal.add_to(keyspace.py(), batch, &typed, &types))?,
+            None => self.with_undecided(keyspace, |known| {
+                known.removals.push(removal);
+                Ok(())
+            }),
+        }
+    }
+
+    fn has_undecided(&self, keyspace: &Bound<'_, Keyspace>) -> bool {
+        let undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        undecided.iter().any(|known| known.keyspace.get().name() == keyspace.get().name())
     }
 }
 
@@ -78,11 +155,16 @@ impl Batch {
         self.with(|_| ())?;
         let typed = keyspace.get().typed()?;
         let value = keyspace.get().stored(value)?;
-        let types = match typed.is_undecided {
+        let is_undecided = typed.is_undecided || self.has_undecided(keyspace);
+        let types = match is_undecided {
             true => self.types_for(keyspace, key, &value)?,
             false => typed.types.clone(),
         };
-        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
+        let key = keyspace.get().checked_key(encode_key(types.keys, key)?)?;
+        let value = encode_value(&types.values, &value)?;
+        if is_undecided {
+            self.decide(keyspace, &typed, &types)?;
+        }
         let keyspace = typed.keyspace()?;
         self.with(|batch| _ = batch.insert(keyspace, key, value))
     }
@@ -96,32 +178,32 @@ impl Batch {
         Ok(())
     }
 
-    fn remove(&self, keyspace: &Keyspace, key: &Object<'_>) -> PyResult<()> {
-        let typed = keyspace.typed()?;
-        if typed.is_undecided {
-            return self.with(|_| ());
-        }
-        let key = encode_key(typed.types.keys, key)?;
-        let keyspace = typed.keyspace()?;
-        self.with(|batch| _ = batch.remove(keyspace, key))
+    fn remove(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>) -> PyResult<()> {
+        self.add_removal(keyspace, Removal::Key(key.clone().unbind()))
     }
 
-    fn remove_range(&self, keyspace: &Keyspace, range: KeyRange<'_>) -> PyResult<()> {
-        let typed = keyspace.typed()?;
-        if typed.is_undecided {
-            return self.with(|_| ());
-        }
-        let bounds = range.bounds(typed.types.keys)?;
-        let keyspace = typed.keyspace()?;
-        self.with(|batch| _ = batch.remove_range(keyspace, bounds))
+    fn remove_range(&self, keyspace: &Bound<'_, Keyspace>, range: KeyRange<'_>) -> PyResult<()> {
+        let KeyRange(start, stop, prefix) = range;
+        self.add_removal(keyspace, Removal::Range([start, stop, prefix].map(|key| key.map(Bound::unbind))))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let batch = self.take()?.ok_or_else(closed)?;
+        let mut batch = self.take()?.ok_or_else(closed)?;
         // Types are written to the store, and so no lock is held meanwhile.
         let undecided = std::mem::take(&mut *self.undecided.lock().unwrap_or_else(PoisonError::into_inner));
-        for (keyspace, types) in undecided {
-            keyspace.get().typed_as(&types)?;
+        for Undecided { keyspace, types, removals } in &undecided {
+            let typed = keyspace.get().typed()?;
+            match types {
+                Some(types) if !typed.is_undecided => _ = Keyspace::checked(typed, types)?,
+                // Another handle may have written what was to be removed.
+                None if !typed.is_undecided => {
+                    removals.iter().try_for_each(|removal| removal.add_to(py, &mut batch, &typed, &typed.types))?;
+                }
+                _ => {}
+            }
+        }
+        for (keyspace, types) in undecided.iter().filter_map(|known| Some((&known.keyspace, known.types.as_ref()?))) {
+            keyspace.get().typed_as(types)?;
         }
         py.detach(|| batch.commit()).or_raise()
     }

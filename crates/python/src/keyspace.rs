@@ -13,12 +13,13 @@ use crate::store::Store;
 use crate::types;
 use arc_swap::ArcSwap;
 use ogive::Slice;
+use ogive::table::KEY_BYTES_MAX;
 use ogive::types::{KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
 
@@ -29,38 +30,50 @@ pub(crate) struct Keyspace {
     name: String,
     /// Whether values are whatever JSON can say, stored as its text.
     is_json: bool,
+    /// As it was at the last use.
     typed: ArcSwap<Typed>,
-    /// Held while the first record decides the types.
-    deciding: Mutex<()>,
 }
 
 impl Keyspace {
     /// A keyspace as a snapshot has it.
     pub(crate) fn of_snapshot(opened: &Arc<Opened>, typed: Typed, is_json: bool) -> Self {
-        let name = typed.keyspace.get().map_or_else(|_| String::new(), |keyspace| keyspace.name().to_owned());
-        Self { opened: opened.clone(), name, is_json, typed: ArcSwap::from_pointee(typed), deciding: Mutex::new(()) }
+        let name = typed.keyspace().map_or_else(|_| String::new(), |keyspace| keyspace.name().to_owned());
+        Self { opened: opened.clone(), name, is_json, typed: ArcSwap::from_pointee(typed) }
     }
 
-    /// The keyspace of the store's version of now.
+    /// The keyspace of the store's version of now, with its types of now.
     pub(crate) fn typed(&self) -> PyResult<Arc<Typed>> {
         let typed = self.typed.load_full();
         if typed.generation == self.opened.generation()? {
-            return Ok(typed);
+            if typed.is_current()? {
+                return Ok(typed);
+            }
+            return Ok(self.keep(Typed::new(typed.keyspace()?.clone(), typed.generation).or_raise()?));
         }
         let current = self.opened.current()?;
-        let newer = Arc::new(self.typed_of(&current.db, current.generation)?);
-        self.typed.store(newer.clone());
-        Ok(newer)
+        Ok(self.keep(self.typed_of(&current.db, current.generation)?))
+    }
+
+    fn keep(&self, typed: Typed) -> Arc<Typed> {
+        let typed = Arc::new(typed);
+        self.typed.store(typed.clone());
+        typed
+    }
+
+    /// The types of values that were read by a handle that may be of older types.
+    fn renewed(&self, typed: Arc<Typed>) -> PyResult<Arc<Typed>> {
+        if typed.is_current()? { Ok(typed) } else { self.typed() }
     }
 
     /// The keyspace in the version of its store that a snapshot has.
     pub(crate) fn typed_as_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Arc<Typed>> {
-        self.opened.generation()?;
+        let is_of_now = self.opened.generation()? == generation;
         let typed = self.typed.load_full();
-        if typed.generation == generation {
-            return Ok(typed);
+        match typed.generation == generation {
+            true if typed.is_current()? => Ok(typed),
+            true if is_of_now => self.typed(),
+            _ => self.typed_of(db, generation).map(Arc::new),
         }
-        self.typed_of(db, generation).map(Arc::new)
     }
 
     /// The store's version of now, and the keyspace in it.
@@ -107,24 +120,16 @@ impl Keyspace {
         if !typed.is_undecided {
             return Self::checked(typed, stated);
         }
-        let _deciding = self.deciding.lock().unwrap_or_else(PoisonError::into_inner);
-        let typed = self.typed()?;
-        if !typed.is_undecided {
-            return Self::checked(typed, stated);
+        match typed.keyspace()?.declare(stated) {
+            Ok(pinned) => Ok(self.keep(Typed::of_pinned(pinned, typed.generation))),
+            Err(ogive::Error::WrongRecordType { .. }) => Self::checked(self.typed()?, stated),
+            Err(error) => Err(errors::of(error)),
         }
-        let db = self.opened.db()?;
-        if !stated.is_bytes() {
-            db.keyspace_of(&self.name, stated).or_raise()?;
-        }
-        let decided = Typed::new(db.keyspace(&self.name).or_raise()?, typed.generation).or_raise()?;
-        let decided = Arc::new(Typed { is_undecided: false, ..decided });
-        self.typed.store(decided.clone());
-        Ok(decided)
     }
 
-    /// Another thread may have decided the types meanwhile.
-    fn checked(typed: Arc<Typed>, stated: &RecordType) -> PyResult<Arc<Typed>> {
-        match (typed.types.keys, &typed.types.values) == (stated.keys, &stated.values) {
+    /// Another thread may have decided the types meanwhile, or added a field.
+    pub(crate) fn checked(typed: Arc<Typed>, stated: &RecordType) -> PyResult<Arc<Typed>> {
+        match typed.types.extends(stated) {
             true => Ok(typed),
             false => {
                 let message = format!("the records of this keyspace are of type {}, not {stated}", typed.types);
@@ -137,8 +142,18 @@ impl Keyspace {
     fn encoded(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<(Vec<u8>, Vec<u8>, Arc<Typed>)> {
         let value = self.stored(value)?;
         let types = self.types_for(key, &value)?;
-        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
+        let (key, value) = (self.checked_key(encode_key(types.keys, key)?)?, encode_value(&types.values, &value)?);
         Ok((key, value, self.typed_as(&types)?))
+    }
+
+    /// Refuses a key that is too long, before it decides any types.
+    pub(crate) fn checked_key(&self, key: Vec<u8>) -> PyResult<Vec<u8>> {
+        if key.len() <= KEY_BYTES_MAX {
+            return Ok(key);
+        }
+        let (path, length) = (self.opened.path.clone(), key.len() as u64);
+        let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
+        Err(errors::of(ogive::Error::KeyLength { path, length, detail }))
     }
 
     /// What `look` finds for a key; nothing while the types are undecided, since there is no record then.
@@ -154,7 +169,7 @@ impl Keyspace {
         }
         let keyspace = typed.keyspace()?;
         let found = with_key(typed.types.keys, key, |key| py.detach(|| look(keyspace, key)).or_raise())?;
-        Ok(Some((typed, found)))
+        Ok(Some((self.renewed(typed)?, found)))
     }
 
     fn range_of(&self, range: &KeyRange<'_>) -> PyResult<Option<(Arc<Typed>, ogive::DbRange)>> {
@@ -162,7 +177,7 @@ impl Keyspace {
         if typed.is_undecided {
             return Ok(None);
         }
-        let range = typed.keyspace()?.range(range.bounds(typed.types.keys)?);
+        let range = typed.range(range.bounds(typed.types.keys)?)?;
         Ok(Some((typed, range)))
     }
 }
@@ -215,8 +230,8 @@ const JSON: &str = "json";
 
 /// The records of keys, as an Arrow table.
 fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<RowBatch> {
-    let keyspace = typed.keyspace()?;
-    rows::found(py, &typed.types, keys, |keys| keyspace.multi_get(keys))
+    typed.keyspace()?;
+    rows::found(py, &typed.types, keys, |keys| typed.multi_get(keys))
 }
 
 #[pymethods]
@@ -236,19 +251,18 @@ impl Keyspace {
         let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == JSON));
         let stated = stated_types(key, value, is_json)?;
         let typed = py.detach(|| {
-            let keyspace = match &stated {
-                Some(stated) => current.db.keyspace_of(&name, stated)?,
-                None => current.db.keyspace(&name)?,
-            };
-            let typed = Typed::new(keyspace, current.generation)?;
-            Ok(Typed { is_undecided: typed.is_undecided && stated.is_none(), ..typed })
+            let keyspace = current.db.keyspace(&name)?;
+            match &stated {
+                Some(stated) => Ok(Typed::of_pinned(keyspace.declare(stated)?, current.generation)),
+                None => Typed::new(keyspace, current.generation),
+            }
         });
         let typed = typed.or_raise()?;
         if is_json && !typed.is_undecided && typed.types.values != ValueType::Scalar(KeyType::Text) {
             let message = format!("the records of the keyspace {name:?} are of type {}, not JSON", typed.types);
             return Err(errors::new("WrongType", &message));
         }
-        Ok(Self { opened, name, is_json, typed: ArcSwap::from_pointee(typed), deciding: Mutex::new(()) })
+        Ok(Self { opened, name, is_json, typed: ArcSwap::from_pointee(typed) })
     }
 
     #[getter]
@@ -324,6 +338,7 @@ impl Keyspace {
         }
         let keyspace = typed.keyspace()?;
         let Some((key, value)) = py.detach(|| take_end(keyspace, last)).or_raise()? else { return Ok(None) };
+        let typed = self.renewed(typed)?;
         Ok(Some((decode_key(py, typed.types.keys, &key)?, self.loaded(py, &typed.types, &value)?)))
     }
 

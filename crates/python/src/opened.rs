@@ -2,11 +2,12 @@
 
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::key_range::Bounds;
 use arc_swap::ArcSwap;
 use ogive::io::locate_folder;
-use ogive::lsm::StoreVersion;
+use ogive::lsm::{PinnedTypes, StoreVersion};
 use ogive::types::RecordType;
-use ogive::{Db, DbOptions, DbSnapshot};
+use ogive::{Db, DbOptions, DbRange, DbSnapshot};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -142,22 +143,40 @@ impl Opened {
     }
 }
 
-/// A keyspace with its types, of one generation of a store. Types are undecided while it has no records and none
-/// were stated: the first record decides.
+/// A keyspace with its types, of one version of a store. Types are undecided while it has no records and none were
+/// stated: the first record decides, of whichever handle, and so an undecided one is looked at again before each use.
 #[derive(Debug)]
 pub(crate) struct Typed {
-    pub(crate) keyspace: Native<ogive::Keyspace>,
+    handle: Native<TypedHandle>,
     pub(crate) types: Arc<RecordType>,
     pub(crate) is_undecided: bool,
     pub(crate) generation: u64,
 }
 
+#[derive(Debug)]
+struct TypedHandle {
+    keyspace: ogive::Keyspace,
+    /// Keeps the types from being replaced; `None` while they are undecided, and of a snapshot, whose records do so.
+    pinned: Option<PinnedTypes>,
+    is_of_snapshot: bool,
+}
+
 impl Typed {
     /// A keyspace as it is.
     pub(crate) fn new(keyspace: ogive::Keyspace, generation: u64) -> ogive::Result<Self> {
-        let types = keyspace.record_type();
-        let is_undecided = types.is_bytes() && keyspace.iter().keys().next().transpose()?.is_none();
-        Ok(Self { keyspace: Native::new(keyspace), types, is_undecided, generation })
+        if keyspace.is_undecided()? {
+            let types = Arc::default();
+            let handle = TypedHandle { keyspace, pinned: None, is_of_snapshot: false };
+            return Ok(Self { handle: Native::new(handle), types, is_undecided: true, generation });
+        }
+        Ok(Self::of_pinned(keyspace.pin_types(), generation))
+    }
+
+    /// A keyspace whose types are decided.
+    pub(crate) fn of_pinned(pinned: PinnedTypes, generation: u64) -> Self {
+        let (keyspace, types) = (pinned.keyspace().clone(), pinned.types().clone());
+        let handle = TypedHandle { keyspace, pinned: Some(pinned), is_of_snapshot: false };
+        Self { handle: Native::new(handle), types, is_undecided: false, generation }
     }
 
     /// A keyspace as a snapshot has it, which may have been dropped since.
@@ -170,7 +189,34 @@ impl Typed {
         let mut keys = snapshot.range::<&[u8]>(&keyspace, ..).keys();
         let is_undecided = types.is_bytes() && keys.next().transpose()?.is_none();
         drop(keys);
-        Ok(Self { keyspace: Native::new(keyspace), types, is_undecided, generation })
+        let handle = TypedHandle { keyspace, pinned: None, is_of_snapshot: true };
+        Ok(Self { handle: Native::new(handle), types, is_undecided, generation })
+    }
+
+    /// Whether the types of the keyspace are still these.
+    pub(crate) fn is_current(&self) -> PyResult<bool> {
+        let handle = self.handle.get()?;
+        Ok(handle.is_of_snapshot || handle.pinned.as_ref().is_some_and(PinnedTypes::is_current))
+    }
+
+    /// A range whose values are of these types.
+    pub(crate) fn range(&self, bounds: Bounds) -> PyResult<DbRange> {
+        let handle = self.handle.get()?;
+        let range = handle.keyspace.range(bounds);
+        Ok(match &handle.pinned {
+            Some(pinned) => pinned.adapt_range(range),
+            None => range,
+        })
+    }
+
+    /// The values of many keys, of these types.
+    pub(crate) fn multi_get(&self, keys: Vec<&[u8]>) -> ogive::Result<Vec<Option<ogive::Slice>>> {
+        let Ok(TypedHandle { keyspace, pinned, .. }) = self.handle.get() else { return Ok(vec![None; keys.len()]) };
+        let found = keyspace.multi_get(keys)?.into_iter();
+        match pinned {
+            Some(pinned) => found.map(|found| pinned.adapt_found(Ok(found))).collect(),
+            None => Ok(found.collect()),
+        }
     }
 
     /// The keyspace.
@@ -178,6 +224,6 @@ impl Typed {
     /// # Errors
     /// `ForkedError` in a child.
     pub(crate) fn keyspace(&self) -> PyResult<&ogive::Keyspace> {
-        self.keyspace.get()
+        Ok(&self.handle.get()?.keyspace)
     }
 }
