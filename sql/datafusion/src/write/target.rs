@@ -14,9 +14,9 @@ use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use ogive::io::{Place, locate, remote_url};
 use ogive::types::{ColumnPlace, RecordType};
-use ogive::{Db, DbOptions, Error, Keyspace, Storage, Table, TableOptions};
+use ogive::{Db, DbOptions, Keyspace, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -266,22 +266,16 @@ impl WriteRequest {
     pub(super) fn ingest(&self, files: &[(Arc<dyn Storage>, String)]) -> ogive::Result<()> {
         let WriteTarget::Keyspace { location, keyspace, create } = &self.target else { return Ok(()) };
         let store = Db::open(location, &DbOptions::default().create(*create))?;
-        // Rows that are there keep their types, and the order of their columns.
-        let keyspace = match with_rows(&store, keyspace)? {
-            Some(found) if self.has_types(&found) => found,
-            // Others have written since the types were compared.
-            Some(found) => {
-                return Err(Error::WrongRecordType {
-                    path: PathBuf::from(location),
-                    name: keyspace.clone(),
-                    found: found.record_type().to_string(),
-                    asked: self.encoder.types().to_string(),
-                });
-            }
-            None if *create => store.keyspace_of(keyspace, self.encoder.types())?,
-            None => store.keyspace(keyspace)?,
+        let keyspace = store.keyspace(keyspace)?;
+        // Rows that are there keep their types, and the order of their columns; an INSERT states none. Others may have
+        // written since the types were compared, and no other types may come until the rows are there.
+        let keeps_types = if keyspace.is_empty()? { !*create } else { self.has_types(&keyspace) };
+        let pinned = match keeps_types {
+            true => keyspace.pin_types(),
+            false => keyspace.declare(self.encoder.types())?,
         };
         keyspace.adopt_from(files)?;
+        drop(pinned);
         store.close()?;
         self.is_stale.store(true, Ordering::Release);
         Ok(())
