@@ -130,8 +130,8 @@ impl ObjectFolder {
         if self.inner.refuses_taken_name(&name, &bytes)? {
             return Ok(());
         }
-        let hint = "its object store ignores `If-None-Match: *`: it accepts a put of an object that is there, so that \
-                    two writers would overwrite each other's data; use one with conditional puts, or a folder";
+        let hint = "its object store ignores the header If-None-Match: it accepts a put of an object that is there, \
+                    so that two writers would overwrite each other's data; use one with conditional puts, or a folder";
         Err(Error::Unsupported { path: self.store(), action: "write to", hint: hint.to_owned() })
     }
 
