@@ -158,9 +158,12 @@ fn sql_is_passed_to_the_program_beside_the_command_or_its_absence_is_told() {
     // Beside the command that is tested, the program may be built or not.
     let command = folder.path("ogive");
     std::fs::copy(env!("CARGO_BIN_EXE_ogive"), &command).unwrap();
-    let run = |arguments: &[&str]| {
-        let output = std::process::Command::new(&command).args(arguments).env("PATH", folder.path("empty")).output();
-        Run::new(arguments, output.unwrap())
+    let run = |arguments: &[&str]| loop {
+        match std::process::Command::new(&command).args(arguments).env("PATH", folder.path("empty")).output() {
+            // A process that another test began meanwhile still has the copy open for writing.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => return Run::new(arguments, output.unwrap()),
+        }
     };
     run(&["sql", "-c", "select 1"]).exits_with(1).complains_of("cargo install --path sql/shell");
 
