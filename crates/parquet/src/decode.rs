@@ -201,11 +201,11 @@ impl GroupSource<'_> {
             detail: match unit_of(to) {
                 Some(TimeUnit::Nanosecond) => format!(
                     "which is outside the years 1677 to 2262 of timestamp(ns); read the column in microseconds: leave \
-                     out `--type '{column}=timestamp(ns)'`, and build an index of an earlier version again"
+                     out --type '{column}=timestamp(ns)', and build an index of an earlier version again"
                 ),
                 Some(TimeUnit::Microsecond) => format!(
-                    "which no timestamp(us) is; if its years are 1677 to 2262, read the column with `--type \
-                     '{column}=timestamp(ns)'`"
+                    "which no timestamp(us) is; if its years are 1677 to 2262, read the column with --type \
+                     '{column}=timestamp(ns)'"
                 ),
                 _ => "which the type of the column in this index cannot hold; build the index again".to_owned(),
             },

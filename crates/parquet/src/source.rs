@@ -3,7 +3,7 @@
 use crate::catalog::PathColumn;
 use crate::error::{ParquetIndexError, Result};
 use crate::folder::{Folder, join, split};
-use crate::table_log::{delta_reason, iceberg_reason, names_in};
+use crate::table_log::{METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason, names_in};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
 use ogive::KeyType;
@@ -175,7 +175,7 @@ fn table_format(path: &str) -> Option<(&str, &'static str)> {
     if let Some(at) = ends_in(".hoodie/") {
         return Some((path[..at].trim_end_matches('/'), "Hudi"));
     }
-    let is_iceberg = name.ends_with(".metadata.json") || name == "version-hint.text";
+    let is_iceberg = METADATA_ENDINGS.iter().any(|ending| name.ends_with(ending)) || name == VERSION_HINT;
     above("metadata").filter(|_| is_iceberg).map(|above| (above, "Iceberg"))
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn path_columns(
             if let Some(other) = values.iter().find(|text| known.key_type.parse(text).is_err()) {
                 let detail = format!(
                     "folder {name}={other} is not of type {}, which column '{name}' has; build the index again with \
-                     `--partition {name}=text`",
+                     --partition {name}=text",
                     known.key_type
                 );
                 return Err(not_indexable(root, &detail));
@@ -267,7 +267,7 @@ fn type_of_values(name: &str, values: &BTreeSet<String>) -> Result<KeyType, Stri
         };
         return Err(format!(
             "folders {name}={padded} and {name}={other} leave open whether they are numbers or text; state it with \
-             `--partition {name}=i64` or `--partition {name}=text`"
+             --partition {name}=i64 or --partition {name}=text"
         ));
     }
     let are_dates = are(KeyType::Date) && values.iter().all(|text| text.len() == "2026-01-01".len());

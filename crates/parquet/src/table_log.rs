@@ -11,6 +11,7 @@ use crate::rows::ParquetRows;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 use ogive::Storage;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,6 +25,10 @@ const VERSION_DIGITS: usize = 20;
 const UNREAD_FEATURES: [&str; 2] = ["deletionVectors", "columnMapping"];
 /// The reader of column mapping, before features had names.
 const MAPPING_READER: i64 = 2;
+/// Endings of the names of metadata of Iceberg; compressed ones cannot be read here.
+pub(crate) const METADATA_ENDINGS: [&str; 2] = [".metadata.json", ".metadata.json.gz"];
+/// The file that names the newest version of the metadata of a table without a catalog.
+pub(crate) const VERSION_HINT: &str = "version-hint.text";
 /// The counters of deletes of a snapshot of Iceberg.
 const DELETE_COUNTERS: [&str; 3] = ["total-delete-files", "total-position-deletes", "total-equality-deletes"];
 
@@ -91,7 +96,7 @@ fn newest_protocol(
     for (name, _) in checkpoint.map_or(&[][..], |(_, parts)| parts.as_slice()) {
         let found = match name.ends_with(".json") {
             true => contents(folder, log, name).ok().and_then(|bytes| protocol_of_lines(&bytes)),
-            false => protocol_of_rows(folder, &join(log, name)).ok(),
+            false => protocol_of_rows(folder, &join(log, name)),
         };
         if let Some(found) = found.ok_or_else(|| unreadable(name))? {
             return Ok(Some(found));
@@ -118,25 +123,28 @@ fn protocol_of_lines(bytes: &[u8]) -> Option<Option<Vec<String>>> {
     Some(found)
 }
 
-/// The features of the protocol in a checkpoint, if there is one.
-fn protocol_of_rows(folder: &Arc<dyn Folder>, path: &str) -> Result<Option<Vec<String>>> {
-    for batch in ParquetRows::in_folder(folder.clone(), path, Some(&["protocol"]))? {
-        let batch = batch?;
-        let Some(protocols) = batch.column(0).as_struct_opt() else { continue };
+/// The features of the protocol in a checkpoint, if there is one; `None` for what cannot be read, such as columns of
+/// other types than those of a checkpoint.
+fn protocol_of_rows(folder: &Arc<dyn Folder>, path: &str) -> Option<Option<Vec<String>>> {
+    for batch in ParquetRows::in_folder(folder.clone(), path, Some(&["protocol"])).ok()? {
+        let batch = batch.ok()?;
+        let protocols = batch.column(0).as_struct_opt()?;
         let Some(row) = (0..batch.num_rows()).find(|row| protocols.is_valid(*row)) else { continue };
-        let reader = protocols.column_by_name("minReaderVersion");
-        let reader = reader.and_then(|it| it.as_primitive_opt::<Int32Type>()).map_or(0, |it| it.value(row).into());
-        let names = |member: &str| protocols.column_by_name(member).map_or_else(Vec::new, |list| texts(list, row));
-        return Ok(Some(features(reader, [names("readerFeatures"), names("writerFeatures")].concat())));
+        let reader = protocols.column_by_name("minReaderVersion")?.as_primitive_opt::<Int32Type>()?;
+        let names = |member: &str| protocols.column_by_name(member).map_or(Some(Vec::new()), |list| texts(list, row));
+        let named = [names("readerFeatures")?, names("writerFeatures")?].concat();
+        return Some(Some(features(reader.value(row).into(), named)));
     }
-    Ok(None)
+    Some(None)
 }
 
-/// The texts of a list.
-fn texts(lists: &ArrayRef, row: usize) -> Vec<String> {
-    let Some(lists) = lists.as_list_opt::<i32>().filter(|lists| lists.is_valid(row)) else { return Vec::new() };
-    let items = lists.value(row);
-    items.as_string_opt::<i32>().map_or_else(Vec::new, |it| it.iter().flatten().map(str::to_owned).collect())
+/// The texts of a list, none of a null; `None` if it is no list of texts.
+fn texts(lists: &ArrayRef, row: usize) -> Option<Vec<String>> {
+    if lists.is_null(row) || *lists.data_type() == DataType::Null {
+        return Some(Vec::new());
+    }
+    let items = lists.as_list_opt::<i32>()?.value(row);
+    Some(items.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect())
 }
 
 /// The features that a protocol names, and those of its reader's version.
@@ -156,13 +164,18 @@ fn contents(folder: &Arc<dyn Folder>, log: &str, name: &str) -> Result<Vec<u8>> 
 /// The reason why files of an Iceberg table do not show its rows; none if they do.
 pub(crate) fn iceberg_reason(folder: &Arc<dyn Folder>, metadata: &str, names: &[String]) -> Option<String> {
     let version = |name: &String| {
-        let number = name.strip_suffix(".metadata.json")?.trim_start_matches('v');
+        let number = METADATA_ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))?.trim_start_matches('v');
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
         number[..digits].parse::<u64>().ok()
     };
     let Some(newest) = names.iter().filter_map(version).max() else {
         return Some("has no metadata whose name states a version".to_owned());
     };
+    let hint = names.iter().any(|name| name == VERSION_HINT).then(|| contents(folder, metadata, VERSION_HINT).ok());
+    let hint = hint.flatten().and_then(|hint| std::str::from_utf8(&hint).ok()?.trim().parse::<u64>().ok());
+    if let Some(hint) = hint.filter(|&hint| hint > newest) {
+        return Some(format!("lacks the metadata of version {hint}, which its hint names"));
+    }
     // Of files that two writers began for one version, the catalog knows which counts: each must do.
     let mut of_newest = names.iter().filter(|name| version(name) == Some(newest));
     of_newest.find_map(|name| {

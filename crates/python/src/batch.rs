@@ -5,7 +5,7 @@ use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::key_range::KeyRange;
 use crate::keyspace::{Keyspace, Object};
-use crate::opened::Typed;
+use crate::opened::{Opened, Typed};
 use crate::store::Store;
 use ogive::types::RecordType;
 use pyo3::prelude::*;
@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct Batch {
     batch: Native<Mutex<Option<ogive::Batch>>>,
+    opened: Arc<Opened>,
     undecided: Mutex<Vec<Undecided>>,
 }
 
@@ -38,6 +39,7 @@ impl Removal {
     /// Adds it to a batch, by the types that were decided since.
     fn add_to(&self, py: Python<'_>, batch: &mut ogive::Batch, typed: &Typed, types: &RecordType) -> PyResult<()> {
         let keyspace = typed.keyspace()?;
+        typed.pin_in(batch)?;
         match self {
             Self::Key(key) => _ = batch.remove(keyspace, encode_key(types.keys, key.bind(py))?),
             Self::Range(range) => {
@@ -107,6 +109,7 @@ impl Batch {
     /// Adds a removal, by the types of the keyspace or of its first record in this batch; without any, it is kept.
     fn add_removal(&self, keyspace: &Bound<'_, Keyspace>, removal: Removal) -> PyResult<()> {
         self.with(|_| ())?;
+        keyspace.get().check_store(&self.opened)?;
         let typed = keyspace.get().typed()?;
         if !typed.is_undecided && !self.has_undecided(keyspace) {
             return self.with(|batch| removal.add_to(keyspace.py(), batch, &typed, &typed.types))?;
@@ -147,12 +150,14 @@ fn pair<'py>(record: &Object<'py>) -> PyResult<(Object<'py>, Object<'py>)> {
 impl Batch {
     #[new]
     fn new(store: &Store) -> PyResult<Self> {
-        let batch = Native::new(Mutex::new(Some(store.opened().db()?.batch())));
-        Ok(Self { batch, undecided: Mutex::default() })
+        let opened = store.opened().clone();
+        let batch = Native::new(Mutex::new(Some(opened.db()?.batch())));
+        Ok(Self { batch, opened, undecided: Mutex::default() })
     }
 
     fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
         self.with(|_| ())?;
+        keyspace.get().check_store(&self.opened)?;
         let typed = keyspace.get().typed()?;
         let value = keyspace.get().stored(value)?;
         let is_undecided = typed.is_undecided || self.has_undecided(keyspace);
@@ -166,7 +171,10 @@ impl Batch {
             self.decide(keyspace, &typed, &types)?;
         }
         let keyspace = typed.keyspace()?;
-        self.with(|batch| _ = batch.insert(keyspace, key, value))
+        self.with(|batch| {
+            batch.insert(keyspace, key, value);
+            typed.pin_in(batch)
+        })?
     }
 
     /// Puts pairs of keys and values.

@@ -20,7 +20,7 @@ pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
 }
 
 /// What the library advises a program in Rust or at the command line to do, and the advice for Python.
-const WORDS: [(&str, &str); 44] = [
+const WORDS: [(&str, &str); 49] = [
     (
         "is read-only after a failure (it was opened read-only); fix the cause, then call `resume`, or open the store \
          again",
@@ -40,6 +40,11 @@ const WORDS: [(&str, &str); 44] = [
     ("`TableOptions::memory_bytes`", "memory="),
     ("`JoinOptions::memory_bytes`", "memory="),
     ("`ogive build --external --update`", "ogive.index_parquet(..., update=True)"),
+    ("index the files as they are (`--ignore-table-log`)", "index the files as they are (ignore_table_log=True)"),
+    ("read the column with --type ", "name the column in nanoseconds=: "),
+    ("leave out --type ", "leave it out of nanoseconds=: "),
+    ("with --partition ", "with partitions={COLUMN: TYPE}: "),
+    (" or --partition ", " or "),
     ("list the files (`--files LIST`)", "list the files (files=[...])"),
     ("give them (`--files LIST`)", "give them (files=[...])"),
     ("`ogive profile PATH -o FILE` makes one", "ogive.profile(PATH).save(FILE) makes one"),

@@ -88,6 +88,15 @@ impl Keyspace {
         Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()
     }
 
+    /// Refuses a keyspace of another store than this one.
+    pub(crate) fn check_store(&self, opened: &Arc<Opened>) -> PyResult<()> {
+        if Arc::ptr_eq(&self.opened, opened) {
+            return Ok(());
+        }
+        let message = format!("the keyspace {:?} belongs to another store, {}", self.name, self.opened.path.display());
+        Err(errors::new("InvalidArgument", &message))
+    }
+
     /// Whether values are whatever JSON can say.
     pub(crate) fn is_json(&self) -> bool {
         self.is_json

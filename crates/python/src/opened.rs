@@ -199,6 +199,14 @@ impl Typed {
         Ok(handle.is_of_snapshot || handle.pinned.as_ref().is_some_and(PinnedTypes::is_current))
     }
 
+    /// Keeps these types until a batch is committed, which changes the keyspace by their bytes.
+    pub(crate) fn pin_in(&self, batch: &mut ogive::Batch) -> PyResult<()> {
+        if let Some(pinned) = &self.handle.get()?.pinned {
+            batch.pin(pinned);
+        }
+        Ok(())
+    }
+
     /// A range whose values are of these types.
     pub(crate) fn range(&self, bounds: Bounds) -> PyResult<DbRange> {
         let handle = self.handle.get()?;

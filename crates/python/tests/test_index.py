@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 import uuid
@@ -238,3 +239,18 @@ def test_threads_that_refresh_one_reader_never_go_back_or_open_it_again(tmp_path
         assert not failures
         with pytest.raises(ogive.Closed):
             reader[0]
+
+
+def test_a_good_file_is_opened_after_a_bad_one_in_its_place(tmp_path: Path) -> None:
+    path, good = str(tmp_path / "a.idx"), str(tmp_path / "b.idx")
+    first = ogive.Index(path)
+    first[1] = 1
+    with ogive.Index(good) as other:
+        other[1] = 2
+    os.rename(path, path + "~")
+    Path(path).write_bytes(b"junk")
+    with pytest.raises(ogive.OgiveError):
+        ogive.Index(path)
+    os.remove(path)
+    os.rename(good, path)
+    assert ogive.Index(path)[1] == 2

@@ -241,3 +241,29 @@ def test_programs_of_twenty_handles_answer_as_a_model_does(db: ogive.Db) -> None
             elif handles:
                 handles.pop(draw.randrange(len(handles)))
     assert refused > 50
+
+
+def test_a_batch_uses_the_types_of_what_it_changes(db: ogive.Db) -> None:
+    batch = db.batch()
+    batch.put(1, 5, db.keyspace("x", key=int, value=int))
+    with pytest.raises(ogive.WrongType, match="1 typed handle"):
+        db.keyspace("x", key=int, value=float)
+    batch.commit()
+    assert dict(db.keyspace("x")) == {1: 5}
+    db.keyspace("x").clear()
+    removing = db.batch()
+    removing.remove(1, db.keyspace("x"))
+    with pytest.raises(ogive.WrongType):
+        db.keyspace("x", key=str, value=int)
+    removing.abandon()
+    db.keyspace("x", key=str, value=int)["a"] = 1
+
+
+def test_a_batch_refuses_a_keyspace_of_another_store(db: ogive.Db, tmp_path: Path) -> None:
+    with ogive.open(str(tmp_path / "other")) as other:
+        batch = db.batch()
+        for refused in (lambda: batch.put(1, 1, other.keyspace("x")), lambda: batch.remove(1, other.keyspace("x"))):
+            with pytest.raises(ogive.InvalidArgument, match="another store"):
+                refused()
+        batch.commit()
+        assert other.keyspace("x").types == ("bytes", "bytes")

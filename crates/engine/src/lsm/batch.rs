@@ -165,7 +165,7 @@ impl Batch {
     }
 
     /// Keeps the types of a keyspace that it changes until it is committed, and checks them then.
-    pub(crate) fn pin(&mut self, types: &PinnedTypes) -> &mut Self {
+    pub fn pin(&mut self, types: &PinnedTypes) -> &mut Self {
         let is_same = |pinned: &PinnedTypes| {
             pinned.keyspace().id() == types.keyspace().id() && pinned.generation() == types.generation()
         };

@@ -3,7 +3,9 @@
 //! with one thing changed.
 
 use crate::support::{parquet_bytes, u64s};
-use arrow_array::{ArrayRef, Int32Array, ListArray, RecordBatch, StringArray, StructArray, UInt64Array};
+use arrow_array::{
+    ArrayRef, Int32Array, LargeListArray, ListArray, RecordBatch, StringArray, StructArray, UInt64Array,
+};
 use arrow_schema::{DataType, Field};
 use ogive::table::TableWriteOptions;
 use ogive::{MemoryStorage, Storage};
@@ -62,16 +64,15 @@ fn commit(version: u64) -> String {
 
 /// A checkpoint with a protocol in its second row.
 fn checkpoint(reader: i32, features: &[&str]) -> Vec<u8> {
-    let list = |texts: &[&str]| -> ArrayRef {
-        let values: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
-        let field = Arc::new(Field::new("element", DataType::Utf8, true));
-        let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 0, texts.len() as i32].into());
-        Arc::new(ListArray::new(field, offsets, values, None))
-    };
-    let versions: ArrayRef = Arc::new(Int32Array::from(vec![0, reader]));
-    let features = list(features);
+    let values: ArrayRef = Arc::new(StringArray::from(features.to_vec()));
+    let field = Arc::new(Field::new("element", DataType::Utf8, true));
+    let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 0, features.len() as i32].into());
+    checkpoint_of(Arc::new(Int32Array::from(vec![0, reader])), Arc::new(ListArray::new(field, offsets, values, None)))
+}
+
+fn checkpoint_of(versions: ArrayRef, features: ArrayRef) -> Vec<u8> {
     let fields = [
-        (Arc::new(Field::new("minReaderVersion", DataType::Int32, true)), versions),
+        (Arc::new(Field::new("minReaderVersion", versions.data_type().clone(), true)), versions),
         (Arc::new(Field::new("readerFeatures", features.data_type().clone(), true)), features),
     ];
     let (fields, arrays): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
@@ -125,6 +126,23 @@ fn files_of_a_delta_table_are_indexed_if_its_newest_protocol_allows_it() {
 }
 
 /// Metadata of Iceberg with these schemas and this summary of the newest snapshot.
+#[test]
+fn a_checkpoint_whose_columns_are_of_other_types_cannot_be_read() {
+    let name = "_delta_log/00000000000000000010.checkpoint.parquet";
+    let values: ArrayRef = Arc::new(StringArray::from(vec!["deletionVectors"]));
+    let field = Arc::new(Field::new("element", DataType::Utf8, true));
+    let offsets = arrow_buffer::OffsetBuffer::new(vec![0_i64, 0, 1].into());
+    let large: ArrayRef = Arc::new(LargeListArray::new(field, offsets, values, None));
+    let none: ArrayRef = Arc::new(ListArray::new_null(Arc::new(Field::new("element", DataType::Utf8, true)), 2));
+    let narrow: ArrayRef = Arc::new(Int32Array::from(vec![0, 1]));
+    let wide: ArrayRef = Arc::new(UInt64Array::from(vec![0, 2]));
+    of_table(&[(name, &checkpoint_of(narrow.clone(), none.clone()))], false).unwrap();
+    for bytes in [checkpoint_of(narrow, large), checkpoint_of(wide, none)] {
+        let refused = of_table(&[(name, &bytes)], false).unwrap_err();
+        assert!(refused.contains("cannot be read"), "{refused}");
+    }
+}
+
 fn iceberg(version: u64, schemas: &str, summary: &str) -> Vec<u8> {
     format!(
         r#"{{"format-version":{version},"current-snapshot-id":7,"schemas":[{schemas}],
@@ -163,6 +181,19 @@ fn files_of_an_iceberg_table_are_indexed_if_its_newest_snapshot_has_no_deletes()
         let refused = of(metadata).unwrap_err();
         assert!(refused.contains(reason), "{reason}: {refused}");
     }
+    // Compressed metadata cannot be read, and a hint may name metadata that are not there.
+    let sound = iceberg(2, &one, none);
+    for (newer, reason) in [("v2.metadata.json.gz", "cannot be read"), ("v2.gz.metadata.json", "cannot be read")] {
+        let newer = format!("metadata/{newer}");
+        let refused = of_table(&[("metadata/v1.metadata.json", &sound), (&newer, b"\x1f\x8b")], false).unwrap_err();
+        assert!(refused.contains(reason), "{refused}");
+        assert!(of_table(&[(&newer, b"\x1f\x8b")], false).is_err(), "{newer}");
+    }
+    let hinted = |hint: &[u8]| {
+        of_table(&[("metadata/v1.metadata.json", &sound), ("metadata/version-hint.text", hint)], false).map(drop)
+    };
+    hinted(b"1").unwrap();
+    assert!(hinted(b"2\n").unwrap_err().contains("lacks the metadata of version 2"));
     // The newest metadata count, and of two of one version both.
     let (good, bad) = (iceberg(2, &one, none), iceberg(2, &one, r#"{"total-delete-files":"1"}"#));
     for (names, is_sound) in [

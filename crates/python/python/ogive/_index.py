@@ -146,6 +146,8 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
                 # Its lock may be in place, although its file is not.
                 with contextlib.suppress(OgiveError):
                     known._close()
+                # An opening that fails now must not leave it to be found again.
+                del _open_indexes[identity(text), read_only]
                 known = None
             if known is not None:
                 used = ("memory", "durability")
