@@ -1,8 +1,9 @@
 //! The reader of files of separated fields: comma-separated values (RFC 4180), tab-separated ones with escapes, and
 //! others.
 //!
-//! Where the standard is silent, it reads what other readers do: rows end with LF, CR or both, empty lines are no rows,
-//! and a quote within a field that does not begin with one is a character. Other than those readers, it tells `""` from
+//! Where the standard is silent, it reads what other readers do: rows end with LF, CR or both, empty lines are no rows
+//! (of one column, those that may be null are rows, as PostgreSQL has them), and a quote within a field that does not
+//! begin with one is a character. Other than those readers, it tells `""` from
 //! a field without any characters, and refuses a quote that is not closed and text behind one that is.
 
 use super::InputError;
@@ -41,6 +42,10 @@ pub(crate) struct CsvRows {
     records: u64,
     /// Whether the row is the first record, read for its number of fields and not handed out yet.
     is_ahead: bool,
+    /// Empty lines before that record which are rows of its only column, not handed out yet.
+    blanks_ahead: u64,
+    /// Whether the row is one of them.
+    is_blank_ahead: bool,
 }
 
 impl CsvRows {
@@ -69,6 +74,8 @@ impl CsvRows {
             names: Vec::new(),
             records: 0,
             is_ahead: false,
+            blanks_ahead: 0,
+            is_blank_ahead: false,
         };
         rows.read_names()?;
         Ok(rows)
@@ -78,13 +85,15 @@ impl CsvRows {
         if !self.read_row()? {
             return Err(InputError::Empty { path: self.path.clone() });
         }
-        let columns = 0..self.row.len();
-        self.row.set_fields(columns.len());
+        let columns_count = self.row.len();
+        let columns = 0..columns_count;
+        self.row.set_fields(columns_count);
         if self.layout.has_header {
             self.names = columns.map(|column| String::from_utf8_lossy(self.row.field(column)).into_owned()).collect();
         } else {
             self.names = columns.map(|column| format!("column{}", column + 1)).collect();
             self.is_ahead = true;
+            self.blanks_ahead = if columns_count == 1 { self.row.empty_lines() } else { 0 };
         }
         Ok(())
     }
@@ -113,6 +122,10 @@ impl CsvRows {
             }
             match (self.row.state(), is_done, is_end) {
                 (State::Refused, ..) => return Err(self.refused()),
+                (_, true, _) if self.is_bare_return()? => {
+                    let (path, line) = (self.path.clone(), self.row.current_line());
+                    return Err(InputError::BareReturn { path, line });
+                }
                 (_, true, _) => return Ok(true),
                 (State::Quoted, false, true) => {
                     let detail = format!("the row that starts in line {} has an unclosed quote", self.row.line());
@@ -120,6 +133,22 @@ impl CsvRows {
                 }
                 (_, false, true) => return Ok(false),
                 (_, false, false) => {}
+            }
+        }
+    }
+
+    /// Whether the row of escaped fields ended with a carriage return that belongs to a field: no line feed follows as
+    /// behind other rows.
+    fn is_bare_return(&mut self) -> Result<bool, InputError> {
+        let is_escaped = self.layout.form.fields == FieldForm::Escaped;
+        if !is_escaped || self.layout.is_lenient || !self.row.wants_line_feed() {
+            return Ok(false);
+        }
+        loop {
+            match self.reader.fill_buf() {
+                Ok(piece) => return Ok(piece.first().is_some_and(|byte| *byte != b'\n')),
+                Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(InputError::Io { path: self.path.clone(), source }),
             }
         }
     }
@@ -141,6 +170,11 @@ impl TextRows for CsvRows {
 
     fn advance(&mut self) -> Result<bool, InputError> {
         self.records += 1;
+        self.is_blank_ahead = self.blanks_ahead > 0;
+        if self.is_blank_ahead {
+            self.blanks_ahead -= 1;
+            return Ok(true);
+        }
         if std::mem::take(&mut self.is_ahead) {
             return Ok(true);
         }
@@ -159,7 +193,14 @@ impl TextRows for CsvRows {
         Ok(true)
     }
 
+    fn is_blank(&self) -> bool {
+        self.names.len() == 1 && self.field(0) == Written::Nothing
+    }
+
     fn field(&self, column: usize) -> Written<'_> {
+        if self.is_blank_ahead {
+            return Written::Nothing;
+        }
         match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
             (_, FieldKind::Null, _) => Written::Null,
             ([], FieldKind::Plain, FieldForm::Quoted) => Written::Nothing,

@@ -105,6 +105,12 @@ pub(crate) struct InputOptions {
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,
 
+    /// Of a Parquet file of a Delta Lake or Iceberg table: take it as it is, even if the log of the table says that
+    /// rows of its files were deleted or columns renamed, or cannot be read
+    #[cfg(feature = "parquet")]
+    #[arg(long, help_heading = "Input")]
+    pub(crate) ignore_table_log: bool,
+
     /// Give each record a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]

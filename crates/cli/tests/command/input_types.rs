@@ -239,7 +239,7 @@ fn what_is_no_row_of_json_is_refused_with_its_line_and_field() {
         ("{\"id\": 1}\n[1]\n", &[], "line 2 is not an object of JSON"),
         ("{\"id\": 1} {}\n", &[], "line 1 is not an object of JSON"),
         ("{\"id\": 1, \"id\": 2}\n", &[], "the field 'id' appears twice"),
-        ("{\"id\": null}\n", &[], "key column 'id': '' in record 1"),
+        ("{\"id\": null}\n", &[], "key column 'id': a null in record 1"),
         ("{\"id\": 1, \"n\": null}\n", &["--type", "n=text"], "--type 'n=text?'"),
         ("{\"id\": 1}\n", &["--key", "nmae"], "no column 'nmae'"),
         ("\n", &[], "contains no records"),
