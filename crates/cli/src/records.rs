@@ -1,7 +1,7 @@
 //! The columns of records, as text and JSON.
 
 use crate::key;
-use crate::separated::Separated;
+use crate::separated::{BYTE_ORDER_MARK, Separated};
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
 use serde_json::Value;
@@ -84,6 +84,10 @@ impl RecordFields {
         let mut row = form.row(line);
         self.columns.iter().for_each(|column| row.field(Some(column.name.as_bytes())));
         row.end();
+        // A reader takes the first mark as that of the file.
+        if line.starts_with(BYTE_ORDER_MARK) {
+            line.splice(0..0, BYTE_ORDER_MARK.iter().copied());
+        }
     }
 
     /// Appends a record as a row: text and bytes as they are.

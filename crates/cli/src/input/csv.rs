@@ -10,7 +10,7 @@ use super::InputError;
 use super::row_parser::{FieldKind, RowParser, State};
 use super::rows::{TextRows, Written};
 use crate::pipe::InputFile;
-use crate::separated::{FieldForm, Separated};
+use crate::separated::{BYTE_ORDER_MARK, FieldForm, Separated};
 use crate::size::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -216,6 +216,3 @@ impl TextRows for CsvRows {
         self.length_bytes
     }
 }
-
-/// What some editors put at the start of UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -325,7 +325,7 @@ impl InputOptions {
     fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
         let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
         let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
-            Err(InputError::Empty { .. }) if !self.key.is_empty() && !self.value.is_empty() => {
+            Err(InputError::Empty { .. }) if !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) => {
                 let mut names: Vec<String> = Vec::new();
                 for Column(name) in self.key.iter().chain(&self.value) {
                     names.extend((!names.contains(name)).then(|| name.clone()));

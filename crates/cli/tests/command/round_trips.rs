@@ -149,6 +149,19 @@ fn nulls_of_a_single_column_are_empty_lines_where_the_column_may_have_them() {
 }
 
 #[test]
+fn a_name_that_begins_with_a_byte_order_mark_keeps_it() {
+    let folder = Folder::new();
+    folder.write("rows.jsonl", "{\"\u{feff}k\": 1, \"v\": \"\u{feff}\"}\n");
+    folder.build("rows.jsonl", "t.ogive", &[]);
+    for name in ["x.csv", "x.tsv", "x.jsonl"] {
+        folder.run(&["export", "t.ogive", name]).exits_with(0);
+        folder.build(name, "u.ogive", &[]);
+        let expected = "{\"\u{feff}k\":1,\"v\":\"\u{feff}\"}\n";
+        folder.run(&["export", "u.ogive", "-", "--json"]).exits_with(0).prints(expected);
+    }
+}
+
+#[test]
 fn numbers_beyond_the_range_of_floats_are_refused_and_infinity_is_a_word() {
     let folder = Folder::new();
     folder.write("first.csv", "k,v\n1,2.5\n2,inf\n");
