@@ -6,9 +6,9 @@ use crate::folder::{Folder, PathFolder, join, split};
 use crate::table_log::{LogFolder, METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
-use ogive::KeyType;
-use ogive::io::remote_url;
+use ogive::io::{locate_folder, remote_url};
 use ogive::types::Value;
+use ogive::{KeyType, Storage};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,17 +74,33 @@ fn told(reasons: Vec<LogReason>, ignores_log: bool) -> Result<Vec<String>> {
 /// # Errors
 /// [`ParquetIndexError::TableLog`]; those of finding the file.
 pub fn check_table_log(path: &Path, ignores_log: bool) -> Result<Vec<String>> {
-    let whole = match remote_url(path) {
-        Some(url) => url.to_owned(),
+    let (folder, whole): (Arc<dyn Folder>, String) = match remote_url(path) {
+        Some(url) => match url.split_once('?') {
+            Some((url, query)) => (Arc::new(QueriedFolder(query.to_owned())), url.to_owned()),
+            None => (Arc::new(PathFolder::new("")), url.to_owned()),
+        },
         None => {
             let whole = path.canonicalize().map_err(|source| ogive::Error::io("read", path, source))?;
             // A path that is no text is not one of a lake table's.
             let Some(whole) = whole.to_str() else { return Ok(Vec::new()) };
-            whole.to_owned()
+            (Arc::new(PathFolder::new("")), whole.to_owned())
         }
     };
-    let folder: Arc<dyn Folder> = Arc::new(PathFolder::new(""));
     told(log_reasons(&folder, "", &[whole]), ignores_log)
+}
+
+/// The folders of URLs with the query of one of them, which has options of the store.
+#[derive(Debug)]
+struct QueriedFolder(String);
+
+impl Folder for QueriedFolder {
+    fn storage(&self, path: &str) -> Result<Arc<dyn Storage>> {
+        Ok(locate_folder(format!("{path}?{}", self.0))?)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>> {
+        Ok(self.storage(path)?.list_below()?)
+    }
 }
 
 /// Listed paths, each once.
