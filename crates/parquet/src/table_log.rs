@@ -4,7 +4,7 @@
 //! Of Delta Lake the newest protocol is read, from the commits after the newest checkpoint, else from that; of Iceberg
 //! the newest metadata, whose snapshot counts its deletes. What cannot be read is taken as a reason.
 
-use crate::error::Result;
+use crate::error::{ParquetIndexError, Result};
 use crate::folder::{Folder, join};
 use crate::footer::read;
 use crate::rows::ParquetRows;
@@ -269,16 +269,13 @@ impl LogFolder {
         if path.starts_with("http://") || path.starts_with("https://") {
             return Self::Absent;
         }
-        let storage = match folder.storage(path) {
-            Ok(storage) => storage,
-            Err(error) => return Self::Unlistable(error.to_string()),
-        };
-        match storage.list() {
+        let listed = folder.storage(path).and_then(|storage| Ok((storage.list()?, storage.folder().is_some())));
+        match listed {
             // Only file systems have folders without files.
-            Ok(names) if names.is_empty() && storage.folder().is_none() => Self::Absent,
-            Ok(names) => Self::Names(names),
-            Err(Error::Unsupported { .. }) => Self::Absent,
-            Err(Error::Io { source, .. })
+            Ok((names, false)) if names.is_empty() => Self::Absent,
+            Ok((names, _)) => Self::Names(names),
+            Err(ParquetIndexError::Engine(Error::Unsupported { .. })) => Self::Absent,
+            Err(ParquetIndexError::Engine(Error::Io { source, .. }))
                 if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
                 Self::Absent

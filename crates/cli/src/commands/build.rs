@@ -40,8 +40,8 @@ Examples:
   ogive build keys.u64 -o keys.ogive --lookups asked.txt     for the keys of this file
 
 A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
-for example, it is a null, and \"\" in '(text?)' is empty text. In TSV, \\N is a null, and an empty field is empty text
-in columns of text.
+for example, it is a null, and \"\" in '(text?)' is empty text; of a single column, such a null is an empty line, and
+without nulls an empty line is no row. In TSV, \\N is a null, and an empty field is empty text in columns of text.
 
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
 INPUT itself, files of a store or an index, or anything that is not a regular file.";

@@ -11,6 +11,7 @@ use ogive::table::TableWriteOptions;
 use ogive::{MemoryStorage, Storage};
 use ogive_parquet::{BuildOptions, BuildReport, Folder, FolderMap, ParquetIndex};
 use parquet::file::properties::WriterProperties;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Files by their paths.
@@ -243,6 +244,47 @@ fn columns_of_paths_keep_their_types_when_files_come() {
     assert!(refused.contains("is of type i64, which an update does not change"), "{refused}");
     let refused = ParquetIndex::update(storage, "i", with(&["01", "x"]), BuildOptions::new("", &[])).unwrap_err();
     assert!(refused.to_string().contains("folder month=x is not of type i64"), "{refused}");
+}
+
+/// Folders of which one cannot be listed, for a reason.
+#[derive(Debug)]
+struct Unlistable(FolderMap, &'static str, ErrorKind);
+
+impl Folder for Unlistable {
+    fn storage(&self, path: &str) -> ogive_parquet::Result<Arc<dyn Storage>> {
+        match path == self.1 {
+            true => Err(ogive::Error::io("list", path, self.2.into()).into()),
+            false => self.0.storage(path),
+        }
+    }
+
+    fn list(&self, path: &str) -> ogive_parquet::Result<Vec<String>> {
+        self.0.list(path)
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_listed_tells_nothing() {
+    let data = Arc::new(MemoryStorage::new());
+    data.put("x.parquet", rows(&[1])).unwrap();
+    for (kind, is_there) in
+        [(ErrorKind::PermissionDenied, true), (ErrorKind::TimedOut, true), (ErrorKind::NotFound, false)]
+    {
+        for log in ["t/_delta_log", "t/metadata"] {
+            let of = FolderMap::default().with("t", data.clone());
+            let folder: Arc<dyn Folder> = Arc::new(Unlistable(of, log, kind));
+            let listed = |ignores: bool| {
+                let options = |of: BuildOptions| of.files(vec!["x.parquet".to_owned()]).ignore_table_log(ignores);
+                build(&folder, options).map(|(report, _)| report.warnings)
+            };
+            if is_there {
+                assert!(listed(false).unwrap_err().contains("cannot be read"), "{kind} {log}");
+                assert!(listed(true).unwrap()[0].contains("cannot be read"), "{kind} {log}");
+            } else {
+                assert_eq!(listed(false).unwrap(), [""; 0]);
+            }
+        }
+    }
 }
 
 #[test]
