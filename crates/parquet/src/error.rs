@@ -93,7 +93,7 @@ pub enum ParquetIndexError {
     },
     /// The log of a lake table says that data files do not show its rows.
     #[error(
-        "{} is a table of {format}, whose log {detail}, so its files do not show its rows; export the table to plain \
+        "{} is a table of {format}, whose log {detail}, so its files may not show its rows; export the table to plain \
          Parquet files with an engine that reads it, or take the files as they are (`--ignore-table-log`)",
         path.display()
     )]

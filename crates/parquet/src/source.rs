@@ -178,7 +178,7 @@ impl LogReason {
 
     fn warning(&self) -> String {
         let Self { path, format, detail } = self;
-        format!("{} is a table of {format}, whose log {detail}, so its files do not show its rows", path.display())
+        format!("{} is a table of {format}, whose log {detail}, so its files may not show its rows", path.display())
     }
 }
 
