@@ -3,7 +3,7 @@
 use super::db::Db;
 use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
 use super::keyspace::Keyspace;
-use super::pinned_types::PinnedTypes;
+use super::pinned_types::{PinnedTypes, wrong};
 use super::view::KeyspaceTree;
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::durability::Durability;
@@ -48,6 +48,8 @@ pub(super) struct Operations {
     pub(super) longest_value_bytes: Option<u64>,
     /// The keyspaces that the operations change.
     pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
+    /// The handles that state types with the operations, one for each keyspace.
+    pub(super) stating: Vec<Keyspace>,
     /// The error of the first operation that was refused, and how many were.
     error: Option<Error>,
     refused: u64,
@@ -71,6 +73,10 @@ impl Operations {
             }
             _ => Ok(()),
         });
+        let checked = match keyspace.statement() {
+            Some(_) => checked.and_then(|()| self.note_statement(keyspace)),
+            None => checked,
+        };
         match checked {
             Ok(()) => {
                 if self.keyspaces.last().is_none_or(|tree| tree.id != keyspace.id()) {
@@ -98,6 +104,20 @@ impl Operations {
         if self.keyspaces.iter().all(|tree| tree.id != keyspace.id()) {
             self.keyspaces.push(Arc::clone(keyspace.tree()));
         }
+    }
+
+    /// Keeps what a handle states; types other than those of an earlier operation are an error.
+    #[cold]
+    fn note_statement(&mut self, keyspace: &Keyspace) -> Result<()> {
+        let known = self.stating.iter().find(|known| *known == keyspace);
+        match (known.and_then(Keyspace::statement), keyspace.statement()) {
+            (None, _) => self.stating.push(keyspace.clone()),
+            (Some(known), Some(stated)) if known.types != stated.types => {
+                return Err(wrong(keyspace, &known.types, &stated.types, 0));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Adds a range removal.
@@ -241,12 +261,11 @@ impl Batch {
         self.operations.byte_len()
     }
 
-    /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did. The durability
-    /// is that of the store.
+    /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did.
     pub(crate) fn commit_if(mut self, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
         self.operations.take_error()?;
         self.pinned.iter().try_for_each(PinnedTypes::check)?;
-        self.db.core().commit_if(condition, self.operations)
+        self.db.core().commit_if(condition, self.operations, self.durability)
     }
 
     /// Applies all operations atomically.

@@ -32,7 +32,6 @@ use crate::io::fair::FairGuard;
 use crate::io::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -102,7 +101,7 @@ pub(super) struct WriterState {
     /// The value file being written.
     pub(super) values: Option<ValueFileWriter>,
     /// Whether unsynced values were written.
-    values_unsynced: bool,
+    pub(super) values_unsynced: bool,
     /// Bytes of log written since the last sync.
     unsynced_bytes: u64,
     pub(super) active: MemtableSet,
@@ -176,6 +175,9 @@ impl Core {
     pub(super) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
         if operations.count == 0 {
             return Ok(());
+        }
+        if !operations.stating.is_empty() {
+            return self.commit_if(|| Ok(true), operations, durability).map(drop);
         }
         let durability = durability.unwrap_or(self.options.durability);
         let outcome = match self.idle_writer(durability) {
@@ -298,10 +300,17 @@ impl Core {
     }
 
     /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
-    pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
+    pub(super) fn commit_if(
+        &self,
+        condition: impl FnOnce() -> Result<bool>,
+        operations: Operations,
+        durability: Option<Durability>,
+    ) -> Result<bool> {
         {
             let mut writer = self.writer_alone();
             self.make_room(&mut writer)?;
+            // Bytes of other types are compared with none.
+            self.admit_statements(&operations.stating)?;
             if !condition()? {
                 return Ok(false);
             }
@@ -309,7 +318,7 @@ impl Core {
                 return Err(self.gone(tree));
             }
             if operations.count > 0 {
-                self.write_group(&mut writer, &mut [operations], self.options.durability)?;
+                self.write_group(&mut writer, &mut [operations], durability.unwrap_or(self.options.durability))?;
             }
         }
         self.work_after_write();
@@ -397,13 +406,14 @@ impl Core {
     }
 
     /// Closes the store to writes after a failure, unless it left the log as it was.
-    fn note_failure<T>(&self, writer: &mut WriterState, mut outcome: Result<T>) -> Result<T> {
-        if matches!(outcome, Err(Error::InvalidArgument(_))) {
+    pub(super) fn note_failure<T>(&self, writer: &mut WriterState, mut outcome: Result<T>) -> Result<T> {
+        let leaves_log = |error: &Error| matches!(error, Error::InvalidArgument(_) | Error::WrongRecordType { .. });
+        if outcome.as_ref().is_err_and(leaves_log) {
             // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
         }
         if let Err(error) = &outcome
-            && !matches!(error, Error::InvalidArgument(_))
+            && !leaves_log(error)
         {
             writer.abandon();
             self.fail(&mut self.shared.lock(), error);
@@ -417,7 +427,12 @@ impl Core {
         batches: &mut [Operations],
         durability: Durability,
     ) -> Result<()> {
+        let first = writer.next_sequence;
         let (group, last) = self.prepare_group(writer, batches)?;
+        if let Err(error) = self.state_types_of(batches) {
+            writer.next_sequence = first;
+            return Err(error);
+        }
         self.log_group(writer, &group.bytes, last, durability)?;
         self.apply_group(writer, group, last, batches.len() as u64);
         Ok(())
@@ -463,7 +478,13 @@ impl Core {
     }
 
     /// Writes a group to the log with the given durability.
-    fn log_group(&self, writer: &mut WriterState, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
+    pub(super) fn log_group(
+        &self,
+        writer: &mut WriterState,
+        bytes: &[u8],
+        last: Sequence,
+        durability: Durability,
+    ) -> Result<()> {
         if let Some(values) = &mut writer.values {
             values.flush()?;
         }
@@ -579,7 +600,7 @@ impl Core {
     }
 
     /// The current value file; a new one if there is none, or if it has reached its size.
-    fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
+    pub(super) fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
@@ -596,76 +617,6 @@ impl Core {
             self.publish(&mut shared, BTreeSet::new());
         }
         writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be created".into()))
-    }
-
-    /// Writes one value from a stream, and the entry that points to it.
-    pub(super) fn commit_stream(
-        &self,
-        tree: &KeyspaceTree,
-        key: &[u8],
-        source: &mut dyn Read,
-        durability: Option<Durability>,
-    ) -> Result<()> {
-        let mut writer = self.writer_alone();
-        self.make_room(&mut writer)?;
-        if tree.is_dropped() {
-            return Err(self.gone(tree));
-        }
-        // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
-        let pointer = match self.values(&mut writer) {
-            Ok(values) => values.append_stream(key, source),
-            Err(error) => {
-                writer.abandon();
-                self.fail(&mut self.shared.lock(), &error);
-                return Err(error);
-            }
-        };
-        writer.values_unsynced = true;
-        let outcome = match &pointer {
-            Ok(pointer) => {
-                let finished = if self.objects.is_some() { writer.finish_values() } else { Ok(()) };
-                finished.and_then(|()| self.commit_pointer(&mut writer, tree.id, key, pointer, durability))
-            }
-            // The partial value in the file is unreferenced, but the values before it must be durable.
-            Err(_) => writer.finish_values(),
-        };
-        if let Err(error) = &outcome {
-            writer.abandon();
-            self.fail(&mut self.shared.lock(), error);
-        }
-        drop(writer);
-        self.work_after_write();
-        pointer.and(outcome)
-    }
-
-    fn commit_pointer(
-        &self,
-        writer: &mut WriterState,
-        keyspace: KeyspaceId,
-        key: &[u8],
-        pointer: &ValueFilePointer,
-        durability: Option<Durability>,
-    ) -> Result<()> {
-        self.counters.value_bytes.add(pointer.stored_bytes);
-        self.counters.user_bytes.add(key.len() as u64 + pointer.length);
-        let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
-        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
-        let last = writer.next_sequence;
-        if last > SEQUENCE_MAX {
-            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
-        }
-        writer.next_sequence += 1;
-        self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
-        let mut operations = decode_group(&bytes).unwrap_or_default();
-        self.counters.batches.add(1);
-        self.counters.groups.add(1);
-        self.counters.operations.add(1);
-        // Room was checked before.
-        let is_taken = writer.active.insert(bytes, &mut operations, |id| self.new_memtable(id));
-        debug_assert!(is_taken, "a memtable without room");
-        writer.active.last_sequence = last;
-        self.visible.store(last, Ordering::Release);
-        Ok(())
     }
 
     /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
@@ -780,7 +731,7 @@ fn dropped_keyspace(operations: &Operations) -> Option<&Arc<KeyspaceTree>> {
     operations.keyspaces.iter().find(|tree| tree.is_dropped())
 }
 
-fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
+pub(super) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
     pointer.encode(&mut bytes);
     bytes

@@ -12,9 +12,9 @@ use super::file_numbers::FileNumberSource;
 use super::keyspace::Keyspace;
 use super::objects::ObjectFolder;
 use super::options::INLINE_BYTES_MAX;
+use super::stating::AdmittedStatement;
 use super::table_file::OPENING_BYTES_MIN;
 use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name};
-use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{Place, Storage, locate};
@@ -105,7 +105,7 @@ impl Keyspace {
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
         };
-        core.install_ingested(self.tree(), &mut incoming.tables)?;
+        core.install_ingested(self, &mut incoming.tables)?;
         core.work_after_write();
         Ok(ingested)
     }
@@ -227,8 +227,8 @@ impl Core {
     }
 
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
-    fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableFileMeta>) -> Result<()> {
-        let id = tree.id;
+    fn install_ingested(&self, keyspace: &Keyspace, tables: &mut Vec<TableFileMeta>) -> Result<()> {
+        let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;
         if tree.is_dropped() {
@@ -246,6 +246,7 @@ impl Core {
             self.switch(&mut writer)?;
         }
         self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
+        let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
         let mut shared = self.shared.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
@@ -253,7 +254,11 @@ impl Core {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         let mut change = StateChange {
-            edit: ManifestEdit { last_sequence: Some(last), ..ManifestEdit::default() },
+            edit: ManifestEdit {
+                last_sequence: Some(last),
+                types: self.stated(&shared, &admitted)?,
+                ..ManifestEdit::default()
+            },
             ..StateChange::default()
         };
         for (index, table) in tables.iter().enumerate() {
@@ -269,7 +274,7 @@ impl Core {
             change.edit.added.push((id, level, Arc::clone(&file.meta)));
             change.tables.push(file);
         }
-        if tables.is_empty() {
+        if tables.is_empty() && admitted.is_empty() {
             return Ok(());
         }
         self.check_room(&shared, &change, shared.unflushed_bytes())?;
@@ -278,6 +283,7 @@ impl Core {
         // After a failure the edit may still be durable, so the files stay until the next opening.
         tables.clear();
         self.apply(&mut shared, change)?;
+        admitted.into_iter().for_each(AdmittedStatement::publish);
         self.visible.store(last, Ordering::Release);
         drop(shared);
         self.changed.notify_all();

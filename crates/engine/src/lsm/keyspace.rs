@@ -7,6 +7,7 @@ use super::db::{Db, Open};
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use super::level::LevelTables;
 use super::range::DbRange;
+use super::stating::Statement;
 use super::value_files::ValueFiles;
 use super::value_wave::BatchLimits;
 use super::view::{FoundValue, KeyspaceTree, KeyspaceView};
@@ -30,7 +31,18 @@ use std::sync::Arc;
 pub struct Keyspace {
     open: Arc<Open>,
     tree: Arc<KeyspaceTree>,
+    /// What writes of this handle state.
+    statement: Option<Arc<Statement>>,
 }
+
+/// Handles are equal if they are of one keyspace: one that was dropped and made again is another.
+impl PartialEq for Keyspace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tree, &other.tree)
+    }
+}
+
+impl Eq for Keyspace {}
 
 /// The error of a failed [`Keyspace::compare_and_swap`], with the current value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +59,18 @@ impl AsRef<Keyspace> for Keyspace {
 
 impl Keyspace {
     pub(super) fn new(open: Arc<Open>, tree: Arc<KeyspaceTree>) -> Self {
-        Self { open, tree }
+        Self { open, tree, statement: None }
+    }
+
+    /// The same keyspace, whose writes state this.
+    pub(super) fn with(self, statement: Option<Arc<Statement>>) -> Self {
+        Self { statement, ..self }
+    }
+
+    /// What its writes state, if anything.
+    #[inline]
+    pub(super) fn statement(&self) -> Option<&Statement> {
+        self.statement.as_deref()
     }
 
     pub(super) fn open(&self) -> &Arc<Open> {
@@ -179,7 +202,7 @@ impl Keyspace {
     /// As [`Self::insert`]; errors of the stream.
     pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
         check_key(self, key.as_ref())?;
-        self.core().commit_stream(&self.tree, key.as_ref(), value, None)
+        self.core().commit_stream(self, key.as_ref(), value, None)
     }
 
     /// Removes a key, if present.
@@ -251,7 +274,7 @@ impl Keyspace {
             found = Some(current);
             Ok(is_expected)
         };
-        match self.core().commit_if(condition, operations)? {
+        match self.core().commit_if(condition, operations, None)? {
             true => Ok(Ok(())),
             false => Ok(Err(Mismatch { current: found.flatten() })),
         }

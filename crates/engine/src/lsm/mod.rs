@@ -20,12 +20,13 @@
 //! |---|---|
 //! | `db`, `keyspace`, `batch`, `snapshot`, `range` | the public interface |
 //! | `core`, `view`, `memtable_set` | state shared by threads, and the views that readers hold |
-//! | `commit`, `wal`, `memtable`, `entry` | the write path |
+//! | `commit`, `commit_stream`, `wal`, `memtable`, `entry` | the write path |
 //! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
 //! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
 //! | `room` | the memory of open tables: what an opening accepts, and what flushes and compactions need |
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
+//! | `pinned_types`, `stating` | the types of keyspaces: handles that use them, and changes that state them |
 //! | `ingest`, `tombstone_cleanup` | ingestion, cleanup of tombstones that iterators skip |
 //! | `checkpoint`, `live`, `closed_image` | checkpoints; images of stores that another process has open, and copies |
 //! | `extend`, `learning` | the extension API: learning policies of other crates |
@@ -38,6 +39,7 @@ mod batch_get;
 pub(crate) mod checkpoint;
 pub(crate) mod closed_image;
 mod commit;
+mod commit_stream;
 pub(crate) mod compact;
 mod core;
 mod counters;
@@ -76,6 +78,7 @@ mod room;
 #[cfg(test)]
 mod schedule_tests;
 mod snapshot;
+mod stating;
 mod stats;
 pub(crate) mod table_file;
 mod table_stats;

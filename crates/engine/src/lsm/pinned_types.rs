@@ -6,10 +6,10 @@
 //!                                        `--> replaced (2): there is no handle of generation 1, and no record
 //! ```
 
-use super::core::{Core, StateChange};
+use super::core::Core;
 use super::keyspace::{Keyspace, Mismatch};
 use super::range::DbRange;
-use super::version::{ManifestEdit, StatedTypes};
+use super::version::StatedTypes;
 use super::view::KeyspaceTree;
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -50,7 +50,25 @@ impl PinnedTypes {
     /// Pins types of a keyspace. The caller holds the lock of the shared state, or that of the writer.
     fn new(keyspace: Keyspace, types: Arc<RecordType>, generation: u64) -> Self {
         keyspace.tree().pins.fetch_add(1, Ordering::AcqRel);
-        Self { keyspace, types, generation }
+        Self { keyspace: keyspace.with(None), types, generation }
+    }
+
+    /// The same types of the keyspace in another version of its store, of a reader that went on: rows are read without
+    /// the fields that were added since.
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`] if its types are others now; as [`Keyspace::get`].
+    pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
+        let is_undecided = keyspace.is_undecided()?;
+        let _shared = keyspace.core().shared.lock();
+        let found = keyspace.tree().types.get();
+        // A generation that the types do not have lets each read be adapted.
+        let generation = match (is_undecided || self.types.extends(&found.types), found.types.extends(&self.types)) {
+            (true, _) => found.generation,
+            (false, true) => 0,
+            (false, false) => return Err(wrong(keyspace, &found.types, &self.types, 0)),
+        };
+        Ok(Self::new(keyspace.clone(), Arc::clone(&self.types), generation))
     }
 
     /// The keyspace.
@@ -176,7 +194,7 @@ impl Drop for PinnedTypes {
 }
 
 /// The error of types that do not fit, with the number of handles that keep them from being replaced.
-fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType, handles: usize) -> Error {
+pub(super) fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType, handles: usize) -> Error {
     let (path, name) = (keyspace.path(), keyspace.name().to_owned());
     Error::WrongRecordType { path, name, found: found.to_string(), asked: asked.to_string(), handles }
 }
@@ -225,38 +243,20 @@ impl Keyspace {
 impl Core {
     /// See [`Keyspace::declare`].
     fn declare_types(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Result<PinnedTypes> {
-        let tree = keyspace.tree();
         if let Some(pinned) = self.pin_if_same(keyspace, types) {
             return Ok(pinned);
         }
         if self.read_only {
             return self.pin_for_reading(keyspace, types);
         }
-        // No record is written from here on, so that one that is missing now is missing when the types are stated.
+        // No record is written, and no types are stated, until they are pinned.
         let _writer = self.writer_alone();
-        let found = tree.types.get();
-        let replaces = !types.extends(&found.types);
-        if replaces {
-            self.check_no_records(keyspace, types, &found)?;
+        self.state_types(&[keyspace.with_statement(types, false)])?;
+        let _shared = self.shared.lock();
+        if keyspace.tree().is_dropped() {
+            return Err(self.gone(keyspace.tree()));
         }
-        let mut shared = self.shared.lock();
-        if let Some(error) = self.refusal(&shared) {
-            return Err(error);
-        }
-        if tree.is_dropped() {
-            return Err(self.gone(tree));
-        }
-        // Handles are made under the lock of the shared state, without that of the writer.
-        let handles = tree.pins.load(Ordering::Acquire);
-        if replaces && handles > 0 {
-            return Err(wrong(keyspace, &found.types, types, handles));
-        }
-        let stated = StatedTypes { generation: found.generation + 1, types: Arc::clone(types) };
-        let edit = ManifestEdit { types: vec![(tree.id, stated.clone())], ..ManifestEdit::default() };
-        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
-        let generation = stated.generation;
-        tree.set_types(stated);
-        Ok(PinnedTypes::new(keyspace.clone(), Arc::clone(types), generation))
+        Ok(PinnedTypes::new(keyspace.clone(), Arc::clone(types), keyspace.tree().generation()))
     }
 
     /// Pins types that the keyspace has already; undecided ones are never the same.
@@ -275,17 +275,6 @@ impl Core {
         }
         Err(wrong(keyspace, &found.types, types, 0))
     }
-
-    /// Checks that no version that is still read has a record of the keyspace.
-    fn check_no_records(&self, keyspace: &Keyspace, types: &RecordType, found: &StatedTypes) -> Result<()> {
-        let newest = [self.visible()];
-        for at in self.live_snapshots.sequences().into_iter().chain(newest) {
-            if keyspace.range_at::<&[u8]>(.., at).keys().next().transpose()?.is_some() {
-                return Err(wrong(keyspace, &found.types, types, 0));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl KeyspaceTree {
@@ -293,12 +282,5 @@ impl KeyspaceTree {
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
-    }
-
-    /// Publishes types, then their generation: who sees it sees them.
-    fn set_types(&self, stated: StatedTypes) {
-        let generation = stated.generation;
-        self.types.set(stated);
-        self.generation.store(generation, Ordering::Release);
     }
 }

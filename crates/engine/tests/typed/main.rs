@@ -5,5 +5,6 @@
 mod indexes;
 mod keyspaces;
 mod multimaps;
+mod stating;
 mod tables;
 mod types;
