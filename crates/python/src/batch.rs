@@ -3,11 +3,11 @@
 use crate::convert::{encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
-use crate::key_range::KeyRange;
+use crate::key_range::{Bounds, KeyRange};
 use crate::keyspace::{Keyspace, Object};
 use crate::opened::{Opened, Typed};
 use crate::store::Store;
-use ogive::types::RecordType;
+use ogive::types::{KeyType, RecordType};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +22,22 @@ pub(crate) struct Batch {
 
 /// What a batch does to a keyspace without types: they are decided when it is committed.
 struct Undecided {
-    keyspace: Py<Keyspace>,
-    /// Those of its first record in this batch.
-    types: Option<Arc<RecordType>>,
+    handle: Py<Keyspace>,
+    /// The keyspace itself: one that is dropped and made again under its name is another.
+    keyspace: ogive::Keyspace,
+    /// Once the batch has a record of it: the types of the first one, and the keyspace whose writes decide them.
+    decided: Option<(Arc<RecordType>, ogive::Keyspace)>,
     /// Removals before that record, whose keys have no bytes yet.
     removals: Vec<Removal>,
+}
+
+/// A record that is to be put.
+struct Encoded {
+    typed: Arc<Typed>,
+    /// Of a keyspace without types: those that it gets.
+    decides: Option<Arc<RecordType>>,
+    key: Vec<u8>,
+    value: Vec<u8>,
 }
 
 /// A removal of a key or of a range.
@@ -35,19 +46,30 @@ enum Removal {
     Range([Option<Py<PyAny>>; 3]),
 }
 
+/// A removal of the bytes of a key, or of a range of them.
+enum EncodedRemoval {
+    Key(Vec<u8>),
+    Range(Bounds),
+}
+
 impl Removal {
-    /// Adds it to a batch, by the types that were decided since.
-    fn add_to(&self, py: Python<'_>, batch: &mut ogive::Batch, typed: &Typed, types: &RecordType) -> PyResult<()> {
-        let keyspace = typed.keyspace()?;
-        typed.pin_in(batch)?;
+    fn encode(&self, py: Python<'_>, keys: KeyType) -> PyResult<EncodedRemoval> {
         match self {
-            Self::Key(key) => _ = batch.remove(keyspace, encode_key(types.keys, key.bind(py))?),
+            Self::Key(key) => encode_key(keys, key.bind(py)).map(EncodedRemoval::Key),
             Self::Range(range) => {
                 let [start, stop, prefix] = range.each_ref().map(|key| key.as_ref().map(|key| key.bind(py).clone()));
-                batch.remove_range(keyspace, KeyRange(start, stop, prefix).bounds(types.keys)?);
+                KeyRange(start, stop, prefix).bounds(keys).map(EncodedRemoval::Range)
             }
         }
-        Ok(())
+    }
+}
+
+impl EncodedRemoval {
+    fn add_to(self, batch: &mut ogive::Batch, keyspace: &ogive::Keyspace) {
+        _ = match self {
+            Self::Key(key) => batch.remove(keyspace, key),
+            Self::Range(bounds) => batch.remove_range(keyspace, bounds),
+        };
     }
 }
 
@@ -65,68 +87,125 @@ impl Batch {
 }
 
 impl Batch {
-    /// Changes what the batch does to a keyspace without types.
+    /// Looks at, or changes, what the batch does to a keyspace that had no types when it was used first.
     fn with_undecided<R>(
         &self,
-        keyspace: &Bound<'_, Keyspace>,
-        change: impl FnOnce(&mut Undecided) -> PyResult<R>,
-    ) -> PyResult<R> {
+        keyspace: &ogive::Keyspace,
+        work: impl FnOnce(&mut Undecided) -> PyResult<R>,
+    ) -> PyResult<Option<R>> {
         let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = keyspace.get().name();
-        let place = undecided.iter().position(|known| known.keyspace.get().name() == name);
-        let place = place.unwrap_or_else(|| {
-            undecided.push(Undecided { keyspace: keyspace.clone().unbind(), types: None, removals: Vec::new() });
-            undecided.len() - 1
-        });
-        change(&mut undecided[place])
+        undecided.iter_mut().find(|known| known.keyspace == *keyspace).map(work).transpose()
     }
 
-    /// The types of a record of a keyspace without any: those of its first record in this batch.
-    fn types_for(
+    /// Notes a keyspace without types.
+    fn note_undecided(&self, handle: &Bound<'_, Keyspace>, keyspace: &ogive::Keyspace) {
+        let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        if !undecided.iter().any(|known| known.keyspace == *keyspace) {
+            let (handle, keyspace) = (handle.clone().unbind(), keyspace.clone());
+            undecided.push(Undecided { handle, keyspace, decided: None, removals: Vec::new() });
+        }
+    }
+
+    /// The bytes of a record. The first one of a keyspace without types has the types of all of this batch: it is one
+    /// that the batch has already, or the first of those that come with this one.
+    fn encoded(
         &self,
-        keyspace: &Bound<'_, Keyspace>,
+        handle: &Bound<'_, Keyspace>,
         key: &Object<'_>,
         value: &Object<'_>,
-    ) -> PyResult<Arc<RecordType>> {
-        self.with_undecided(keyspace, |known| match &known.types {
-            Some(types) => Ok(types.clone()),
-            None => keyspace.get().types_for(key, value),
+        first: Option<&Encoded>,
+    ) -> PyResult<Encoded> {
+        let typed = handle.get().typed()?;
+        let value = handle.get().stored(value, &typed)?;
+        let known =
+            self.with_undecided(typed.keyspace()?, |known| Ok(known.decided.as_ref().map(|(types, _)| types.clone())))?;
+        let decides = match (known, first.and_then(|first| first.decides.clone())) {
+            (Some(Some(types)), _) | (Some(None), Some(types)) => Some(types),
+            (None, Some(types)) if typed.is_undecided => Some(types),
+            (None, _) if !typed.is_undecided => None,
+            // Another handle has decided them since the batch noted a removal.
+            _ if !typed.is_undecided => Some(typed.types.clone()),
+            _ => Some(handle.get().types_of_record(key, &value)?),
+        };
+        let types = decides.as_ref().unwrap_or(&typed.types);
+        let key = handle.get().checked_key(encode_key(types.keys, key)?)?;
+        let value = encode_value(&types.values, &value)?;
+        Ok(Encoded { typed, decides, key, value })
+    }
+
+    /// Adds a record; removals before the first one of a keyspace without types have bytes from then on.
+    fn add(&self, handle: &Bound<'_, Keyspace>, record: &Encoded) -> PyResult<()> {
+        let Encoded { typed, decides, key, value } = record;
+        let keyspace = typed.keyspace()?;
+        let Some(types) = decides else {
+            return self.with(|batch| {
+                batch.insert(keyspace, key, value);
+                typed.pin_in(batch)
+            })?;
+        };
+        self.note_undecided(handle, keyspace);
+        let deciding = keyspace.deciding(types).or_raise()?;
+        // Keys are encoded without the lock, since they may be objects of any class.
+        let kept = self.with_undecided(keyspace, |known| Ok(std::mem::take(&mut known.removals)))?.unwrap_or_default();
+        let removals = kept.iter().map(|removal| removal.encode(handle.py(), types.keys)).collect::<PyResult<Vec<_>>>();
+        self.with_undecided(keyspace, |known| {
+            match &removals {
+                Ok(_) => _ = known.decided.get_or_insert_with(|| (types.clone(), deciding.clone())),
+                Err(_) => known.removals.splice(..0, kept).for_each(drop),
+            }
+            Ok(())
+        })?;
+        let removals = removals?;
+        self.with(|batch| {
+            removals.into_iter().for_each(|removal| removal.add_to(batch, &deciding));
+            batch.insert(&deciding, key, value);
         })
     }
 
-    /// Keeps the types of a first record, and adds the removals before it.
-    fn decide(&self, keyspace: &Bound<'_, Keyspace>, typed: &Typed, types: &Arc<RecordType>) -> PyResult<()> {
-        let removals = self.with_undecided(keyspace, |known| {
-            known.types = Some(types.clone());
-            Ok(std::mem::take(&mut known.removals))
-        })?;
-        for removal in removals {
-            self.with(|batch| removal.add_to(keyspace.py(), batch, typed, types))??;
-        }
-        Ok(())
-    }
-
     /// Adds a removal, by the types of the keyspace or of its first record in this batch; without any, it is kept.
-    fn add_removal(&self, keyspace: &Bound<'_, Keyspace>, removal: Removal) -> PyResult<()> {
+    fn add_removal(&self, handle: &Bound<'_, Keyspace>, removal: Removal) -> PyResult<()> {
         self.with(|_| ())?;
-        keyspace.get().check_store(&self.opened)?;
-        let typed = keyspace.get().typed()?;
-        if !typed.is_undecided && !self.has_undecided(keyspace) {
-            return self.with(|batch| removal.add_to(keyspace.py(), batch, &typed, &typed.types))?;
+        handle.get().check_store(&self.opened)?;
+        let typed = handle.get().typed()?;
+        let keyspace = typed.keyspace()?;
+        if typed.is_undecided {
+            self.note_undecided(handle, keyspace);
         }
-        let types = self.with_undecided(keyspace, |known| Ok(known.types.clone()))?;
-        match types {
-            Some(types) => self.with(|batch| removal.add_to(keyspace.py(), batch, &typed, &types))?,
-            None => self.with_undecided(keyspace, |known| {
-                known.removals.push(removal);
-                Ok(())
-            }),
-        }
+        let mut removal = Some(removal);
+        let decided = self.with_undecided(keyspace, |known| {
+            if known.decided.is_none() {
+                known.removals.extend(removal.take());
+            }
+            Ok(known.decided.clone())
+        })?;
+        let Some(removal) = removal else { return Ok(()) };
+        let (types, keyspace, pins) = match decided.flatten() {
+            Some((types, deciding)) => (types, deciding, false),
+            None => (typed.types.clone(), keyspace.clone(), true),
+        };
+        let removal = removal.encode(handle.py(), types.keys)?;
+        self.with(|batch| {
+            removal.add_to(batch, &keyspace);
+            if pins { typed.pin_in(batch) } else { Ok(()) }
+        })?
     }
+}
 
-    fn has_undecided(&self, keyspace: &Bound<'_, Keyspace>) -> bool {
-        let undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
-        undecided.iter().any(|known| known.keyspace.get().name() == keyspace.get().name())
+impl Batch {
+    /// Puts records, all or none: the first error leaves the batch as it was.
+    fn put_encoded<'py>(
+        &self,
+        handle: &Bound<'py, Keyspace>,
+        records: impl Iterator<Item = PyResult<(Object<'py>, Object<'py>)>>,
+    ) -> PyResult<()> {
+        self.with(|_| ())?;
+        handle.get().check_store(&self.opened)?;
+        let mut encoded: Vec<Encoded> = Vec::new();
+        for record in records {
+            let (key, value) = record?;
+            encoded.push(self.encoded(handle, &key, &value, encoded.first())?);
+        }
+        encoded.iter().try_for_each(|record| self.add(handle, record))
     }
 }
 
@@ -156,34 +235,12 @@ impl Batch {
     }
 
     fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        self.with(|_| ())?;
-        keyspace.get().check_store(&self.opened)?;
-        let typed = keyspace.get().typed()?;
-        let value = keyspace.get().stored(value)?;
-        let is_undecided = typed.is_undecided || self.has_undecided(keyspace);
-        let types = match is_undecided {
-            true => self.types_for(keyspace, key, &value)?,
-            false => typed.types.clone(),
-        };
-        let key = keyspace.get().checked_key(encode_key(types.keys, key)?)?;
-        let value = encode_value(&types.values, &value)?;
-        if is_undecided {
-            self.decide(keyspace, &typed, &types)?;
-        }
-        let keyspace = typed.keyspace()?;
-        self.with(|batch| {
-            batch.insert(keyspace, key, value);
-            typed.pin_in(batch)
-        })?
+        self.put_encoded(keyspace, std::iter::once(Ok((key.clone(), value.clone()))))
     }
 
-    /// Puts pairs of keys and values.
+    /// Puts pairs of keys and values: all of them, or none if one is refused.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
-        for record in records.try_iter()? {
-            let (key, value) = pair(&record?)?;
-            self.put(keyspace, &key, &value)?;
-        }
-        Ok(())
+        self.put_encoded(keyspace, records.try_iter()?.map(|record| pair(&record?)))
     }
 
     fn remove(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>) -> PyResult<()> {
@@ -197,21 +254,16 @@ impl Batch {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let mut batch = self.take()?.ok_or_else(closed)?;
-        // Types are written to the store, and so no lock is held meanwhile.
         let undecided = std::mem::take(&mut *self.undecided.lock().unwrap_or_else(PoisonError::into_inner));
-        for Undecided { keyspace, types, removals } in &undecided {
-            let typed = keyspace.get().typed()?;
-            match types {
-                Some(types) if !typed.is_undecided => _ = Keyspace::checked(typed, types)?,
-                // Another handle may have written what was to be removed.
-                None if !typed.is_undecided => {
-                    removals.iter().try_for_each(|removal| removal.add_to(py, &mut batch, &typed, &typed.types))?;
+        for Undecided { handle, keyspace, removals, .. } in undecided.iter().filter(|known| known.decided.is_none()) {
+            // Another handle may have written what was to be removed.
+            let typed = handle.get().typed()?;
+            if !typed.is_undecided && typed.keyspace()? == keyspace {
+                typed.pin_in(&mut batch)?;
+                for removal in removals {
+                    removal.encode(py, typed.types.keys)?.add_to(&mut batch, keyspace);
                 }
-                _ => {}
             }
-        }
-        for (keyspace, types) in undecided.iter().filter_map(|known| Some((&known.keyspace, known.types.as_ref()?))) {
-            keyspace.get().typed_as(types)?;
         }
         py.detach(|| batch.commit()).or_raise()
     }

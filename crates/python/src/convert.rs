@@ -24,7 +24,7 @@ pub(crate) struct Library {
     pub(crate) epoch: Py<PyAny>,
     pub(crate) utc: Py<PyAny>,
     uuid: Py<PyAny>,
-    decimal: Py<PyAny>,
+    pub(crate) decimal: Py<PyAny>,
 }
 
 pub(crate) fn library(py: Python<'_>) -> PyResult<&Library> {

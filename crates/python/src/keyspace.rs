@@ -17,9 +17,9 @@ use ogive::table::KEY_BYTES_MAX;
 use ogive::types::{KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
 
@@ -30,6 +30,9 @@ pub(crate) struct Keyspace {
     name: String,
     /// Whether values are whatever JSON can say, stored as its text.
     is_json: bool,
+    stated: StatedParts,
+    /// Number of fields of rows as the handle saw them first: tuples of as many go on when others add fields.
+    fields: OnceLock<usize>,
     /// As it was at the last use.
     typed: ArcSwap<Typed>,
 }
@@ -38,7 +41,8 @@ impl Keyspace {
     /// A keyspace as a snapshot has it.
     pub(crate) fn of_snapshot(opened: &Arc<Opened>, typed: Typed, is_json: bool) -> Self {
         let name = typed.keyspace().map_or_else(|_| String::new(), |keyspace| keyspace.name().to_owned());
-        Self { opened: opened.clone(), name, is_json, typed: ArcSwap::from_pointee(typed) }
+        let (stated, fields) = (StatedParts::default(), OnceLock::new());
+        Self { opened: opened.clone(), name, is_json, stated, fields, typed: ArcSwap::from_pointee(typed) }
     }
 
     /// The keyspace of the store's version of now, with its types of now.
@@ -48,7 +52,7 @@ impl Keyspace {
             if typed.is_current()? {
                 return Ok(typed);
             }
-            return Ok(self.keep(Typed::new(typed.keyspace()?.clone(), typed.generation).or_raise()?));
+            return Ok(self.keep(self.stated.typed(typed.keyspace()?.clone(), typed.generation)?));
         }
         let current = self.opened.current()?;
         Ok(self.keep(self.typed_of(&current.db, current.generation)?))
@@ -56,13 +60,17 @@ impl Keyspace {
 
     fn keep(&self, typed: Typed) -> Arc<Typed> {
         let typed = Arc::new(typed);
+        self.note_fields(&typed);
         self.typed.store(typed.clone());
         typed
     }
 
-    /// The types of values that were read by a handle that may be of older types.
-    fn renewed(&self, typed: Arc<Typed>) -> PyResult<Arc<Typed>> {
-        if typed.is_current()? { Ok(typed) } else { self.typed() }
+    fn note_fields(&self, typed: &Typed) {
+        if !typed.is_undecided
+            && let ValueType::Row(row) = &typed.types.values
+        {
+            self.fields.get_or_init(|| row.fields().len());
+        }
     }
 
     /// The keyspace in the version of its store that a snapshot has.
@@ -83,9 +91,13 @@ impl Keyspace {
         Ok((current, typed))
     }
 
-    /// The keyspace in another version of its store.
-    pub(crate) fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
-        Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()
+    /// The keyspace in another version of its store; a reader goes on with the types that it stated.
+    fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
+        let keyspace = self.opened.keyspace_of(db, &self.name)?;
+        match self.typed.load().renewed(&keyspace, generation)? {
+            Some(typed) => Ok(typed),
+            None => self.stated.typed(keyspace, generation),
+        }
     }
 
     /// Refuses a keyspace of another store than this one.
@@ -102,9 +114,21 @@ impl Keyspace {
         self.is_json
     }
 
-    /// A value as it is encoded: JSON is text.
-    pub(crate) fn stored<'a, 'py>(&self, value: &'a Object<'py>) -> PyResult<Cow<'a, Object<'py>>> {
-        Ok(if self.is_json { Cow::Owned(json::text_of(value)?) } else { Cow::Borrowed(value) })
+    /// A value as it is encoded by types: JSON is text, and a tuple has nulls for the fields that were added since.
+    pub(crate) fn stored<'a, 'py>(&self, value: &'a Object<'py>, typed: &Typed) -> PyResult<Cow<'a, Object<'py>>> {
+        if self.is_json {
+            return Ok(Cow::Owned(json::text_of(value)?));
+        }
+        let (ValueType::Row(row), Ok(tuple)) = (&typed.types.values, value.cast::<PyTuple>()) else {
+            return Ok(Cow::Borrowed(value));
+        };
+        let (known, all) = (self.fields.get().copied().unwrap_or(usize::MAX), row.fields().len());
+        // A named tuple says which fields it has.
+        if tuple.len() != known || known >= all || tuple.hasattr("_fields")? {
+            return Ok(Cow::Borrowed(value));
+        }
+        let nulls = std::iter::repeat_n(value.py().None().into_bound(value.py()), all - known);
+        Ok(Cow::Owned(PyTuple::new(value.py(), tuple.iter().chain(nulls).collect::<Vec<_>>())?.into_any()))
     }
 
     /// The value of bytes.
@@ -113,49 +137,31 @@ impl Keyspace {
         if self.is_json { json::value_of(&value) } else { Ok(value) }
     }
 
-    /// The types of a record to be written: those of the keyspace, or, while it has none, those of the record, which
-    /// are not stored yet. A value of JSON is its text.
-    pub(crate) fn types_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
+    /// The types of a first record, whose value is text if it is JSON.
+    pub(crate) fn types_of_record(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
+        self.stated.of_record(key, value).map(Arc::new)
+    }
+
+    /// Writes a record. The first one decides the types of the keyspace, in one step with its write.
+    fn write<R: Send>(
+        &self,
+        py: Python<'_>,
+        (key, value): (&Object<'_>, &Object<'_>),
+        write: impl FnOnce(&ogive::Keyspace, &[u8], &[u8]) -> ogive::Result<R> + Send,
+    ) -> PyResult<R> {
         let typed = self.typed()?;
-        match typed.is_undecided {
-            true => Ok(Arc::new(record_type_of(key, value)?)),
-            false => Ok(typed.types.clone()),
-        }
+        let value = self.stored(value, &typed)?;
+        let types = match typed.is_undecided {
+            true => self.types_of_record(key, &value)?,
+            false => typed.types.clone(),
+        };
+        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, &value)?);
+        let keyspace = typed.keyspace()?;
+        let deciding = typed.is_undecided.then(|| keyspace.deciding(&types)).transpose().or_raise()?;
+        py.detach(|| write(deciding.as_ref().unwrap_or(keyspace), &key, &value)).or_raise()
     }
 
-    /// The keyspace for a record of these types: the first one decides and stores them.
-    pub(crate) fn typed_as(&self, stated: &RecordType) -> PyResult<Arc<Typed>> {
-        let typed = self.typed()?;
-        if !typed.is_undecided {
-            return Self::checked(typed, stated);
-        }
-        match typed.keyspace()?.declare(stated) {
-            Ok(pinned) => Ok(self.keep(Typed::of_pinned(pinned, typed.generation))),
-            Err(ogive::Error::WrongRecordType { .. }) => Self::checked(self.typed()?, stated),
-            Err(error) => Err(errors::of(error)),
-        }
-    }
-
-    /// Another thread may have decided the types meanwhile, or added a field.
-    pub(crate) fn checked(typed: Arc<Typed>, stated: &RecordType) -> PyResult<Arc<Typed>> {
-        match typed.types.extends(stated) {
-            true => Ok(typed),
-            false => {
-                let message = format!("the records of this keyspace are of type {}, not {stated}", typed.types);
-                Err(errors::new("WrongType", &message))
-            }
-        }
-    }
-
-    /// The bytes of a record to be written, and the keyspace that takes it.
-    fn encoded(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<(Vec<u8>, Vec<u8>, Arc<Typed>)> {
-        let value = self.stored(value)?;
-        let types = self.types_for(key, &value)?;
-        let (key, value) = (self.checked_key(encode_key(types.keys, key)?)?, encode_value(&types.values, &value)?);
-        Ok((key, value, self.typed_as(&types)?))
-    }
-
-    /// Refuses a key that is too long, before it decides any types.
+    /// Refuses a key that is too long, before it is in a batch.
     pub(crate) fn checked_key(&self, key: Vec<u8>) -> PyResult<Vec<u8>> {
         if key.len() <= KEY_BYTES_MAX {
             return Ok(key);
@@ -163,6 +169,22 @@ impl Keyspace {
         let (path, length) = (self.opened.path.clone(), key.len() as u64);
         let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
         Err(errors::of(ogive::Error::KeyLength { path, length, detail }))
+    }
+
+    /// The records of keys while the types are undecided, of which there are none.
+    pub(crate) fn none_found(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
+        rows::none_found(py, self.stated.keys, keys)
+    }
+
+    /// The value that `look` finds for a key.
+    fn find_value<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        look: impl FnOnce(&ogive::Keyspace, &[u8]) -> ogive::Result<Option<Slice>> + Send,
+    ) -> PyResult<Option<Object<'py>>> {
+        let Some((typed, Some(value))) = self.find(py, key, look)? else { return Ok(None) };
+        self.loaded(py, &typed.types, &typed.adapt(value)?).map(Some)
     }
 
     /// What `look` finds for a key; nothing while the types are undecided, since there is no record then.
@@ -178,7 +200,7 @@ impl Keyspace {
         }
         let keyspace = typed.keyspace()?;
         let found = with_key(typed.types.keys, key, |key| py.detach(|| look(keyspace, key)).or_raise())?;
-        Ok(Some((self.renewed(typed)?, found)))
+        Ok(Some((typed, found)))
     }
 
     fn range_of(&self, range: &KeyRange<'_>) -> PyResult<Option<(Arc<Typed>, ogive::DbRange)>> {
@@ -191,14 +213,67 @@ impl Keyspace {
     }
 }
 
-/// The types of a first record.
-fn record_type_of(key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
-    let scalar = |of: &Object<'_>| types::type_of(of)?.ok_or_else(|| types::undecidable(of));
-    let (keys, values) = (scalar(key)?, scalar(value)?);
-    if matches!(values, ogive::KeyType::Tuple(_)) {
-        return Err(types::undecidable(value));
+/// What a handle states: the type of keys, that of values, both, or none. The first record decides the rest.
+#[derive(Clone, Debug, Default)]
+struct StatedParts {
+    keys: Option<KeyType>,
+    values: Option<ValueType>,
+}
+
+impl StatedParts {
+    /// JSON is text, whatever the keys are.
+    fn new(key: Option<&Object<'_>>, value: Option<&Object<'_>>, is_json: bool) -> PyResult<Self> {
+        let values = match is_json {
+            true => Some(ValueType::Scalar(KeyType::Text)),
+            false => value.map(types::value_type).transpose()?,
+        };
+        Ok(Self { keys: key.map(types::key_type).transpose()?, values })
     }
-    Ok(RecordType::new(keys, ValueType::Scalar(values)))
+
+    /// The types, if both are stated.
+    fn whole(&self) -> Option<RecordType> {
+        Some(RecordType::new(self.keys?, self.values.clone()?))
+    }
+
+    /// The types of a first record.
+    fn of_record(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
+        let scalar = |of: &Object<'_>| types::type_of(of)?.ok_or_else(|| types::undecidable(of));
+        let keys = self.keys.map_or_else(|| scalar(key), Ok)?;
+        let values = match &self.values {
+            Some(values) => values.clone(),
+            None => match scalar(value)? {
+                KeyType::Tuple(_) => return Err(types::undecidable(value)),
+                values => ValueType::Scalar(values),
+            },
+        };
+        Ok(RecordType::new(keys, values))
+    }
+
+    /// A keyspace as it is, whose types are those that were stated, as far as they are decided.
+    fn typed(&self, keyspace: ogive::Keyspace, generation: u64) -> PyResult<Typed> {
+        let mut typed = Typed::new(keyspace, generation).or_raise()?;
+        if typed.is_undecided {
+            let types = RecordType::new(self.keys.unwrap_or_default(), self.values.clone().unwrap_or_default());
+            typed.types = Arc::new(types);
+            return Ok(typed);
+        }
+        let (keys, values) = (typed.types.keys, &typed.types.values);
+        let is_other = self.keys.is_some_and(|stated| stated != keys)
+            || self.values.as_ref().is_some_and(|stated| !values.extends(stated) && !stated.extends(values));
+        if is_other {
+            let asked = (self.keys.map(|keys| keys.to_string()), self.values.as_ref().map(ToString::to_string));
+            let (name, found) = (typed.keyspace()?.name(), &typed.types);
+            let message = match asked {
+                (Some(keys), Some(values)) => format!("the keyspace {name:?} is {found}, not {keys}: {values}"),
+                (Some(keys), None) => format!("the keyspace {name:?} is {found}; its keys are not {keys}"),
+                (None, values) => {
+                    format!("the keyspace {name:?} is {found}; its values are not {}", values.unwrap_or_default())
+                }
+            };
+            return Err(errors::new("WrongType", &message));
+        }
+        Ok(typed)
+    }
 }
 
 /// Removes a key and returns its value: of several threads that remove it at the same time, to one of them.
@@ -222,15 +297,6 @@ fn take_end(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Sli
         if keyspace.remove_if(&key, &value)?.is_ok() {
             return Ok(Some((key, value)));
         }
-    }
-}
-
-/// The types that a handle states; JSON is text, whatever the keys are.
-fn stated_types(key: Option<&Object<'_>>, value: Option<&Object<'_>>, is_json: bool) -> PyResult<Option<RecordType>> {
-    match (key, is_json) {
-        (None, true) => Ok(None),
-        (Some(key), true) => Ok(Some(RecordType::new(types::key_type(key)?, ValueType::Scalar(KeyType::Text)))),
-        _ => types::record_type(key, value),
     }
 }
 
@@ -258,20 +324,21 @@ impl Keyspace {
         let opened = store.opened().clone();
         let current = opened.current()?;
         let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == JSON));
-        let stated = stated_types(key, value, is_json)?;
+        let stated = StatedParts::new(key, value, is_json)?;
         let typed = py.detach(|| {
-            let keyspace = current.db.keyspace(&name)?;
-            match &stated {
-                Some(stated) => Ok(Typed::of_pinned(keyspace.declare(stated)?, current.generation)),
-                None => Typed::new(keyspace, current.generation),
+            let keyspace = opened.keyspace_of(&current.db, &name)?;
+            match stated.whole() {
+                Some(whole) => {
+                    let pinned = keyspace.declare(&whole).or_raise()?;
+                    Ok(Typed::of_pinned(pinned, current.generation, opened.is_read_only))
+                }
+                None => stated.typed(keyspace, current.generation),
             }
         });
-        let typed = typed.or_raise()?;
-        if is_json && !typed.is_undecided && typed.types.values != ValueType::Scalar(KeyType::Text) {
-            let message = format!("the records of the keyspace {name:?} are of type {}, not JSON", typed.types);
-            return Err(errors::new("WrongType", &message));
-        }
-        Ok(Self { opened, name, is_json, typed: ArcSwap::from_pointee(typed) })
+        let (typed, fields) = (ArcSwap::from_pointee(typed?), OnceLock::new());
+        let made = Self { opened, name, is_json, stated, fields, typed };
+        made.note_fields(&made.typed.load());
+        Ok(made)
     }
 
     #[getter]
@@ -298,17 +365,12 @@ impl Keyspace {
         key: &Object<'py>,
         default: Option<Object<'py>>,
     ) -> PyResult<Option<Object<'py>>> {
-        match self.find(py, key, |keyspace, key| keyspace.get(key))? {
-            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value).map(Some),
-            _ => Ok(default),
-        }
+        Ok(self.find_value(py, key, |keyspace, key| keyspace.get(key))?.or(default))
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
-        match self.find(py, key, |keyspace, key| keyspace.get(key))? {
-            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value),
-            _ => Err(PyKeyError::new_err(key.clone().unbind())),
-        }
+        let found = self.find_value(py, key, |keyspace, key| keyspace.get(key))?;
+        found.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
@@ -316,9 +378,7 @@ impl Keyspace {
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        let (key, value, typed) = self.encoded(key, value)?;
-        let keyspace = typed.keyspace()?;
-        py.detach(|| keyspace.insert(key, value)).or_raise()
+        self.write(py, (key, value), |keyspace, key, value| keyspace.insert(key, value))
     }
 
     /// Removes a key; `KeyError` if it is absent.
@@ -332,10 +392,7 @@ impl Keyspace {
     /// Removes a key and returns its value; `default` if it is absent.
     #[pyo3(name = "_take")]
     fn take<'py>(&self, py: Python<'py>, key: &Object<'py>, default: Object<'py>) -> PyResult<Object<'py>> {
-        match self.find(py, key, take)? {
-            Some((typed, Some(value))) => self.loaded(py, &typed.types, &value),
-            _ => Ok(default),
-        }
+        Ok(self.find_value(py, key, take)?.unwrap_or(default))
     }
 
     /// Removes the first or the last record and returns it.
@@ -347,8 +404,8 @@ impl Keyspace {
         }
         let keyspace = typed.keyspace()?;
         let Some((key, value)) = py.detach(|| take_end(keyspace, last)).or_raise()? else { return Ok(None) };
-        let typed = self.renewed(typed)?;
-        Ok(Some((decode_key(py, typed.types.keys, &key)?, self.loaded(py, &typed.types, &value)?)))
+        let value = self.loaded(py, &typed.types, &typed.adapt(value)?)?;
+        Ok(Some((decode_key(py, typed.types.keys, &key)?, value)))
     }
 
     /// Removes a key, whether it is there or not.
@@ -373,16 +430,14 @@ impl Keyspace {
 
     /// Inserts if the key is absent; returns whether it did.
     fn insert_if_absent(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<bool> {
-        let (key, value, typed) = self.encoded(key, value)?;
-        let keyspace = typed.keyspace()?;
-        py.detach(|| keyspace.insert_if_absent(key, value).map(|inserted| inserted.is_ok())).or_raise()
+        self.write(py, (key, value), |keyspace, key, value| Ok(keyspace.insert_if_absent(key, value)?.is_ok()))
     }
 
     #[pyo3(name = "_multi_get")]
     fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
         let typed = self.typed()?;
         if typed.is_undecided {
-            return rows::none_found(py, keys);
+            return self.none_found(py, keys);
         }
         let keys = Keys::of(py, typed.types.keys, keys)?;
         found(py, &typed, &keys)

@@ -6,6 +6,7 @@ mod batch;
 mod build;
 mod columns;
 mod convert;
+mod equal;
 mod errors;
 mod fork;
 mod gate;
@@ -41,6 +42,8 @@ mod _internal {
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_columns};
+    #[pymodule_export]
+    use crate::equal::equal_key;
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

@@ -66,6 +66,17 @@ impl Opened {
         Ok(current)
     }
 
+    /// A keyspace of a version of the store, which is created if it is absent; not by a reader.
+    ///
+    /// # Errors
+    /// `NoKeyspace`.
+    pub(crate) fn keyspace_of(&self, db: &Db, name: &str) -> PyResult<ogive::Keyspace> {
+        if self.is_read_only && !db.keyspaces().iter().any(|known| known == name) {
+            return Err(no_keyspace(&self.path.display(), db, name));
+        }
+        db.keyspace(name).or_raise()
+    }
+
     /// The store.
     ///
     /// # Errors
@@ -143,6 +154,12 @@ impl Opened {
     }
 }
 
+/// The error of a keyspace that is not there.
+pub(crate) fn no_keyspace(place: &dyn std::fmt::Display, db: &Db, name: &str) -> PyErr {
+    let known = db.keyspaces().join(", ");
+    errors::new("NoKeyspace", &format!("{place} has no keyspace {name:?}; there are: {known}"))
+}
+
 /// A keyspace with its types, of one version of a store. Types are undecided while it has no records and none were
 /// stated: the first record decides, of whichever handle, and so an undecided one is looked at again before each use.
 #[derive(Debug)]
@@ -158,7 +175,8 @@ struct TypedHandle {
     keyspace: ogive::Keyspace,
     /// Keeps the types from being replaced; `None` while they are undecided, and of a snapshot, whose records do so.
     pinned: Option<PinnedTypes>,
-    is_of_snapshot: bool,
+    /// Whether its types stay, whatever is stated: those of a snapshot, and those that a reader stated.
+    is_fixed: bool,
 }
 
 impl Typed {
@@ -166,16 +184,16 @@ impl Typed {
     pub(crate) fn new(keyspace: ogive::Keyspace, generation: u64) -> ogive::Result<Self> {
         if keyspace.is_undecided()? {
             let types = Arc::default();
-            let handle = TypedHandle { keyspace, pinned: None, is_of_snapshot: false };
+            let handle = TypedHandle { keyspace, pinned: None, is_fixed: false };
             return Ok(Self { handle: Native::new(handle), types, is_undecided: true, generation });
         }
-        Ok(Self::of_pinned(keyspace.pin_types(), generation))
+        Ok(Self::of_pinned(keyspace.pin_types(), generation, false))
     }
 
-    /// A keyspace whose types are decided.
-    pub(crate) fn of_pinned(pinned: PinnedTypes, generation: u64) -> Self {
+    /// A keyspace whose types are decided; `is_fixed` if a reader stated them.
+    pub(crate) fn of_pinned(pinned: PinnedTypes, generation: u64, is_fixed: bool) -> Self {
         let (keyspace, types) = (pinned.keyspace().clone(), pinned.types().clone());
-        let handle = TypedHandle { keyspace, pinned: Some(pinned), is_of_snapshot: false };
+        let handle = TypedHandle { keyspace, pinned: Some(pinned), is_fixed };
         Self { handle: Native::new(handle), types, is_undecided: false, generation }
     }
 
@@ -189,14 +207,32 @@ impl Typed {
         let mut keys = snapshot.range::<&[u8]>(&keyspace, ..).keys();
         let is_undecided = types.is_bytes() && keys.next().transpose()?.is_none();
         drop(keys);
-        let handle = TypedHandle { keyspace, pinned: None, is_of_snapshot: true };
+        let handle = TypedHandle { keyspace, pinned: None, is_fixed: true };
         Ok(Self { handle: Native::new(handle), types, is_undecided, generation })
     }
 
     /// Whether the types of the keyspace are still these.
     pub(crate) fn is_current(&self) -> PyResult<bool> {
         let handle = self.handle.get()?;
-        Ok(handle.is_of_snapshot || handle.pinned.as_ref().is_some_and(PinnedTypes::is_current))
+        Ok(handle.is_fixed || handle.pinned.as_ref().is_some_and(PinnedTypes::is_current))
+    }
+
+    /// The keyspace in another version of its store, with the types that a reader stated; `None` if it stated none.
+    pub(crate) fn renewed(&self, keyspace: &ogive::Keyspace, generation: u64) -> PyResult<Option<Self>> {
+        match self.handle.get()? {
+            TypedHandle { pinned: Some(pinned), is_fixed: true, .. } => {
+                Ok(Some(Self::of_pinned(pinned.renewed(keyspace).or_raise()?, generation, true)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A value that was just read, as these types have it.
+    pub(crate) fn adapt(&self, value: ogive::Slice) -> PyResult<ogive::Slice> {
+        match &self.handle.get()?.pinned {
+            Some(pinned) => pinned.adapt(value).or_raise(),
+            None => Ok(value),
+        }
     }
 
     /// Keeps these types until a batch is committed, which changes the keyspace by their bytes.
@@ -209,9 +245,12 @@ impl Typed {
 
     /// A range whose values are of these types.
     pub(crate) fn range(&self, bounds: Bounds) -> PyResult<DbRange> {
-        let handle = self.handle.get()?;
-        let range = handle.keyspace.range(bounds);
-        Ok(match &handle.pinned {
+        self.adapt_range(self.keyspace()?.range(bounds))
+    }
+
+    /// A range of the keyspace whose values are of these types.
+    pub(crate) fn adapt_range(&self, range: DbRange) -> PyResult<DbRange> {
+        Ok(match &self.handle.get()?.pinned {
             Some(pinned) => pinned.adapt_range(range),
             None => range,
         })
@@ -219,11 +258,17 @@ impl Typed {
 
     /// The values of many keys, of these types.
     pub(crate) fn multi_get(&self, keys: Vec<&[u8]>) -> ogive::Result<Vec<Option<ogive::Slice>>> {
-        let Ok(TypedHandle { keyspace, pinned, .. }) = self.handle.get() else { return Ok(vec![None; keys.len()]) };
-        let found = keyspace.multi_get(keys)?.into_iter();
-        match pinned {
-            Some(pinned) => found.map(|found| pinned.adapt_found(Ok(found))).collect(),
-            None => Ok(found.collect()),
+        let Ok(TypedHandle { keyspace, .. }) = self.handle.get() else { return Ok(vec![None; keys.len()]) };
+        self.adapt_all(keyspace.multi_get(keys)?)
+    }
+
+    /// Values that were just read, as these types have them.
+    pub(crate) fn adapt_all(&self, found: Vec<Option<ogive::Slice>>) -> ogive::Result<Vec<Option<ogive::Slice>>> {
+        match self.handle.get() {
+            Ok(TypedHandle { pinned: Some(pinned), .. }) => {
+                found.into_iter().map(|found| pinned.adapt_found(Ok(found))).collect()
+            }
+            _ => Ok(found),
         }
     }
 

@@ -62,7 +62,7 @@ pub(crate) fn found<V: AsRef<[u8]>>(
 }
 
 /// The table of keys that were asked for of records whose types are not decided, of which there are none.
-pub(crate) fn none_found(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<RowBatch> {
+pub(crate) fn none_found(py: Python<'_>, stated: Option<KeyType>, keys: &Bound<'_, PyAny>) -> PyResult<RowBatch> {
     let is_array =
         ["dtype", "__arrow_c_array__", "__arrow_c_stream__"].iter().any(|name| keys.hasattr(*name).is_ok_and(|it| it));
     // Not an iterator, whose first key would be gone.
@@ -70,9 +70,10 @@ pub(crate) fn none_found(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<Ro
         true => keys.clone(),
         false => PyList::new(py, keys.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
     };
-    let key_type = match keys.len() {
-        Ok(0) => KeyType::Bytes,
-        _ => type_of_keys(&keys)?,
+    let key_type = match (stated, keys.len()) {
+        (Some(stated), _) => stated,
+        (None, Ok(0)) => KeyType::Bytes,
+        (None, _) => type_of_keys(&keys)?,
     };
     let types = RecordType::new(key_type, KeyType::Bytes);
     found(py, &types, &Keys::of(py, key_type, &keys)?, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))

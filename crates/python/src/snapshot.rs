@@ -8,7 +8,7 @@ use crate::join_input::of_snapshot;
 use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::keyspace::{Keyspace, Object};
-use crate::opened::{Opened, Typed};
+use crate::opened::{Opened, Typed, no_keyspace};
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
@@ -78,10 +78,7 @@ impl Snapshot {
         let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.as_ref().ok_or_else(closed)?;
         kept.opened.current()?;
-        let found = kept.snapshot.keyspace(name).ok_or_else(|| {
-            let known = kept.db.keyspaces().join(", ");
-            errors::new("NoKeyspace", &format!("the snapshot has no keyspace {name:?}; there are: {known}"))
-        })?;
+        let found = kept.snapshot.keyspace(name).ok_or_else(|| no_keyspace(&"the snapshot", &kept.db, name))?;
         Ok(Keyspace::of_snapshot(
             &kept.opened,
             Typed::of_snapshot(found, &kept.snapshot, kept.generation).or_raise()?,
@@ -110,7 +107,7 @@ impl Snapshot {
         let found = self.with(keyspace, |snapshot, of, typed| {
             let key = encode_key(typed.types.keys, key)?;
             let found = py.detach(|| snapshot.get(of, &key)).or_raise()?;
-            found.map(|value| keyspace.loaded(py, &typed.types, &value)).transpose()
+            found.map(|value| keyspace.loaded(py, &typed.types, &typed.adapt(value)?)).transpose()
         })?;
         Ok(found.flatten().or(default))
     }
@@ -126,13 +123,13 @@ impl Snapshot {
     fn multi_get(&self, py: Python<'_>, keyspace: &Keyspace, keys: &Object<'_>) -> PyResult<RowBatch> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
             let keys = Keys::of(py, typed.types.keys, keys)?;
-            rows::found(py, &typed.types, &keys, |keys| snapshot.multi_get(keyspace, keys))
+            rows::found(py, &typed.types, &keys, |keys| typed.adapt_all(snapshot.multi_get(keyspace, keys)?))
         })?;
         found.map_or_else(
             || {
                 let typed = keyspace.typed()?;
                 if typed.is_undecided {
-                    return rows::none_found(py, keys);
+                    return keyspace.none_found(py, keys);
                 }
                 let keys = Keys::of(py, typed.types.keys, keys)?;
                 rows::found(py, &typed.types, &keys, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))
@@ -143,7 +140,7 @@ impl Snapshot {
 
     fn range(&self, keyspace: &Keyspace, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
         let found = self.with(keyspace, |snapshot, of, typed| {
-            let range = snapshot.range(of, range.bounds(typed.types.keys)?);
+            let range = typed.adapt_range(snapshot.range(of, range.bounds(typed.types.keys)?))?;
             Ok(RecordIterator::of_range(range, typed.types.clone(), reverse, part).with_json(keyspace.is_json()))
         })?;
         Ok(found.unwrap_or_else(RecordIterator::empty))
@@ -151,7 +148,7 @@ impl Snapshot {
 
     fn scan(&self, keyspace: &Keyspace, range: KeyRange<'_>) -> PyResult<RowReader> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
-            let range = snapshot.range(keyspace, range.bounds(typed.types.keys)?);
+            let range = typed.adapt_range(snapshot.range(keyspace, range.bounds(typed.types.keys)?))?;
             Ok(Batches::reader(&typed.types, range))
         })?;
         let empty = || -> PyResult<RowReader> {

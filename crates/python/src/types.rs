@@ -3,7 +3,7 @@
 
 use crate::errors::{self, OrRaise};
 use crate::numpy;
-use ogive::types::{Component, KeyType, NullOrder, RecordType, TimeUnit, TupleType, ValueType};
+use ogive::types::{Component, KeyType, NullOrder, TimeUnit, TupleType, ValueType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{
@@ -77,18 +77,6 @@ pub(crate) fn value_type(stated: &Bound<'_, PyAny>) -> PyResult<ValueType> {
         return Ok(ValueType::Row(ogive::types::RowType::new(described).or_raise()?));
     }
     Ok(ValueType::Scalar(key_type(stated)?))
-}
-
-/// The types that were stated; `None` without any.
-pub(crate) fn record_type(
-    key: Option<&Bound<'_, PyAny>>,
-    value: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<RecordType>> {
-    if key.is_none() && value.is_none() {
-        return Ok(None);
-    }
-    let keys = key.map_or(Ok(KeyType::Bytes), key_type)?;
-    Ok(Some(RecordType::new(keys, value.map_or_else(|| Ok(ValueType::default()), value_type)?)))
 }
 
 /// The type of a value, for stores whose types are not stated: `None` for what no key is.

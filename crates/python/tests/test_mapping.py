@@ -7,11 +7,17 @@ of mappings, where it has them; then what they do not ask: classes, views, compa
 from __future__ import annotations
 
 import collections
+import datetime
 import itertools
+import math
+import operator
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, MutableMapping
+import uuid
+from collections.abc import Iterator, Mapping, MutableMapping, Set
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +203,140 @@ def test_the_first_entry_of_an_index_needs_the_first_page_alone(tmp_path: Path) 
         assert index.first() == (0, b"x" * 255) and index
         with pytest.raises(ogive.Damaged):
             list(index.range())
+
+
+def test_popitem_takes_the_end_as_an_ordered_dictionary_does(db: ogive.MutableDb, tmp_path: Path) -> None:
+    with ogive.Index(tmp_path / "a.idx") as index:
+        for mapping in (db.keyspace("x", key=int, value=int), index):
+            expected = collections.OrderedDict((key, key * 2) for key in range(1, 9))
+            mapping.update(expected)
+            for last in (1, 0, True, False):
+                assert mapping.popitem(last=last) == expected.popitem(last=last)  # type: ignore[arg-type]
+            assert mapping.popitem(last=None) == expected.popitem(last=None)  # type: ignore[arg-type]
+            assert mapping.popitem(last=[1]) == expected.popitem(last=[1])  # type: ignore[arg-type]
+            assert dict(mapping) == dict(expected)
+            assert list(mapping.range(reverse=1)) == list(expected.items())[::-1]  # type: ignore[arg-type]
+
+
+#: Keys of each type that is there, and objects that are asked for.
+KEYS: dict[Any, list[Any]] = {
+    "bool": [False, True],
+    "u8": [0, 1, 255],
+    "i64": [-1, 0, 1, 2**62],
+    "u128": [0, 1, 2**100],
+    "f32": [-1.5, 0.0, 1.0],
+    "f64": [-1.5, 0.0, 1.0, 2.0**62, math.inf],
+    "decimal(20,2)": [Decimal("-1.50"), Decimal("0.00"), Decimal("1.00")],
+    "text": ["", "1", "a"],
+    "bytes": [b"", b"1", b"a", b"\1" * 16],
+    "bytes16": [b"\1" * 16],
+    "uuid": [uuid.UUID(bytes=b"\1" * 16)],
+    "date": [datetime.date(1970, 1, 2)],
+    "time(us)": [datetime.time(0, 0, 0, 1)],
+    "timestamp(us)": [datetime.datetime(1970, 1, 1, 0, 0, 0, 1)],
+    "timestamp(s)": [datetime.datetime(1970, 1, 1, 0, 0, 1), datetime.datetime(1970, 1, 2)],
+    "timestamp(ns)": [0, 1],
+    "(i64, text)": [(1, "a"), (2, "b")],
+    "(f64, bytes)": [(1.0, b"a"), (1.5, b"")],
+    "(bool?, u8)": [(True, 1), (None, 2)],
+}
+
+PROBES: list[Any] = [
+    *itertools.chain.from_iterable(KEYS.values()),
+    *[-0.0, 1.5, math.nan, -math.inf, 1 + 0j, 1j, Fraction(1), Fraction(1, 3), Fraction(-3, 2), 2**62 + 1, 10**400],
+    *[Decimal(1), Decimal("1.001"), Decimal("NaN"), Decimal("Infinity"), Decimal(2) ** 62, None, (), (1,), frozenset()],
+    *[(1, b"a"), (1.0, "a"), (True, "a"), (Decimal(1), "a"), (1, 1), (None, 2.0), (1, True), (1, "a", 2), ((1, "a"),)],
+    *[datetime.datetime(1970, 1, 2, tzinfo=datetime.timezone.utc), datetime.time(0, 0, 0, 1, datetime.timezone.utc)],
+    *[datetime.timedelta(microseconds=1), datetime.date(1970, 1, 1), "0", b"0", object(), int, "\ud800", b"\1"],
+]
+
+
+def _numpy_probes() -> list[Any]:
+    numpy = pytest.importorskip("numpy")
+    return [
+        *[numpy.int8(1), numpy.uint64(1), numpy.float32(1), numpy.float64(-1.5), numpy.bool_(True), numpy.str_("a")],
+        *[numpy.bytes_(b"a"), numpy.datetime64(1, "us"), numpy.datetime64(1, "D"), numpy.timedelta64(1, "us")],
+    ]
+
+
+@pytest.fixture(scope="module")
+def mappings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Any, dict[Any, int]]]]:
+    """A keyspace, a snapshot, an index or a table for each type, beside a dictionary of the same records."""
+    folder = tmp_path_factory.mktemp("mappings")
+    with ogive.open(folder / "db") as db:
+        found: list[tuple[Any, dict[Any, int]]] = []
+        for number, (name, keys) in enumerate(KEYS.items()):
+            records = {key: place for place, key in enumerate(keys)}
+            keyspace = db.keyspace(name, key=name, value=int)
+            keyspace.update(records)
+            found.append((keyspace, records))
+            found.append((ogive.build(records, to=folder / f"{number}.ogive", key=name, value=int), records))
+            if name in ("u8", "i64", "uuid"):
+                index = ogive.Index(folder / f"{number}.idx", key=name, value="i64")
+                index.update(records)
+                found.append((index, records))
+        yield found
+        with db.snapshot() as snapshot:
+            assert snapshot == {}
+
+
+def _outcome(ask: Any) -> Any:
+    try:
+        return ask()
+    except TypeError as error:
+        return type(error)
+
+
+def test_views_find_what_those_of_a_dictionary_find(mappings: list[tuple[Any, dict[Any, int]]]) -> None:
+    probes = [*PROBES, *_numpy_probes(), [1], {}, bytearray(b"a")]
+    for mapping, records in mappings:
+        for probe in probes:
+            what = f"{probe!r} of {mapping.types}"
+            assert _outcome(lambda p=probe: p in mapping.keys()) == _outcome(lambda p=probe: p in records.keys()), what
+            for value in (0, 1, 1.0, True, "0"):
+                item = (probe, value)
+                found, expected = (_outcome(lambda m=m, i=item: i in m.items()) for m in (mapping, records))
+                assert found == expected, f"{what}, {value!r}"
+        assert "ab" not in mapping.items() and (1,) not in mapping.items()
+
+
+def test_sets_of_keys_of_other_types_are_those_of_dictionaries(mappings: list[tuple[Any, dict[Any, int]]]) -> None:
+    hashable = [probe for probe in [*PROBES, *_numpy_probes()] if probe == probe]
+    others: list[Any] = [set(hashable), {True, "a", b"1"}, {1.0: 0}.keys(), [1, 1.0, "a", None], set(), {"1"}]
+    for mapping, records in mappings:
+        keys, expected = mapping.keys(), records.keys()
+        of_types = [(other.keys(), known.keys()) for other, known in mappings]
+        for other, known in [*((other, other) for other in others), *of_types]:
+            what = f"{mapping.types} and {other!r}"
+            assert set(keys & other) == set(expected & known), what
+            assert set(keys | other) == set(expected | known), what
+            assert set(keys - other) == set(expected - known), what
+            assert set(keys ^ other) == set(expected ^ known), what
+            assert keys.isdisjoint(other) == expected.isdisjoint(known), what
+            if isinstance(other, Set):
+                for compare in (operator.le, operator.lt, operator.ge, operator.gt, operator.eq):
+                    assert compare(keys, other) == compare(expected, known), f"{what} {compare}"
+                assert set(other & keys) == set(known & expected) and set(other - keys) == set(known - expected), what
+                assert set(other | keys) == set(known | expected) and set(other ^ keys) == set(known ^ expected), what
+        items = mapping.items()
+        for other, known in mappings:
+            assert set(items & other.items()) == records.items() & known.items()
+            assert (items <= other.items()) == (records.items() <= known.items())
+            assert items.isdisjoint(other.items()) == records.items().isdisjoint(known.items())
+
+
+def test_mappings_of_other_types_are_equal_if_dictionaries_are(
+    mappings: list[tuple[Any, dict[Any, int]]], db: ogive.MutableDb
+) -> None:
+    for mapping, records in mappings:
+        for other, known in mappings:
+            assert (mapping == other) == (records == known), f"{mapping.types} and {other.types}"
+            assert (mapping == known) == (records == known) == (known == mapping)
+    numbers = {"bool": [False, True], "u8": [0, 1], "f64": [0.0, 1.0], "decimal(9,1)": [Decimal(0), Decimal(1)]}
+    keyspaces = [db.keyspace(name, key=name, value=int) for name in numbers]
+    for keyspace, keys in zip(keyspaces, numbers.values(), strict=True):
+        keyspace.update({key: int(key) for key in keys})
+    assert all(one == other for one in keyspaces for other in keyspaces)
+    as_times = db.keyspace("times", key="timestamp(us)", value=int)
+    as_times.update({datetime.datetime(1970, 1, 1): 0, datetime.datetime(1970, 1, 1, 0, 0, 0, 1): 1})
+    assert all(as_times != keyspace and keyspace != as_times for keyspace in keyspaces)

@@ -21,6 +21,8 @@ class _Target(TypedDict):
     memory: int | None
     replace: bool
 
+def equal_key(key_type: str, key: object) -> Any | None: ...
+
 class RowBatch:
     @property
     def column_names(self) -> list[str]: ...

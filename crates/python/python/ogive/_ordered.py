@@ -7,7 +7,7 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ._errors import WrongType
+from . import _internal
 from ._rows import Rows, RowStream
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class Keys(KeysView[K]):
 
     _mapping: Any
 
+    def __contains__(self, key: object) -> bool:
+        native = _internal.equal_key(self._mapping.types[0], key)
+        return native is not None and native in self._mapping
+
     def __iter__(self) -> Iterator[K]:
         found: Iterator[K] = self._mapping._iterate(_ALL, False, "keys")
         return found
@@ -116,11 +120,12 @@ def _is_value(found: Any, value: Any) -> bool:
 
 
 def _found(mapping: Any, key: Any) -> Any:
-    """The value of a key that need not be of the mapping's type."""
-    try:
-        return mapping.get(key, MISSING)
-    except WrongType:
-        return MISSING
+    """The value of a key that need not be of the mapping's type: keys are equal as those of dictionaries are."""
+    if isinstance(mapping, Ordered):
+        key = _internal.equal_key(mapping.types[0], key)
+        if key is None:
+            return MISSING
+    return mapping.get(key, MISSING)
 
 
 class Ordered(Generic[K, V]):
@@ -148,7 +153,7 @@ class Ordered(Generic[K, V]):
 
         Of keys that are tuples, ``start``, ``stop`` and ``prefix`` may be the first components.
         """
-        return self._iterate((start, stop, prefix), reverse, "items")
+        return self._iterate((start, stop, prefix), bool(reverse), "items")
 
     @overload
     def items(self) -> ItemsView[K, V]: ...

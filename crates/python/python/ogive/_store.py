@@ -106,7 +106,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
 
         Of several threads that do so at the same time, each gets another record. ``KeyError`` if there is none.
         """
-        found = self._take_end(last)
+        found = self._take_end(bool(last))
         if found is None:
             raise KeyError(f"the keyspace {self.name!r} is empty")
         return found
@@ -181,12 +181,12 @@ class Db(Keyspace[K, V], Closing):
     @overload
     def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace[Any, Any]: ...
     def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace[Any, Any]:
-        """A keyspace, which is created if it is absent.
+        """A keyspace, which is created if it is absent; by a reader, it raises :class:`ogive.NoKeyspace` then.
 
         ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, ``uuid.UUID``,
         ``datetime.datetime``, ``date``, ``time``, tuples of these, or names of the engine, such as ``"u64"`` and
-        ``"decimal(10,2)"``. ``value`` may be a dictionary of the types of fields, or ``"json"``. Types are stored. Without
-        any, those that are stored hold, or else the first record decides.
+        ``"decimal(10,2)"``. ``value`` may be a dictionary of the types of fields, or ``"json"``. Types are stored. Those that
+        are not stated are as they are stored, or else the first record decides them.
         """
         kind: type[Keyspace[Any, Any]] = Keyspace if self.read_only else MutableKeyspace
         found = kind(self._store, name, key, value)
@@ -296,7 +296,7 @@ class Batch:
         self._batch.put(self._db if keyspace is None else keyspace, key, value)
 
     def update(self, records: Any, keyspace: Keyspace | None = None) -> None:
-        """Inserts the records of a mapping, or pairs of keys and values."""
+        """Inserts the records of a mapping, or pairs of keys and values: all of them, or none after an error."""
         self._batch.put_all(self._db if keyspace is None else keyspace, pairs_of(records))
 
     def remove(self, key: Any, keyspace: Keyspace | None = None) -> None:
