@@ -208,6 +208,10 @@ def test_one_stated_type_leaves_the_other_to_the_first_record(db: ogive.MutableD
         early.get(1)
     with pytest.raises(ogive.WrongType):
         early[1] = 1
+    # `dict` says of a `TypeError` that a mapping cannot be iterated over.
+    for look in (dict, list, lambda mapping: list(mapping.items()), lambda mapping: list(reversed(mapping.values()))):
+        with pytest.raises(ogive.WrongType, match="keys are not i64"):
+            look(early)
     assert dict(db.keyspace("other")) == {"text": 1}
     json = db.keyspace("json", value="json")
     json[1] = [1, {"a": None}]

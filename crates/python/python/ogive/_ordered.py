@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import _internal
+from ._errors import WrongType
 from ._rows import Rows, RowStream
 
 if TYPE_CHECKING:
@@ -61,6 +62,20 @@ class Closing:
         self.close()
 
 
+def _all(mapping: Any, reverse: bool, part: _Part) -> Iterator[Any]:
+    """An iterator over all of a mapping. The interpreter takes a `TypeError` of `__iter__` for an object without one."""
+    try:
+        found: Iterator[Any] = mapping._iterate(_ALL, reverse, part)
+        return found
+    except WrongType as error:
+        return _raising(error)
+
+
+def _raising(error: WrongType) -> Iterator[Any]:
+    raise error
+    yield
+
+
 class Keys(KeysView[K]):
     """The keys of an ordered mapping, in order."""
 
@@ -71,12 +86,10 @@ class Keys(KeysView[K]):
         return native is not None and native in self._mapping
 
     def __iter__(self) -> Iterator[K]:
-        found: Iterator[K] = self._mapping._iterate(_ALL, False, "keys")
-        return found
+        return _all(self._mapping, False, "keys")
 
     def __reversed__(self) -> Iterator[K]:
-        found: Iterator[K] = self._mapping._iterate(_ALL, True, "keys")
-        return found
+        return _all(self._mapping, True, "keys")
 
 
 class Items(ItemsView[K, V]):
@@ -85,12 +98,10 @@ class Items(ItemsView[K, V]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[tuple[K, V]]:
-        found: Iterator[tuple[K, V]] = self._mapping._iterate(_ALL, False, "items")
-        return found
+        return _all(self._mapping, False, "items")
 
     def __reversed__(self) -> Iterator[tuple[K, V]]:
-        found: Iterator[tuple[K, V]] = self._mapping._iterate(_ALL, True, "items")
-        return found
+        return _all(self._mapping, True, "items")
 
     def __contains__(self, item: object) -> bool:
         if not isinstance(item, tuple) or len(item) != 2:
@@ -104,12 +115,10 @@ class Values(ValuesView[V]):
     _mapping: Any
 
     def __iter__(self) -> Iterator[V]:
-        found: Iterator[V] = self._mapping._iterate(_ALL, False, "values")
-        return found
+        return _all(self._mapping, False, "values")
 
     def __reversed__(self) -> Iterator[V]:
-        found: Iterator[V] = self._mapping._iterate(_ALL, True, "values")
-        return found
+        return _all(self._mapping, True, "values")
 
     def __contains__(self, value: object) -> bool:
         return any(_is_value(found, value) for found in self)
@@ -121,7 +130,7 @@ def _is_value(found: Any, value: Any) -> bool:
 
 def _found(mapping: Any, key: Any) -> Any:
     """The value of a key that need not be of the mapping's type: keys are equal as those of dictionaries are."""
-    if isinstance(mapping, Ordered):
+    if isinstance(mapping, OrderedMapping):
         key = _internal.equal_key(mapping.types[0], key)
         if key is None:
             return MISSING
