@@ -264,7 +264,7 @@ impl StatedParts {
             let asked = (self.keys.map(|keys| keys.to_string()), self.values.as_ref().map(ToString::to_string));
             let (name, found) = (typed.keyspace()?.name(), &typed.types);
             let message = match asked {
-                (Some(keys), Some(values)) => format!("the keyspace {name:?} is {found}, not {keys}: {values}"),
+                (Some(keys), Some(values)) => format!("the keyspace {name:?} is {found}, not {keys} -> {values}"),
                 (Some(keys), None) => format!("the keyspace {name:?} is {found}; its keys are not {keys}"),
                 (None, values) => {
                     format!("the keyspace {name:?} is {found}; its values are not {}", values.unwrap_or_default())

@@ -64,6 +64,32 @@ fn a_record_that_is_refused_is_an_error_wherever_it_stands_in_its_batch() {
     }
 }
 
+#[test]
+fn a_first_write_that_fails_states_no_types() {
+    let folder = Folder::new();
+    let long = "k".repeat((1 << 16) + 1);
+    folder.write("rows.csv", format!("key,value\n{long},1\n"));
+    std::fs::create_dir(folder.path("no-file")).unwrap();
+    folder.run(&["db", "put", "s", "1", "one", "--keyspace", "other", "--key-type", "u8"]).exits_with(0);
+    let is_undecided = || {
+        let db = ogive::Db::open_read_only(folder.path("s"), &ogive::DbOptions::default()).unwrap();
+        db.is_undecided().unwrap()
+    };
+    let fails = |arguments: &[&str]| {
+        folder.run(&[&["db"], arguments].concat()).exits_with(1);
+        assert!(is_undecided(), "{arguments:?}");
+    };
+    fails(&["put", "s", &long, "value", "--key-type", "text"]);
+    fails(&["put", "s", "k", "--file", "no-file", "--key-type", "text"]);
+    fails(&["import", "s", "rows.csv"]);
+    fails(&["import", "s", "rows.csv", "--key-type", "text"]);
+    folder.run(&["db", "put", "s", "7", "seven", "--key-type", "u64"]).exits_with(0);
+    assert!(!is_undecided());
+    folder.run(&["db", "import", "s", "rows.csv", "--keyspace", "more"]).exits_with(1);
+    let names = folder.run(&["db", "keyspaces", "s"]).exits_with(0).stdout;
+    assert!(!names.contains("more"), "{names}");
+}
+
 /// Runs the command where no file may exceed `blocks` times 512 bytes; a write beyond that is an error.
 fn limited(folder: &Folder, blocks: u64, arguments: &[&str]) -> std::process::Output {
     let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");

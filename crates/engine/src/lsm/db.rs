@@ -13,7 +13,6 @@ use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{Storage, Worker};
-use crate::types::RecordType;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -202,25 +201,14 @@ impl Db {
         Ok(Self { default: Keyspace::new(open, tree) })
     }
 
-    /// Returns the keyspace with this name, creating it if necessary.
+    /// Returns the keyspace with this name, creating it if necessary. [`Keyspace::declare`] states its types, and
+    /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes; as [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let tree = self.core().keyspace(name)?;
         Ok(Keyspace::new(Arc::clone(self.default.open()), tree))
-    }
-
-    /// Returns the keyspace with this name and these types, creating it if necessary, as [`Keyspace::declare`] does.
-    /// The types are not pinned.
-    ///
-    /// # Errors
-    /// As [`Self::keyspace`] and [`Keyspace::declare`].
-    pub fn keyspace_of(&self, name: &str, types: &RecordType) -> Result<Keyspace> {
-        types.check()?;
-        let keyspace = self.keyspace(name)?;
-        keyspace.declare(types)?;
-        Ok(keyspace)
     }
 
     /// The identity of the store, drawn when it was created: one that is made later at the same place has another.

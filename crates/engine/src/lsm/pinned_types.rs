@@ -283,4 +283,11 @@ impl KeyspaceTree {
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
+
+    /// Publishes types, then their generation: who sees it sees them.
+    pub(super) fn set_types(&self, stated: StatedTypes) {
+        let generation = stated.generation;
+        self.types.set(stated);
+        self.generation.store(generation, Ordering::Release);
+    }
 }

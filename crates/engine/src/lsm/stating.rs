@@ -4,9 +4,9 @@
 //! writer's lock: no record --> lock of the shared state: no handle --> edit of the manifest --> log --> visible
 //! ```
 //!
-//! The edit precedes the records, since records of a keyspace without types are bytes. Whatever can refuse the change is
-//! checked before it, so that only an error of the storage lies between the two; the whole change may be found then when
-//! the store is opened again, as after any such error.
+//! The edit precedes the records, since records of a keyspace without types are bytes. Whatever can refuse the change
+//! is checked before it, so that only an error of the storage lies between the two; the whole change may be found then
+//! when the store is opened again, as after any such error.
 
 use super::batch::Operations;
 use super::core::{Core, SharedState, StateChange};
@@ -14,7 +14,6 @@ use super::entry::KeyspaceId;
 use super::keyspace::Keyspace;
 use super::pinned_types::wrong;
 use super::version::{ManifestEdit, StatedTypes};
-use super::view::KeyspaceTree;
 use crate::error::Result;
 use crate::types::RecordType;
 use std::sync::Arc;
@@ -51,7 +50,7 @@ impl Keyspace {
     /// assert!(stating.insert("x".repeat(100_000), 36_u32.to_be_bytes()).is_err(), "the key is too long");
     /// assert!(ages.is_undecided()?);
     /// stating.insert("ada", 36_u32.to_be_bytes())?;
-    /// assert_eq!(ages.record_type().to_string(), "text: u32");
+    /// assert_eq!(ages.record_type().to_string(), "text -> u32");
     /// # Ok::<(), ogive::Error>(())
     /// ```
     ///
@@ -165,14 +164,5 @@ impl AdmittedStatement {
     /// Lets handles see what was stated. The caller holds the lock of the shared state.
     pub(super) fn publish(self) {
         self.keyspace.tree().set_types(self.stated);
-    }
-}
-
-impl KeyspaceTree {
-    /// Publishes types, then their generation: who sees it sees them.
-    fn set_types(&self, stated: StatedTypes) {
-        let generation = stated.generation;
-        self.types.set(stated);
-        self.generation.store(generation, Ordering::Release);
     }
 }

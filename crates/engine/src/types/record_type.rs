@@ -27,9 +27,10 @@ pub struct KeyColumn {
 /// let db = Db::open(folder.path(), &DbOptions::default())?;
 /// let fields: ValueType = "{name: text, price: decimal(8,2)?}".parse()?;
 /// let order = RecordType::new(KeyType::U64, fields);
-/// let orders = db.keyspace_of("orders", &order)?;
+/// let orders = db.keyspace("orders")?;
+/// orders.declare(&order)?;
 /// assert_eq!(orders.record_type().to_string(), "u64 -> {name: text, price: decimal(8,2)?}");
-/// assert!(db.keyspace_of("orders", &RecordType::new(KeyType::Text, KeyType::Bytes)).is_ok(), "it has no records");
+/// assert!(orders.declare(&RecordType::new(KeyType::Text, KeyType::Bytes)).is_ok(), "it has no records");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 
 use ogive::Error;
 use ogive::io::MemoryStorage;
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::{Db, DbOptions, Keyspace};
 use ogive::types::{KeyType, RecordType, ValueType};
 use std::sync::Arc;
 
@@ -15,20 +15,27 @@ fn open(memory: &MemoryStorage) -> Db {
     Db::open_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
 }
 
+/// A keyspace of these types, which nothing pins.
+fn keyspace_of(db: &Db, name: &str, types: &RecordType) -> ogive::Result<Keyspace> {
+    let keyspace = db.keyspace(name)?;
+    keyspace.declare(types)?;
+    Ok(keyspace)
+}
+
 #[test]
 fn keyspaces_keep_their_types() {
     let memory = MemoryStorage::new();
     let (orders, rows) = (types("u64", "{name: text}"), types("(text, date desc)", "decimal(10,2)"));
     let db = open(&memory);
-    db.keyspace_of("orders", &orders).unwrap().insert(1_u64.to_be_bytes(), b"").unwrap();
-    db.keyspace_of("rows", &rows).unwrap();
+    keyspace_of(&db, "orders", &orders).unwrap().insert(1_u64.to_be_bytes(), b"").unwrap();
+    keyspace_of(&db, "rows", &rows).unwrap();
     assert!(db.record_type().is_bytes());
     db.close().unwrap();
     for _ in 0..2 {
         let db = open(&memory);
         assert_eq!(*db.keyspace("orders").unwrap().record_type(), orders);
         assert_eq!(*db.keyspace("rows").unwrap().record_type(), rows);
-        db.keyspace_of("more", &rows).unwrap();
+        keyspace_of(&db, "more", &rows).unwrap();
     }
     let db = Db::open_read_only_in(Arc::new(memory), &DbOptions::default()).unwrap();
     assert_eq!(*db.keyspace("more").unwrap().record_type(), rows);
@@ -39,16 +46,16 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
     let memory = MemoryStorage::new();
     let db = open(&memory);
     let first = types("u64", "{name: text}");
-    let keyspace = db.keyspace_of("k", &types("text", "u8")).unwrap();
+    let keyspace = keyspace_of(&db, "k", &types("text", "u8")).unwrap();
     assert_eq!(*keyspace.record_type(), types("text", "u8"));
-    db.keyspace_of("k", &first).unwrap();
+    keyspace_of(&db, "k", &first).unwrap();
     assert_eq!(*keyspace.record_type(), first, "it has no records");
     let fig = first.values.parse("fig").unwrap();
     keyspace.insert(1_u64.to_be_bytes(), &fig).unwrap();
     for (keys, values) in
         [("i64", "{name: text}"), ("u64", "{name: bytes}"), ("u64", "text"), ("u64", "{name: text, n: u8}")]
     {
-        let error = db.keyspace_of("k", &types(keys, values)).unwrap_err();
+        let error = keyspace_of(&db, "k", &types(keys, values)).unwrap_err();
         assert!(
             matches!(&error, Error::WrongRecordType { found, asked, .. }
             if *found == first.to_string() && *asked == types(keys, values).to_string()),
@@ -56,15 +63,15 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
         );
     }
     let later = types("u64", "{name: text, n: u8?}");
-    db.keyspace_of("k", &later).unwrap();
-    assert!(db.keyspace_of("k", &first).is_err(), "rows may have the new field");
+    keyspace_of(&db, "k", &later).unwrap();
+    assert!(keyspace_of(&db, "k", &first).is_err(), "rows may have the new field");
     drop(keyspace);
     db.close().unwrap();
     let last = types("u64", "{name: text, n: u8?, m: u8?}");
     let db = Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
-    let keyspace = db.keyspace_of("k", &last).unwrap();
+    let keyspace = keyspace_of(&db, "k", &last).unwrap();
     assert_eq!(last.values.display(&keyspace.get(1_u64.to_be_bytes()).unwrap().unwrap()), "fig,,");
-    assert!(db.keyspace_of("k", &types("u8", "u8")).is_err());
+    assert!(keyspace_of(&db, "k", &types("u8", "u8")).is_err());
     drop((keyspace, db));
     assert_eq!(*open(&memory).keyspace("k").unwrap().record_type(), later, "a reader changes nothing");
 }
@@ -72,9 +79,9 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
 #[test]
 fn a_dropped_keyspace_takes_no_types() {
     let db = open(&MemoryStorage::new());
-    let keyspace = db.keyspace_of("k", &types("u64", "u8")).unwrap();
+    let keyspace = keyspace_of(&db, "k", &types("u64", "u8")).unwrap();
     db.drop_keyspace("k").unwrap();
-    let again = db.keyspace_of("k", &types("u8", "u8")).unwrap();
+    let again = keyspace_of(&db, "k", &types("u8", "u8")).unwrap();
     assert_eq!((again.record_type().keys, keyspace.record_type().keys), (KeyType::U8, KeyType::U64));
-    assert!(db.keyspace_of("t", &RecordType::new(KeyType::U8, ValueType::Scalar("(u8)".parse().unwrap()))).is_err());
+    assert!(keyspace_of(&db, "t", &RecordType::new(KeyType::U8, ValueType::Scalar("(u8)".parse().unwrap()))).is_err());
 }

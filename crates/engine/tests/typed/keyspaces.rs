@@ -157,7 +157,8 @@ fn typed_handles_keep_the_names_of_key_columns() {
     let db = open(&MemoryStorage::new());
     let types = RecordType::new("u64".parse().unwrap(), "text".parse::<ValueType>().unwrap())
         .key_columns(vec![KeyColumn { name: "id".into(), position: 1 }]);
-    let keyspace = db.keyspace_of("k", &types).unwrap();
+    let keyspace = db.keyspace("k").unwrap();
+    keyspace.declare(&types).unwrap();
     keyspace.typed::<u64, str>().unwrap();
     assert_eq!(*keyspace.record_type(), types);
 }

@@ -5,7 +5,7 @@
 
 use super::keyspaces::open;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::types::{KeyType, RecordType};
+use ogive::types::{KeyType, RecordType, Value, ValueType};
 use ogive::{Db, DbOptions, Durability, Error, Keyspace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::sync::{Arc, Barrier};
@@ -113,7 +113,7 @@ fn types_that_were_decided_stay_unless_they_are_stated() {
     assert_eq!((*keyspace.record_type()).clone(), types(KeyType::U8));
     // Rows take fields that are added with a write.
     let rows = db.keyspace("rows").unwrap();
-    let values = |text: &str| RecordType::new(KeyType::U64, text.parse::<ogive::types::ValueType>().unwrap());
+    let values = |text: &str| RecordType::new(KeyType::U64, text.parse::<ValueType>().unwrap());
     let narrow = rows.declare(&values("{a: u8}")).unwrap();
     rows.stating(&values("{a: u8, b: u8?}")).unwrap().insert([0; 8], [0]).unwrap();
     assert_eq!((rows.record_type().values.to_string(), narrow.is_current()), ("{a: u8, b: u8?}".into(), false));
@@ -176,4 +176,36 @@ fn after_an_error_of_the_storage_records_are_never_without_their_types() {
             assert!(outcome.is_err() || is_there && is_typed, "{operation:?} {at}: an acknowledged write is gone");
         }
     }
+}
+
+#[test]
+fn a_reader_goes_on_with_its_types_or_is_refused() {
+    let memory = MemoryStorage::objects();
+    let db = open(&memory);
+    let values = |text: &str| text.parse::<ValueType>().unwrap();
+    let (narrow, wide) = (values("{a: u8}"), values("{a: u8, b: text?}"));
+    let of = |values: &ValueType| RecordType::new(KeyType::U64, values.clone());
+    let short = narrow.encode(&Value::Tuple(vec![Value::Unsigned(1)])).unwrap();
+    let long = wide.encode(&Value::Tuple(vec![Value::Unsigned(1), Value::Text("b".into())])).unwrap();
+    let rows = db.keyspace("rows").unwrap();
+    rows.stating(&of(&narrow)).unwrap().insert([0; 8], &short).unwrap();
+    let mut reader = Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
+    let early = reader.keyspace("rows").unwrap();
+    let (old, new) = (early.declare(&of(&narrow)).unwrap(), early.declare(&of(&wide)).unwrap());
+    rows.stating(&of(&wide)).unwrap().insert([1; 8], &long).unwrap();
+    assert!(reader.refresh().unwrap());
+    let now = reader.keyspace("rows").unwrap();
+    for (pinned, expected) in [(&old, &short), (&new, &long)] {
+        let renewed = pinned.renewed(&now).unwrap();
+        assert_eq!(renewed.types(), pinned.types());
+        assert_eq!(&*renewed.adapt(now.get([1; 8]).unwrap().unwrap()).unwrap(), &expected[..]);
+        let range: Vec<_> = renewed.adapt_range(now.iter()).collect::<Result<_, _>>().unwrap();
+        assert_eq!((range.len(), &*range[1].1), (2, &expected[..]));
+        assert_eq!(renewed.renewed(&now).unwrap().types(), pinned.types());
+    }
+    db.drop_keyspace("rows").unwrap();
+    db.keyspace("rows").unwrap().stating(&types(KeyType::U8)).unwrap().insert([0; 8], [7]).unwrap();
+    reader.refresh().unwrap();
+    let now = reader.keyspace("rows").unwrap();
+    assert!([&old, &new].into_iter().all(|pinned| is_wrong_type(&pinned.renewed(&now).unwrap_err())));
 }

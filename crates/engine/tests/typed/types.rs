@@ -146,7 +146,7 @@ fn types_without_records_are_not_replaced_under_a_handle_a_range_a_batch_or_a_sn
     let numbers = || keyspace.typed::<u64, u64>();
     let a = numbers().unwrap();
     assert_eq!(refused(keyspace.typed::<u64, i64>()), 1);
-    assert_eq!(refused(db.keyspace_of("k", &RecordType::new(KeyType::U64, KeyType::I64))), 1);
+    assert_eq!(refused(keyspace.declare(&RecordType::new(KeyType::U64, KeyType::I64))), 1);
     let clone = a.clone();
     assert_eq!(refused(keyspace.typed::<u64, i64>()), 2);
     drop((a, clone));

@@ -202,7 +202,8 @@ async fn stores_and_folders_of_tables_are_read_by_a_cluster() {
         write_table(&folder.path().join("many"), &format!("{number}.ogive"), 40_000, 1, number);
     }
     let db = Db::open(place("store"), &DbOptions::default()).unwrap();
-    let orders = db.keyspace_of("orders", &RecordType::new(KeyType::U64, KeyType::Text)).unwrap();
+    let orders = db.keyspace("orders").unwrap();
+    let orders = orders.stating(&RecordType::new(KeyType::U64, KeyType::Text)).unwrap();
     for number in 0..2_000_u64 {
         orders.insert(number.to_be_bytes(), "order").unwrap();
     }

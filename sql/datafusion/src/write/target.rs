@@ -268,12 +268,11 @@ impl WriteRequest {
         let store = Db::open(location, &DbOptions::default().create(*create))?;
         let keyspace = store.keyspace(keyspace)?;
         // Rows that are there keep their types, and the order of their columns; an INSERT states none. Others may have
-        // written since the types were compared, and no other types may come until the rows are there.
+        // written since the types were compared, and no other types may come until the rows are there. Types are stated
+        // in one step with the rows, so that a COPY that fails states none.
         let keeps_types = if keyspace.is_empty()? { !*create } else { self.has_types(&keyspace) };
-        let pinned = match keeps_types {
-            true => keyspace.pin_types(),
-            false => keyspace.declare(self.encoder.types())?,
-        };
+        let pinned = keeps_types.then(|| keyspace.pin_types());
+        let keyspace = if keeps_types { keyspace } else { keyspace.stating(self.encoder.types())? };
         keyspace.adopt_from(files)?;
         drop(pinned);
         store.close()?;

@@ -14,7 +14,8 @@ fn store(folder: &std::path::Path) -> String {
     let path = folder.join("shop");
     let db = Db::open(&path, &DbOptions::default()).unwrap();
     for (name, count) in [("orders", 20_u64), ("users", 7), ("a#b", 3)] {
-        let keyspace = db.keyspace_of(name, &RecordType::new(KeyType::U64, KeyType::Text)).unwrap();
+        let keyspace = db.keyspace(name).unwrap();
+        let keyspace = keyspace.stating(&RecordType::new(KeyType::U64, KeyType::Text)).unwrap();
         (0..count).for_each(|key| keyspace.insert(key.to_be_bytes(), format!("{name} {key}")).unwrap());
     }
     db.close().unwrap();
@@ -126,8 +127,7 @@ async fn inserts_into_keyspaces_are_seen_and_whole() {
     let fields = vec![ogive::types::Field::new("name", KeyType::Text).nullable()];
     let values = ogive::types::ValueType::Row(ogive::types::RowType::new(fields).unwrap());
     let db = Db::open(&path, &DbOptions::default()).unwrap();
-    let users = db.keyspace_of("users", &RecordType::new(KeyType::U64, values)).unwrap();
-    drop(users);
+    db.keyspace("users").unwrap().declare(&RecordType::new(KeyType::U64, values)).unwrap();
     db.close().unwrap();
     let create = format!("create external table users stored as ogive location '{}#users'", path.display());
     run(&context, &create).await.unwrap();

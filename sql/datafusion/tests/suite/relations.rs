@@ -185,7 +185,8 @@ impl Rows {
         let path = folder.join("store");
         let options = DbOptions::default().table_bytes(64 << 10);
         let db = Db::open(&path, &options).unwrap();
-        let keyspace = db.keyspace_of("default", &self.types).or_else(|_| db.keyspace_of("rows", &self.types)).unwrap();
+        let declared = |name| db.keyspace(name).and_then(|keyspace| keyspace.declare(&self.types));
+        let keyspace = declared("default").or_else(|_| declared("rows")).unwrap().keyspace().clone();
         for (number, (key, value)) in self.records.iter().enumerate() {
             // Old versions and removed records are there, too.
             if random.one_in(8) {

@@ -95,7 +95,14 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         0 => NOTHING.to_owned(),
         done => format!("the first {} rows are durable", grouped(done)),
     };
-    imported.map_err(|failure| blamed(failure).but(&durable))?;
+    if let Err(failure) = imported {
+        // The failure to import says more than one to take back.
+        _ = open.take_back();
+        return Err(blamed(failure).but(&durable));
+    }
+    if done == 0 && open.keyspace.is_empty()? {
+        open.keyspace.declare(&open.types)?;
+    }
     open.close(&durable)?;
     if output.is_json() {
         let (keys, values) = (types.keys.to_string(), types.values.to_string());

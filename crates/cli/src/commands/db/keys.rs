@@ -89,7 +89,7 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
     }
 }
 
-/// As [`of`], and states the requested types, or those of an input, in a keyspace without records.
+/// As [`of`], and the types that writes are to state, requested or those of an input.
 ///
 /// # Errors
 /// [`Failure::Refused`] when the keyspace has records of other types.
@@ -98,7 +98,7 @@ pub(super) fn resolve(
     keyspace: &Keyspace,
     asked: Option<KeyType>,
     imported: Option<&RecordType>,
-) -> Result<Keys> {
+) -> Result<(Keys, Option<RecordType>)> {
     let known = remembered(db, keyspace)?;
     let found = keyspace.record_type();
     let is_empty = keyspace.is_empty()?;
@@ -110,7 +110,7 @@ pub(super) fn resolve(
         let message = format!("the keys of the keyspace {:?} are {known}, not {keys}", keyspace.name());
         return Err(Failure::refused(message, OTHER_KEYSPACE));
     }
-    let Some(keys) = keys else { return Ok(Keys(known.unwrap_or(KeyType::Bytes))) };
+    let Some(keys) = keys else { return Ok((Keys(known.unwrap_or(KeyType::Bytes)), None)) };
     let types = imported.cloned().unwrap_or_else(|| match is_empty {
         true => RecordType::new(keys, KeyType::Bytes),
         false => RecordType { keys, ..found.as_ref().clone() },
@@ -121,7 +121,7 @@ pub(super) fn resolve(
         false => types.key_columns(found.key_columns.clone()),
     };
     if is_empty || (found.keys == keys && !found.is_bytes()) {
-        return Ok(Keys(db.keyspace_of(keyspace.name(), &types)?.record_type().keys));
+        return Ok((Keys(types.keys), Some(types)));
     }
     if types.values != found.values {
         return Err(Failure::refused(
@@ -131,7 +131,7 @@ pub(super) fn resolve(
     }
     // Existing keys without a type may be bytes, so only this command treats them as numbers.
     check_fit(keyspace, keys, OTHER_KEYSPACE)?;
-    Ok(Keys(known.unwrap_or(keys)))
+    Ok((Keys(known.unwrap_or(keys)), None))
 }
 
 /// Whether keys of two types are the same bytes: text is bytes without escapes.

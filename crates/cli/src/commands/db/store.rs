@@ -81,13 +81,13 @@ pub(super) struct OpenKeyspace {
     pub(super) db: Db,
     pub(super) keyspace: Keyspace,
     pub(super) keys: Keys,
-    /// The types that the store states.
+    /// The types that the store states, or is to state with the first write.
     pub(super) types: Arc<RecordType>,
     /// The columns of its records, with the key type as requested.
     pub(super) fields: RecordFields,
     pub(super) keys_only: bool,
-    /// The types that an existing keyspace stated before this command did.
-    pub(super) before: Option<Arc<RecordType>>,
+    /// Whether this command created it.
+    pub(super) is_new: bool,
 }
 
 /// The columns of records of these types, with keys of another type.
@@ -294,17 +294,27 @@ impl KeyspaceOptions {
         self.existing(self.name.store.write()?)
     }
 
-    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` has the
-    /// types of an input.
+    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` has the types of an input. The
+    /// first write states new types.
     pub(super) fn create(&self, durability: Durability, imported: Option<&RecordType>) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let db = self.name.store.create(durability)?;
         let is_there = db.keyspaces().contains(&self.name.keyspace);
         let keyspace = db.keyspace(&self.name.keyspace)?;
-        let before = is_there.then(|| keyspace.record_type());
-        let keys = keys::resolve(&db, &keyspace, self.keys, imported)?;
-        let types = keyspace.record_type();
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, before })
+        let (keys, stated) = keys::resolve(&db, &keyspace, self.keys, imported)?;
+        let (keyspace, types) = match stated {
+            Some(types) => (keyspace.stating(&types)?, Arc::new(types)),
+            None => (keyspace.clone(), keyspace.record_type()),
+        };
+        Ok(OpenKeyspace {
+            fields: fields(&types, keys),
+            types,
+            db,
+            keyspace,
+            keys,
+            keys_only: false,
+            is_new: !is_there,
+        })
     }
 
     /// The types of the keyspace, if it is there and has any records.
@@ -337,8 +347,7 @@ impl KeyspaceOptions {
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         let types = keyspace.record_type();
-        let before = Some(Arc::clone(&types));
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, before })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, is_new: false })
     }
 }
 
@@ -352,12 +361,8 @@ impl OpenKeyspace {
 
     /// Takes back what opening the keyspace created, if nothing was written to it, and closes the store.
     pub(super) fn take_back(self) -> Result<()> {
-        if self.keyspace.is_empty()? {
-            match &self.before {
-                None => _ = self.db.drop_keyspace(self.keyspace.name())?,
-                Some(before) if *before != self.types => _ = self.db.keyspace_of(self.keyspace.name(), before)?,
-                Some(_) => {}
-            }
+        if self.is_new && self.keyspace.is_empty()? {
+            self.db.drop_keyspace(self.keyspace.name())?;
         }
         self.close("nothing was written")
     }

@@ -145,7 +145,8 @@ fn an_output_table_has_the_type_that_a_keyspace_states_for_its_keys() {
     let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
     for key_type in ["text", "bytes", "bytes3", "u64", "i32", "(text, u8?)", "uuid"] {
         let key_type: KeyType = key_type.parse().unwrap();
-        let keyspace = db.keyspace_of(&key_type.to_string(), &RecordType::new(key_type, KeyType::Bytes)).unwrap();
+        let keyspace = db.keyspace(&key_type.to_string()).unwrap();
+        keyspace.declare(&RecordType::new(key_type, KeyType::Bytes)).unwrap();
         let written = match key_type {
             KeyType::FixedBytes(_) => "abc",
             KeyType::Tuple(_) => "a,7",
