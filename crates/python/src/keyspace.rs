@@ -353,6 +353,16 @@ impl Keyspace {
         Ok((types.keys.to_string(), types.values.to_string()))
     }
 
+    /// The types that the handle states, as its opening takes them.
+    #[getter(_stated)]
+    fn stated_types(&self) -> (Option<String>, Option<String>) {
+        let values = match self.is_json {
+            true => Some(JSON.to_owned()),
+            false => self.stated.values.as_ref().map(ToString::to_string),
+        };
+        (self.stated.keys.map(|keys| keys.to_string()), values)
+    }
+
     #[getter(_is_json)]
     fn says_json(&self) -> bool {
         self.is_json

@@ -8,6 +8,7 @@ that there is, and what is on the disk after it; two handles; a reader that goes
 from __future__ import annotations
 
 import collections
+import pickle
 import shutil
 import threading
 from collections.abc import Iterator
@@ -283,3 +284,18 @@ def test_an_import_that_fails_leaves_the_types_open(folder: str, tmp_path: Path)
                 index.load(keys, values)
         assert not index and not db
         index.close()
+
+
+def test_a_reader_is_pickled_with_the_types_that_it_stated(folder: str) -> None:
+    with ogive.open(folder) as db:
+        db.keyspace("rows", key=int, value={"a": int})[1] = {"a": 1}
+        db.keyspace("json", value="json")["k"] = [1]
+        with ogive.open(folder, read_only=True, key=str) as reader:
+            wide = reader.keyspace("rows", key=int, value={"a": int, "b": [str]})
+            copies = pickle.loads(pickle.dumps([wide, reader.keyspace("json", key=str, value="json"), reader]))
+            assert (copies[0][1], copies[1]["k"]) == ({"a": 1, "b": None}, [1]) and copies[0].types == wide.types
+            assert copies[2].types == ("text", "bytes")
+            db[5] = 5
+            reader.refresh()
+            with pytest.raises(ogive.WrongType):
+                copies[2].get("k")

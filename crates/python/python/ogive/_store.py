@@ -126,7 +126,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         return self.count()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened_keyspace, (self.db, self.name, self._is_json)
+        return _reopened_keyspace, (self.db, self.name, *self._stated)
 
     def __repr__(self) -> str:
         try:
@@ -263,7 +263,7 @@ class Db(Keyspace[K, V], Closing):
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.read_only:
             raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
-        return _reopened, (absolute(self.path), self._options, self._is_json)
+        return _reopened, (absolute(self.path), self._options, *self._stated)
 
     def __repr__(self) -> str:
         return f"<ogive.Db {self.path!r}{' read-only' if self.read_only else ''}>"
@@ -416,7 +416,7 @@ class Snapshot(Awaitable, OrderedMapping[K, V], Closing):
                 f"only {self._db.path} as it is now can be opened in another process, not this snapshot of it; that takes "
                 f"a store on an object store, opened read-only"
             )
-        keyspace = (self._keyspace.name, self._keyspace._is_json)
+        keyspace = (self._keyspace.name, *self._keyspace._stated)
         return _reopened_snapshot, (self._db.path, self._db._options, version, keyspace)
 
     def __repr__(self) -> str:
@@ -521,16 +521,16 @@ def _same(known: Db[Any, Any], options: dict[str, Any], key: Any, value: Any) ->
     return known
 
 
-def _reopened(path: str, options: dict[str, Any], is_json: bool = False) -> Db[Any, Any]:
-    return open(path, value="json" if is_json else None, read_only=True, **options)
+def _reopened(path: str, options: dict[str, Any], key: str | None, value: str | None) -> Db[Any, Any]:
+    return open(path, key=key, value=value, read_only=True, **options)
 
 
-def _reopened_keyspace(db: Db[Any, Any], name: str, is_json: bool) -> Keyspace[Any, Any]:
-    return db.keyspace(name, value="json" if is_json else None)
+def _reopened_keyspace(db: Db[Any, Any], name: str, key: str | None, value: str | None) -> Keyspace[Any, Any]:
+    return db.keyspace(name, key=key, value=value)
 
 
 def _reopened_snapshot(
-    path: str, options: dict[str, Any], version: str, keyspace: tuple[str, bool]
+    path: str, options: dict[str, Any], version: str, keyspace: tuple[str, str | None, str | None]
 ) -> Snapshot[Any, Any]:
     store = _internal.Store(path, create=False, read_only=True, version=version, **options)
     db: Db[Any, Any] = Db(store, None, None, options)
