@@ -48,14 +48,31 @@ pub(super) struct Operations {
     pub(super) longest_value_bytes: Option<u64>,
     /// The keyspaces that the operations change.
     pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
+    /// Behind a pointer, because each write moves its operations several times.
+    exceptions: Option<Box<Exceptions>>,
+}
+
+/// What few batches have beside their operations.
+#[derive(Debug, Default)]
+struct Exceptions {
     /// The handles that state types with the operations, one for each keyspace.
-    pub(super) stating: Vec<Keyspace>,
+    stating: Vec<Keyspace>,
     /// The error of the first operation that was refused, and how many were.
     error: Option<Error>,
     refused: u64,
 }
 
 impl Operations {
+    /// The handles that state types with the operations, one for each keyspace.
+    pub(super) fn stating(&self) -> &[Keyspace] {
+        self.exceptions.as_ref().map_or(&[], |exceptions| &exceptions.stating)
+    }
+
+    /// Number of operations that were refused.
+    fn refused(&self) -> u64 {
+        self.exceptions.as_ref().map_or(0, |exceptions| exceptions.refused)
+    }
+
     /// Adds an operation; a key or value that is too long is recorded as an error.
     pub(super) fn push(&mut self, keyspace: &Keyspace, action: Action, key: &[u8], value: &[u8]) {
         self.push_checked(keyspace, check_key(keyspace, key), action, key, value);
@@ -95,9 +112,11 @@ impl Operations {
     }
 
     /// Keeps the first error of operations that are refused.
+    #[cold]
     fn refuse(&mut self, error: Error) {
-        self.refused += 1;
-        self.error.get_or_insert(error);
+        let exceptions = self.exceptions.get_or_insert_default();
+        exceptions.refused += 1;
+        exceptions.error.get_or_insert(error);
     }
 
     fn note(&mut self, keyspace: &Keyspace) {
@@ -109,9 +128,10 @@ impl Operations {
     /// Keeps what a handle states; types other than those of an earlier operation are an error.
     #[cold]
     fn note_statement(&mut self, keyspace: &Keyspace) -> Result<()> {
-        let known = self.stating.iter().find(|known| *known == keyspace);
+        let stating = &mut self.exceptions.get_or_insert_default().stating;
+        let known = stating.iter().find(|known| *known == keyspace);
         match (known.and_then(Keyspace::statement), keyspace.statement()) {
-            (None, _) => self.stating.push(keyspace.clone()),
+            (None, _) => stating.push(keyspace.clone()),
             (Some(known), Some(stated)) if known.types != stated.types => {
                 return Err(wrong(keyspace, &known.types, &stated.types, 0));
             }
@@ -140,7 +160,7 @@ impl Operations {
 
     /// Returns the first error, if any.
     pub(super) fn take_error(&mut self) -> Result<()> {
-        self.error.take().map_or(Ok(()), Err)
+        self.exceptions.as_mut().and_then(|exceptions| exceptions.error.take()).map_or(Ok(()), Err)
     }
 }
 
@@ -246,7 +266,7 @@ impl Batch {
     /// Number of operations, those included that were refused: [`Self::commit`] has their error.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.operations.count + self.operations.refused
+        self.operations.count + self.operations.refused()
     }
 
     /// Whether there are no operations, not even refused ones, so that there is nothing to commit.

@@ -176,7 +176,7 @@ impl Core {
         if operations.count == 0 {
             return Ok(());
         }
-        if !operations.stating.is_empty() {
+        if !operations.stating().is_empty() {
             return self.commit_if(|| Ok(true), operations, durability).map(drop);
         }
         let durability = durability.unwrap_or(self.options.durability);
@@ -310,7 +310,7 @@ impl Core {
             let mut writer = self.writer_alone();
             self.make_room(&mut writer)?;
             // Bytes of other types are compared with none.
-            self.admit_statements(&operations.stating)?;
+            self.admit_statements(operations.stating())?;
             if !condition()? {
                 return Ok(false);
             }
