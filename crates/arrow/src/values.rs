@@ -57,10 +57,15 @@ pub fn append_frequent_key(array: &ArrayRef, key_type: KeyType, row: usize, key:
     true
 }
 
+/// Whether a row has no value: none of an array without a type has one.
+pub(crate) fn is_null(array: &ArrayRef, row: usize) -> bool {
+    array.is_null(row) || *array.data_type() == DataType::Null
+}
+
 /// The value of a row as one of a type; a null for what has no value, or none that is exactly one of this type.
 #[must_use]
 pub fn value_of(array: &ArrayRef, key_type: KeyType, row: usize) -> Value {
-    if array.is_null(row) {
+    if is_null(array, row) {
         return Value::Null;
     }
     Cell::of(array, row).and_then(|cell| cell.value(key_type)).unwrap_or(Value::Null)

@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Field;
 use ogive::KeyType;
 use ogive::types::{Component, NullOrder, TupleType, Value};
-use ogive_arrow::{append_frequent_key, key_type_of, unpacked, value_of};
+use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, unpacked, value_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ impl KeyColumn {
     /// [`ParquetIndexError::NotIndexable`] if its values have no order.
     pub(crate) fn of(path: &Path, field: &Field, is_uuid: bool) -> Result<Self> {
         let name = field.name().clone();
-        let Some(key_type) = key_type_of(field.data_type(), is_uuid) else {
+        let key_type = if is_uuid { key_type_of(field.data_type(), true) } else { key_type_of_field(field) };
+        let Some(key_type) = key_type else {
             let detail = format!("column '{name}' is of type {}, which no key has; choose another", field.data_type());
             return Err(ParquetIndexError::NotIndexable { path: path.to_owned(), detail });
         };

@@ -1,15 +1,15 @@
 //! Batches: several writes that happen together or not at all.
 
-use crate::convert::{encode_key, encode_value};
+use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::frames;
 use crate::key_range::KeyRange;
 use crate::keyspace::{Keyspace, Object};
 use crate::opened::{Opened, Typed};
 use crate::store::Store;
 use ogive::types::RecordType;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A batch. See `ogive.Batch`.
@@ -134,18 +134,6 @@ fn closed() -> PyErr {
     errors::new("Closed", "the batch was committed or dropped; make another one")
 }
 
-/// A key and its value: a tuple of two, or whatever else has two elements.
-fn pair<'py>(record: &Object<'py>) -> PyResult<(Object<'py>, Object<'py>)> {
-    if record.is_instance_of::<PyTuple>() {
-        return record.extract();
-    }
-    let parts = record.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    <[Object<'py>; 2]>::try_from(parts).map(|[key, value]| (key, value)).map_err(|parts| {
-        let message = format!("a record is a key and its value, not {} elements", parts.len());
-        errors::new("InvalidArgument", &message)
-    })
-}
-
 #[pymethods]
 impl Batch {
     #[new]
@@ -179,11 +167,39 @@ impl Batch {
 
     /// Puts pairs of keys and values.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
-        for record in records.try_iter()? {
-            let (key, value) = pair(&record?)?;
+        for record in iterated(records)? {
+            let (key, value) = pair_of(&record?)?;
             self.put(keyspace, &key, &value)?;
         }
         Ok(())
+    }
+
+    /// Puts the rows of a frame, whose columns have the names that a scan gives them.
+    fn put_frame(&self, keyspace: &Bound<'_, Keyspace>, frame: &Object<'_>) -> PyResult<()> {
+        self.with(|_| ())?;
+        let of = keyspace.get();
+        of.check_store(&self.opened)?;
+        let typed = of.typed()?;
+        let types = match typed.is_undecided || self.has_undecided(keyspace) {
+            true => self.with_undecided(keyspace, |known| Ok(known.types.clone()))?,
+            false => Some(typed.types.clone()),
+        };
+        let types = types.ok_or_else(|| {
+            let message = format!(
+                "the keyspace {:?} has no types yet, by whose names the columns of a frame are found; state them: \
+                 key=, value=",
+                of.name()
+            );
+            errors::new("WrongType", &message)
+        })?;
+        let (keys, values) = frames::records(frame, &types)?;
+        let keyspace = typed.keyspace()?;
+        for (key, value) in keys.iter().zip(values.iter()) {
+            of.check_json(frame.py(), &types, value)?;
+            let key = of.checked_key(key.to_vec())?;
+            self.with(|batch| _ = batch.insert(keyspace, key, value))?;
+        }
+        self.with(|batch| typed.pin_in(batch))?
     }
 
     fn remove(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>) -> PyResult<()> {

@@ -1,13 +1,14 @@
 //! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
 
+use crate::arrow_in::{self, BatchReader};
 use crate::columns;
-use crate::convert::{encode_key, encode_value};
+use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
@@ -74,9 +75,6 @@ fn small<N: Copy + Display + TryInto<u32>>(number: Option<N>, name: &str) -> ogi
     number.map(|number| number.try_into().map_err(|_| out_of_range(number))).transpose()
 }
 
-/// Record batches of a file or of Python.
-pub(crate) type BatchReader = Box<dyn RecordBatchReader + Send>;
-
 /// A table of the rows of a stream.
 fn build(
     py: Python<'_>,
@@ -115,14 +113,14 @@ fn finish(writer: SortingWriter, task: &Task) -> PyResult<()> {
 #[pyo3(signature = (stream, key, columns, target, rows_expected=0, progress=None))]
 pub(crate) fn build_stream(
     py: Python<'_>,
-    stream: PyRecordBatchReader,
+    stream: &Object<'_>,
     key: Vec<String>,
     columns: Option<Vec<String>>,
     target: Target,
     rows_expected: u64,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    build(py, stream.into_reader()?, &key, columns.as_deref(), &target, rows_expected, progress)
+    build(py, arrow_in::rows(stream)?, &key, columns.as_deref(), &target, rows_expected, progress)
 }
 
 /// Builds a table from a Parquet file.
@@ -210,14 +208,11 @@ pub(crate) fn build_pairs(
 ) -> PyResult<()> {
     let task = Task::default();
     let mut writer: Option<(SortingWriter, RecordType)> = None;
-    for (number, pair) in pairs.try_iter()?.enumerate() {
+    for (number, pair) in iterated(pairs)?.enumerate() {
         let pair = pair?;
         let (this_key, this_value) = match has_values {
             true => {
-                let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>().map_err(|_| {
-                    let message = format!("record {number} is not a pair of a key and a value: {pair}");
-                    errors::new("WrongType", &message)
-                })?;
+                let (key, value) = pair_of(&pair)?;
                 (key, Some(value))
             }
             false => (pair, None),

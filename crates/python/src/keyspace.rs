@@ -113,6 +113,11 @@ impl Keyspace {
         if self.is_json { json::value_of(&value) } else { Ok(value) }
     }
 
+    /// Refuses a value that is no JSON, where values are JSON.
+    pub(crate) fn check_json(&self, py: Python<'_>, types: &RecordType, value: &[u8]) -> PyResult<()> {
+        if self.is_json { self.loaded(py, types, value).map(drop) } else { Ok(()) }
+    }
+
     /// The types of a record to be written: those of the keyspace, or, while it has none, those of the record, which
     /// are not stored yet. A value of JSON is its text.
     pub(crate) fn types_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
@@ -234,9 +239,6 @@ fn stated_types(key: Option<&Object<'_>>, value: Option<&Object<'_>>, is_json: b
     }
 }
 
-/// The name of the type of values that are JSON.
-const JSON: &str = "json";
-
 /// The records of keys, as an Arrow table.
 fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<RowBatch> {
     typed.keyspace()?;
@@ -257,7 +259,7 @@ impl Keyspace {
     ) -> PyResult<Self> {
         let opened = store.opened().clone();
         let current = opened.current()?;
-        let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == JSON));
+        let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == types::JSON));
         let stated = stated_types(key, value, is_json)?;
         let typed = py.detach(|| {
             let keyspace = current.db.keyspace(&name)?;

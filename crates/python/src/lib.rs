@@ -1,6 +1,7 @@
 //! The native module of the Python package `ogive`. What people use is the façade in `python/ogive`; this module has
 //! the handles, the conversions, and nothing that Python can do as well.
 
+mod arrow_in;
 mod arrow_out;
 mod batch;
 mod build;
@@ -8,6 +9,7 @@ mod columns;
 mod convert;
 mod errors;
 mod fork;
+mod frames;
 mod gate;
 mod index;
 mod index_view;
@@ -41,6 +43,8 @@ mod _internal {
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_columns};
+    #[pymodule_export]
+    use crate::convert::pair_of;
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]

@@ -91,7 +91,7 @@ def test_columns_that_cannot_be_told_apart_and_nulls_in_keys_are_named(tmp_path:
 
 
 def test_what_is_not_taken_is_said(tmp_path: Path) -> None:
-    for data, message in [(5, "int is not taken"), (["b", "a"], "record 0 is not a pair"), (pl.LazyFrame({"k": [1]}), "collect")]:
+    for data, message in [(5, "int is not taken"), (["b", "a"], "a record is a key and its value, not 1 elements"), (pl.LazyFrame({"k": [1]}), "collect")]:
         with pytest.raises((TypeError, ValueError), match=message):
             ogive.build(data, key="k" if isinstance(data, pl.LazyFrame) else None, to=tmp_path / "t.ogive")
 
@@ -248,3 +248,24 @@ def test_look_ups_of_very_many_keys_come_back_as_they_were_asked(tmp_path: Path)
             assert rows.column("value") == [known.get(key) for key in asked.tolist()]
     assert index.multi_get(asked).column("value") == [key if key in known else None for key in asked.tolist()]
     index.close()
+
+
+def test_items_have_every_row_of_a_key(tmp_path: Path) -> None:
+    rows = [(1, "a"), (1, "b"), (2, "c")]
+    table = ogive.build(rows, to=tmp_path / "t.ogive", key=int, value=str)
+    index = ogive.Index(tmp_path / "i.idx", key=int, value=str, value_size=8, duplicates=True)
+    index.load([key for key, _ in rows], [value for _, value in rows])
+    with index.snapshot() as snapshot:
+        for held in (table, index, snapshot):
+            assert list(held.items()) == rows and all(row in held.items() for row in rows)
+            assert sorted(snapshot.get_all(1)) == ["a", "b"]
+            for absent in ((1, "c"), (2, "a"), (3, "a"), ("1", "a"), (1, b"a"), 1, (1, "a", "a"), ("\ud800", "a")):
+                assert absent not in held.items()
+            assert held.items() == set(rows) and held.items() & {(1, "b")} == {(1, "b")}
+    assert (1, "a") in ogive.build({1: "a"}, to=tmp_path / "u.ogive").items()
+
+
+def test_values_that_are_scalars_of_numpy_are_no_columns(tmp_path: Path) -> None:
+    table = ogive.build({1: np.float64(0.5), 2: np.float64(1.5)}, to=tmp_path / "t.ogive")
+    assert dict(table) == {1: 0.5, 2: 1.5}
+    assert ogive.build({1: np.int8(7)}, key="u8", value="i16", to=tmp_path / "u.ogive")[1] == 7
