@@ -1,9 +1,9 @@
 //! The columns of records, as text and JSON.
 
 use crate::key;
-use crate::separated::Separated;
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
+use ogive_text::Separated;
 use serde_json::Value;
 
 /// Takes records apart into columns.

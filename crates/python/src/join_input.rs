@@ -1,7 +1,8 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
 use crate::arrow_in::{self, BatchReader};
-use crate::build::{csv_rows, parquet_rows};
+use crate::build::parquet_rows;
+use crate::csv::csv_rows;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;

@@ -7,6 +7,7 @@ mod batch;
 mod build;
 mod columns;
 mod convert;
+mod csv;
 mod errors;
 mod fork;
 mod frames;
