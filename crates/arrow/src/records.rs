@@ -1,9 +1,9 @@
 //! Rows of record batches as records: some columns are the key, and others the fields of the value.
 
-use crate::key_types::key_type_of_field;
+use crate::key_types::{is_period, key_type_of_field};
 use crate::values::{append_frequent_key, is_null, unpacked, value_of};
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field as ArrowField, Schema};
 use ogive::types::{
     ColumnPlace, Component, Field, KeyColumn, KeyType, NullOrder, RecordColumn, RecordType, RowBuilder, RowType,
     TupleType, Value, ValueType,
@@ -115,6 +115,9 @@ impl RecordEncoder {
         if let Some(field) = schema.fields().iter().find(|field| is_other(field.name())) {
             let message = format!("the records have no column '{}'; they have: {}", field.name(), known());
             return Err(RecordError::Columns(message));
+        }
+        if let Some(field) = schema.fields().iter().find(|field| is_period(field)) {
+            return Err(not_stored(field));
         }
         let mut places = [Vec::new(), Vec::new()];
         for column in &columns {
@@ -310,14 +313,17 @@ fn push_field(
     builder.push(&value).map_err(|error| misfit(&error, &format!("column '{}'", field.name), row))
 }
 
+fn not_stored(field: &ArrowField) -> RecordError {
+    let name = field.name();
+    let of = if is_period(field) { "period of pandas".to_owned() } else { field.data_type().to_string() };
+    RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
+}
+
 /// The types of records of these columns.
 fn record_type(schema: &Schema, key: &[usize], values: &[usize], are_chosen: bool) -> Result<RecordType, RecordError> {
     let scalar = |column: usize| {
         let field = schema.field(column);
-        key_type_of_field(field).ok_or_else(|| {
-            let (name, of) = (field.name(), field.data_type());
-            RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
-        })
+        key_type_of_field(field).ok_or_else(|| not_stored(field))
     };
     let keys = match key {
         [column] => scalar(*column)?,
@@ -367,6 +373,43 @@ mod tests {
                 true => assert!(made.unwrap_err().to_string().contains("'name' of the key is null in row 1")),
                 false => assert_eq!(builder.finish().unwrap().columns(), batch().columns()),
             }
+        }
+    }
+
+    #[test]
+    fn columns_are_found_by_the_names_of_records() {
+        let types = RecordType::new(
+            "(u8, i16?)".parse::<KeyType>().unwrap(),
+            "{name: text?, at: date?}".parse::<ValueType>().unwrap(),
+        );
+        let names: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+        let first: ArrayRef = Arc::new(Int64Array::from(vec![7, 255]));
+        let records = |columns: Vec<(&str, ArrayRef)>| {
+            let batch = RecordBatch::try_from_iter(columns).unwrap();
+            let mut found = Vec::new();
+            RecordEncoder::of_types(&batch.schema(), &types)?.visit(&batch, |key, value| {
+                found.push((types.keys.display(key), types.values.display(value)));
+                Ok(())
+            })?;
+            Ok::<_, RecordError>(found)
+        };
+        let shown = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let by_name = vec![("name", names.clone()), ("__index_level_0__", first.clone()), ("key1", first.clone())];
+        assert_eq!(records(by_name).unwrap(), [shown("7,", "a,"), shown("255,", ",")]);
+        let beyond: ArrayRef = Arc::new(Int64Array::from(vec![1, 256]));
+        let none: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        for (columns, message) in [
+            (vec![("key1", beyond)], "row 1"),
+            (vec![("key1", none)], "null in row 1"),
+            (
+                vec![("key1", first.clone()), ("other", names.clone())],
+                "no column 'other'; they have: key1, key2, name, at",
+            ),
+            (vec![("name", names.clone())], "no column 'key1'"),
+            (vec![("key1", first.clone()), ("key2", names)], "row 0"),
+        ] {
+            let error = records(columns).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
         }
     }
 

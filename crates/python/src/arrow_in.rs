@@ -27,11 +27,14 @@ pub(crate) fn long_of_polars(object: &Object<'_>) -> PyResult<Option<KeyType>> {
     })
 }
 
-/// Whether this is an array of Python objects. Those of polars have the addresses of the objects as Arrow data, and
-/// those of pandas what pyarrow makes of them, without the zones of times of a day.
+/// Whether this is an array of Python objects, or one that is taken as such. Objects of polars have their addresses as
+/// Arrow data, and those of pandas what pyarrow makes of them, without the zones of times of a day; sparse arrays have
+/// none, and those of periods are integers.
 pub(crate) fn is_of_objects(object: &Object<'_>) -> PyResult<bool> {
-    let is_of_pandas = || Ok::<_, PyErr>(name_of_type(object, "pandas")?.as_deref() == Some("object"));
-    Ok(name_of_type(object, "polars")?.as_deref() == Some("Object") || is_of_pandas()?)
+    let of_pandas = name_of_type(object, "pandas")?;
+    let is_of_pandas =
+        of_pandas.is_some_and(|name| &*name == "object" || name.starts_with("Sparse[") || name.starts_with("period["));
+    Ok(is_of_pandas || name_of_type(object, "polars")?.as_deref() == Some("Object"))
 }
 
 /// The name of the type of the values of an array of a library.

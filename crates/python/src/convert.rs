@@ -158,10 +158,8 @@ fn first_components(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Opt
     if parts.len() >= tuple.components().len() {
         return Ok(None);
     }
-    let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
-        true => Ok(Value::Null),
-        false => to_value(component.key_type, &part),
-    };
+    let part =
+        |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| value_or_null(component.key_type, &part);
     parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>().map(Some)
 }
 
@@ -177,6 +175,24 @@ fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>() || numpy::kind(value) == Some('b')
 }
 
+/// As [`to_value`], with a null for `None` and for what other libraries have in its place, as their arrays have it.
+fn value_or_null(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    to_value(key_type, value).or_else(|error| if is_missing(value) { Ok(Value::Null) } else { Err(error) })
+}
+
+/// Whether an object is `pandas.NA`, or not-a-time of pandas or NumPy.
+fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+    let name = value.get_type().name().and_then(|name| name.extract::<String>()).unwrap_or_default();
+    match &*name {
+        "NAType" | "NaTType" => true,
+        "datetime64" => value.ne(value).unwrap_or(false),
+        _ => false,
+    }
+}
+
 /// The value of an object that is exactly one of the type; its range is not checked.
 fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = || mismatch(value, &key_type);
@@ -185,10 +201,8 @@ fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         if parts.len() != tuple.components().len() {
             return Err(wrong());
         }
-        let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
-            true => Ok(Value::Null),
-            false => to_value(component.key_type, &part),
-        };
+        let part =
+            |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| value_or_null(component.key_type, &part);
         return Ok(Value::Tuple(parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>()?));
     }
     Ok(match key_type {
@@ -380,10 +394,7 @@ pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> 
         }
         parts.extend(given.iter());
     }
-    let of_field = |(part, field): (&Bound<'_, PyAny>, &Field)| match part.is_none() {
-        true => Ok(Value::Null),
-        false => to_value(field.key_type, part),
-    };
+    let of_field = |(part, field): (&Bound<'_, PyAny>, &Field)| value_or_null(field.key_type, part);
     let values = parts.iter().zip(fields).map(of_field).collect::<PyResult<Vec<Value>>>()?;
     value_type.encode(&Value::Tuple(values.clone())).map_err(|error| {
         let is_wrong = |(value, field): (&Value, &Field)| match value {
