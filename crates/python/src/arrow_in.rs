@@ -34,7 +34,12 @@ pub(crate) fn is_of_objects(object: &Object<'_>) -> PyResult<bool> {
     let of_pandas = name_of_type(object, "pandas")?;
     let is_of_pandas =
         of_pandas.is_some_and(|name| &*name == "object" || name.starts_with("Sparse[") || name.starts_with("period["));
-    Ok(is_of_pandas || name_of_type(object, "polars")?.as_deref() == Some("Object"))
+    Ok(is_of_pandas || matches!(name_of_type(object, "polars")?.as_deref(), Some("Object" | "Null")))
+}
+
+/// Whether this is a column of nulls of polars, whose Arrow data others refuse to read.
+pub(crate) fn is_null_of_polars(object: &Object<'_>) -> PyResult<bool> {
+    Ok(name_of_type(object, "polars")?.as_deref() == Some("Null"))
 }
 
 /// The name of the type of the values of an array of a library.

@@ -1,13 +1,13 @@
 //! Columns of Python: arrays of NumPy, Arrow data, and lists, whose types are those of their values.
 
-use crate::arrow_in::{arrays, is_arrow, is_of_objects, long_of_polars};
+use crate::arrow_in::{arrays, is_arrow, is_null_of_polars, is_of_objects, long_of_polars};
 use crate::convert::{encode_value, iterated};
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::{numpy, types};
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::Field as ArrowField;
+use arrow_schema::{DataType, Field as ArrowField};
 use ogive::types::{ColumnPlace, Field, KeyType, RecordType, RowType, ValueType};
 use ogive_arrow::RecordBatchBuilder;
 use pyo3::prelude::*;
@@ -17,6 +17,10 @@ use pyo3::types::PyTuple;
 pub(crate) fn column(name: &str, column: &Object<'_>) -> PyResult<(ArrowField, ArrayRef)> {
     if let Some(array) = numpy::array(column)? {
         return Ok((ArrowField::new(name, array.data_type().clone(), array.null_count() > 0), array));
+    }
+    if is_null_of_polars(column)? {
+        let nulls = arrow_array::new_null_array(&DataType::Null, column.len()?);
+        return Ok((ArrowField::new(name, DataType::Null, true), nulls));
     }
     let long = long_of_polars(column)?;
     if long.is_none() && is_arrow(column)? && !is_of_objects(column)? {

@@ -743,3 +743,17 @@ def test_what_libraries_have_in_place_of_none_is_null_where_there_may_be_one(db:
     beside = ogive.index_parquet(tmp_path / "rows.parquet", key="k", to=tmp_path / "rows.idx")
     for keys in ([None], [pd.NaT], np.array(["NaT"], "M8[s]"), pd.Series([pd.NaT]), pa.array([None])):
         assert beside.multi_get(keys, ["n"]).column("n") == [1]
+
+
+def test_columns_of_nulls_of_polars_are_nulls(db: ogive.Db, tmp_path: Path) -> None:
+    rows = db.keyspace("rows", key=int, value={"a": [int], "b": str})
+    rows.update(pl.DataFrame({"key": [1], "a": [None], "b": ["x"]}))
+    assert rows[1] == {"a": None, "b": "x"}
+    with pytest.raises(ogive.WrongType):
+        rows.update(pl.DataFrame({"key": [2], "b": [None]}))
+    with pytest.raises(ogive.WrongType, match="'a'"):
+        ogive.build(pl.DataFrame({"key": [1], "a": [None]}), key="key", to=tmp_path / "t.ogive")
+    pairs = db.keyspace("pairs", key=(int, [int]), value=int)
+    pairs[1, None] = 2
+    pairs.update(pl.DataFrame({"key1": [1], "key2": [None], "value": [3]}))
+    assert dict(pairs) == {(1, None): 3}

@@ -1,7 +1,7 @@
 //! Text files of separated fields, and the types of their columns: one reading for the command and for Python.
 //!
 //! [`FieldReader`] reads rows of fields, [`ColumnGuess`] the types of columns from them, and [`Separated`] writes rows.
-#![cfg_attr(doc, doc = include_str!("../README.md"))]
+#![doc = include_str!("../README.md")]
 
 mod infer;
 mod reader;

@@ -55,10 +55,10 @@ def is_frame(data: Any) -> bool:
 
 
 def arrow_of(frame: Any) -> Any:
-    """A frame as Arrow data of the standard, of which the integers of 128 bits and the objects of polars are not."""
+    """A frame as Arrow data that others read, which some columns of polars are not."""
     if type(frame).__module__.partition(".")[0] != "polars" or not hasattr(frame, "columns"):
         return frame
-    if all(str(dtype) not in ("Int128", "UInt128", "Object") for dtype in frame.dtypes):
+    if all(str(dtype) not in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
         return frame
     return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
 
