@@ -4,6 +4,8 @@ use crate::failure::{Failure, Result};
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, BufWriter, StdoutLock, Write};
+#[cfg(feature = "parquet")]
+use std::sync::{Mutex, PoisonError};
 
 /// The only writer to standard output. Notes and progress go to standard error, so that a pipe receives results only.
 pub(crate) struct Output {
@@ -41,6 +43,17 @@ impl Output {
     /// Flushes everything to the system.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(Failure::from_output)
+    }
+}
+
+/// Prints a warning to standard error, unless it was printed before: an input may be read more than once.
+#[cfg(feature = "parquet")]
+pub(crate) fn warn_once(warning: &str) {
+    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !told.iter().any(|one| one == warning) {
+        note(format_args!("warning: {warning}"));
+        told.push(warning.to_owned());
     }
 }
 

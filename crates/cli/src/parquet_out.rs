@@ -3,18 +3,24 @@
 use crate::export::failed;
 use crate::failure::{Failure, Result};
 use crate::records::RecordFields;
+use ::parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use ::parquet::basic::{LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriter;
 use ::parquet::data_type::{ByteArray, FixedLenByteArray};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
+use arrow_schema::{Field, Schema};
 use ogive::KeyType;
 use ogive::types::{RecordColumn, TimeUnit, Value};
 use std::io::Write;
 use std::sync::Arc;
 
+/// Digits and bytes of the decimals that are integers of 128 bits.
+const LONG_INTEGER_DIGITS: i32 = 39;
+const LONG_INTEGER_BYTES: i32 = 17;
 /// Rows and bytes of a row group, so that one stays in memory at a time.
 const GROUP_ROWS: usize = 1 << 16;
 const GROUP_BYTES: usize = 32 << 20;
@@ -47,7 +53,7 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         let types = fields.columns().iter().map(|column| column_type(column).map(Arc::new));
         let types = types.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let schema = Type::group_type_builder("records").with_fields(types).build().map_err(refused)?;
-        let properties = Arc::new(WriterProperties::builder().build());
+        let properties = Arc::new(WriterProperties::builder().set_key_value_metadata(hint(fields)).build());
         let writer = SerializedFileWriter::new(target, Arc::new(schema), properties).map_err(refused)?;
         let columns = fields.columns().iter().map(|column| (empty(column.key_type), Vec::new())).collect();
         Ok(Self { fields, writer, columns, rows: 0, bytes: 0, total: 0 })
@@ -96,6 +102,17 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         (self.rows, self.bytes) = (0, 0);
         Ok(())
     }
+}
+
+/// The schema in the form of Arrow, where the types alone do not tell `u128` from `i128`.
+fn hint(fields: &RecordFields) -> Option<Vec<KeyValue>> {
+    if fields.columns().iter().all(|column| column.key_type != KeyType::U128) {
+        return None;
+    }
+    let has_column = |field: &&Arc<Field>| fields.columns().iter().any(|column| column.name == *field.name());
+    let all = ogive_arrow::schema_of(fields.types(), false);
+    let schema = Schema::new(all.fields().iter().filter(has_column).cloned().collect::<Vec<_>>());
+    Some(vec![KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&schema))])
 }
 
 fn write_column(
@@ -152,7 +169,8 @@ fn physical(key_type: KeyType) -> Physical {
         KeyType::F64 => Physical::DOUBLE,
         KeyType::Decimal { precision: 0..=9, .. } => Physical::INT32,
         KeyType::Decimal { precision: 10..=18, .. } => Physical::INT64,
-        KeyType::Decimal { .. } | KeyType::FixedBytes(_) | KeyType::Uuid => Physical::FIXED_LEN_BYTE_ARRAY,
+        KeyType::Decimal { .. } | KeyType::U128 | KeyType::I128 => Physical::FIXED_LEN_BYTE_ARRAY,
+        KeyType::FixedBytes(_) | KeyType::Uuid => Physical::FIXED_LEN_BYTE_ARRAY,
         _ => Physical::BYTE_ARRAY,
     }
 }
@@ -169,7 +187,7 @@ fn empty(key_type: KeyType) -> ColumnValues {
     }
 }
 
-/// The Parquet type of a column. Integers of 128 bits are text, seconds are milliseconds.
+/// The Parquet type of a column. Integers of 128 bits are decimals of 39 digits, seconds are milliseconds.
 fn column_type(column: &RecordColumn) -> Result<Type, ParquetError> {
     let integer = |bit_width, is_signed| Some(LogicalType::integer(bit_width, is_signed));
     let unit = |unit| match unit {
@@ -184,7 +202,8 @@ fn column_type(column: &RecordColumn) -> Result<Type, ParquetError> {
         KeyType::U64 => integer(64, false),
         KeyType::I8 => integer(8, true),
         KeyType::I16 => integer(16, true),
-        KeyType::Text | KeyType::U128 | KeyType::I128 => Some(LogicalType::String),
+        KeyType::Text => Some(LogicalType::String),
+        KeyType::U128 | KeyType::I128 => Some(LogicalType::decimal(0, LONG_INTEGER_DIGITS)),
         KeyType::Uuid => Some(LogicalType::Uuid),
         KeyType::Date => Some(LogicalType::Date),
         KeyType::Time(of) => Some(LogicalType::time(false, unit(of))),
@@ -195,10 +214,12 @@ fn column_type(column: &RecordColumn) -> Result<Type, ParquetError> {
     let length = match column.key_type {
         KeyType::FixedBytes(width) => i32::from(width),
         KeyType::Uuid | KeyType::Decimal { .. } => 16,
+        KeyType::U128 | KeyType::I128 => LONG_INTEGER_BYTES,
         _ => 0,
     };
     let (precision, scale) = match column.key_type {
         KeyType::Decimal { precision, scale } => (i32::from(precision), i32::from(scale)),
+        KeyType::U128 | KeyType::I128 => (LONG_INTEGER_DIGITS, 0),
         _ => (0, 0),
     };
     let repetition = if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
@@ -241,18 +262,20 @@ fn push(values: &mut ColumnValues, key_type: KeyType, bytes: &[u8]) -> Option<()
         }
         (ColumnValues::Float(values), Value::Float(value)) => values.push(value as f32),
         (ColumnValues::Double(values), Value::Float(value)) => values.push(value),
+        // One byte more has the sign of both types.
+        (ColumnValues::Fixed(values), Value::Signed(number)) if key_type == KeyType::I128 => {
+            let sign = if number < 0 { u8::MAX } else { 0 };
+            values.push(FixedLenByteArray::from([&[sign][..], &number.to_be_bytes()].concat()));
+        }
+        (ColumnValues::Fixed(values), Value::Unsigned(number)) => {
+            values.push(FixedLenByteArray::from([&[0][..], &number.to_be_bytes()].concat()));
+        }
         (ColumnValues::Fixed(values), Value::Signed(number)) => {
             values.push(FixedLenByteArray::from(number.to_be_bytes().to_vec()));
         }
         (ColumnValues::Fixed(values), Value::Bytes(bytes)) => values.push(FixedLenByteArray::from(bytes)),
         (ColumnValues::Bytes(values), Value::Text(text)) => values.push(ByteArray::from(text.into_bytes())),
         (ColumnValues::Bytes(values), Value::Bytes(bytes)) => values.push(ByteArray::from(bytes)),
-        (ColumnValues::Bytes(values), Value::Signed(number)) => {
-            values.push(ByteArray::from(number.to_string().into_bytes()));
-        }
-        (ColumnValues::Bytes(values), Value::Unsigned(number)) => {
-            values.push(ByteArray::from(number.to_string().into_bytes()));
-        }
         _ => return None,
     }
     Some(())

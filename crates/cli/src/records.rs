@@ -3,7 +3,7 @@
 use crate::key;
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
-use ogive_text::Separated;
+use ogive_text::{BYTE_ORDER_MARK, Separated};
 use serde_json::Value;
 
 /// Takes records apart into columns.
@@ -84,6 +84,10 @@ impl RecordFields {
         let mut row = form.row(line);
         self.columns.iter().for_each(|column| row.field(Some(column.name.as_bytes())));
         row.end();
+        // A reader takes the first mark as that of the file.
+        if line.starts_with(BYTE_ORDER_MARK) {
+            line.splice(0..0, BYTE_ORDER_MARK.iter().copied());
+        }
     }
 
     /// Appends a record as a row: text and bytes as they are.

@@ -1,5 +1,6 @@
 //! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
 
+use crate::failure::VALUE_BYTES_MAX;
 use crate::size::exact_size;
 use ogive::lsm::is_store_file;
 use ogive::{Error, FileFormat, Profile};
@@ -14,7 +15,7 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 const TEXT_BYTES: u64 = 4 << 10;
 
 /// What the engine advises a program to do, and the advice for the command line.
-const WORDS: [(&str, &str); 16] = [
+const WORDS: [(&str, &str); 15] = [
     (
         "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)",
         "run the command again; if that does not help, an object of the store is missing: `ogive db verify` names it",
@@ -31,7 +32,6 @@ const WORDS: [(&str, &str); 16] = [
         "check the path, or set `create` to create a store",
         "check the path; `ogive db put` and `ogive db import` create a store",
     ),
-    ("read it as a stream with `value_reader`, or raise `memory_bytes`", "print it with --raw, or raise --memory"),
     ("open it with `Table::open`", "use `ogive get`, `ogive scan` and the other commands on tables"),
     ("open it with `Index::open`", "use `ogive index`"),
     ("open that index with `Index::open`", "use `ogive index` on that index"),
@@ -55,6 +55,12 @@ pub(crate) fn of_command(error: &Error) -> String {
     if let Error::MemoryShort { path, needed_bytes, given_bytes, .. } = error {
         let (path, needed, given) = (path.display(), exact_size(*needed_bytes), exact_size(*given_bytes));
         return format!("{path} needs at least {needed} of memory, but --memory is {given}");
+    }
+    if let Error::ValueTooLarge { path, length, limit } = error
+        && *limit != VALUE_BYTES_MAX
+    {
+        // What to do depends on the file, which the hint names.
+        return format!("a value of {length} bytes exceeds the limit of {limit} bytes in {}", path.display());
     }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {

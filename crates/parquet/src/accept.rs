@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::folder::{Folder, join, split};
 use crate::index::ParquetIndex;
+use crate::place::Place;
 use crate::update;
 use crate::verify::VerifyReport;
 use ogive::Storage;
@@ -23,7 +24,8 @@ impl ParquetIndex {
     /// length and the footer of a file, and from the places of its pages.
     ///
     /// # Errors
-    /// As [`Self::open`] and [`Self::verify`]; those of writing the index.
+    /// As [`Self::open`] and [`Self::verify`]; those of writing the index; [`ogive::Error::Locked`] and
+    /// [`ParquetIndexError::Replaced`](crate::ParquetIndexError::Replaced) as of [`Self::update`].
     pub fn accept(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -32,7 +34,8 @@ impl ParquetIndex {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(VerifyReport, u64)> {
         let reading = TableOptions::default().profile(options.table.profile.clone());
-        let open = Table::open(storage.clone(), name, &reading)?;
+        let place = Place::claim(storage, name)?;
+        let open = Table::open(place.storage.clone(), name, &reading)?;
         let mut catalog = Catalog::of_table(&open)?;
         let accepted = with_times_of_now(&mut catalog, &*folder)?;
         let index = Self::of_catalog(open, catalog.clone(), folder.clone(), &reading)?;
@@ -42,9 +45,9 @@ impl ParquetIndex {
         }
         let options = BuildOptions { table: options.table.replace(true), ..options };
         if catalog.runs.is_some() {
-            build::write_catalog(storage, name, &index.inner.data, &catalog, options.table)?;
+            build::write_catalog(&place, &index.inner.data, &catalog, options.table)?;
         } else {
-            update::write_again(&index, storage, name, folder, options, catalog)?;
+            update::write_again(&index, &place, folder, options, catalog)?;
         }
         Ok((report, accepted))
     }

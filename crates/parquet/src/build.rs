@@ -9,14 +9,16 @@ use crate::folder::{Folder, join, split};
 use crate::footer::{Footer, find_groups, read_footer};
 use crate::int96::Reading;
 use crate::keys::{KeyColumn, key_type};
+use crate::place::Place;
 use crate::router::{GroupKeys, Run, assign};
 use crate::schema::FileSchema;
 use crate::source::{find_files, path_columns, shown};
+use crate::stated;
 use ogive::io::ReadableFile;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
 use ogive::{KeyType, Storage};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -48,6 +50,8 @@ pub struct BuildOptions {
     pub(crate) partitions: Vec<PathColumn>,
     /// The types of those that the index has, which an update keeps.
     pub(crate) known_partitions: Vec<PathColumn>,
+    /// The key that the index has, which an update keeps.
+    pub(crate) known_key: Option<(KeyType, Vec<KeyColumn>)>,
     /// Whether files are indexed whatever the log of their lake table says.
     pub ignores_table_log: bool,
 }
@@ -66,6 +70,7 @@ impl BuildOptions {
             reading: Reading::default(),
             partitions: Vec::new(),
             known_partitions: Vec::new(),
+            known_key: None,
             ignores_table_log: false,
         }
     }
@@ -151,21 +156,22 @@ pub(crate) struct OpenData {
     pub(crate) footer: Footer,
 }
 
-/// Builds the index `name` in a storage for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
-pub(crate) fn build(
-    storage: Arc<dyn Storage>,
-    name: &str,
-    folder: Arc<dyn Folder>,
-    options: BuildOptions,
-) -> Result<BuildReport> {
+/// Builds an index at a place for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
+pub(crate) fn build(place: &Place, folder: Arc<dyn Folder>, options: BuildOptions) -> Result<BuildReport> {
     let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
-    let catalog = collect(&*folder, &options, &found.paths)?;
+    let catalog = collect(&folder, &options, &found.paths)?;
     let joining = Joining::of(&options.table.profile);
-    let index_path = storage.path(name);
-    let nulls = null_orders(&catalog)?;
-    let mut data = Data::new(catalog.0, key_type(&catalog.1, &nulls)?, index_path, folder, joining, None)?;
+    let nulls = null_orders(&catalog);
+    let of_key = match &options.known_key {
+        Some((known, columns)) => {
+            check_key(&*folder, &catalog.0, columns)?;
+            *known
+        }
+        None => key_type(&catalog.1, &nulls)?,
+    };
+    let mut data = Data::new(catalog.0, of_key, place.path(), folder, joining, None)?;
     let mut scanned = scan(&data)?;
-    let is_one_nullable = nulls == [NullOrder::First];
+    let is_one_nullable = options.known_key.is_none() && nulls == [NullOrder::First];
     if scanned.keys.is_none() && is_one_nullable {
         // Many writers sort nulls to the end.
         let last = key_type(&data.catalog.key_columns, &[NullOrder::Last])?;
@@ -182,8 +188,8 @@ pub(crate) fn build(
     }
     let runs = scanned.keys.as_deref().map(assign).filter(|runs| runs.len() <= RUNS_MAX);
     let report = match (runs, scanned.keys) {
-        (Some(runs), Some(keys)) => write_sorted(storage, name, data, runs, &keys, options),
-        _ => write_unsorted(storage, name, &data, options),
+        (Some(runs), Some(keys)) => write_sorted(place, data, runs, &keys, options),
+        _ => write_unsorted(place, &data, options),
     };
     Ok(BuildReport { warnings: found.warnings, ..report? })
 }
@@ -192,7 +198,9 @@ pub(crate) fn build(
 type Collected = (Catalog, Vec<KeyColumn>, Vec<bool>);
 
 /// Reads the footers of files.
-fn collect(folder: &dyn Folder, options: &BuildOptions, paths: &[String]) -> Result<Collected> {
+fn collect(folder: &Arc<dyn Folder>, options: &BuildOptions, paths: &[String]) -> Result<Collected> {
+    let shared = folder;
+    let folder = &**folder;
     let mut catalog = Catalog {
         root: options.root.clone(),
         is_listed: options.files.is_some(),
@@ -221,6 +229,7 @@ fn collect(folder: &dyn Folder, options: &BuildOptions, paths: &[String]) -> Res
     for (file, values) in catalog.files.iter_mut().zip(values) {
         file.path_values = values;
     }
+    stated::check(shared, &catalog, catalog.files.iter())?;
     let columns = key_columns(folder, &catalog, &options.key)?;
     let nullable = columns.iter().map(|column| may_be_null(&catalog, &opened, &column.name)).collect();
     catalog.key_columns = columns.clone();
@@ -358,31 +367,32 @@ fn may_be_null_in(catalog: &Catalog, number: usize, footer: &Footer, name: &str)
     })
 }
 
-/// Whether new files of a catalog, by their numbers, have keys of a type: nulls only where it has them.
-pub(crate) fn fits_key(catalog: &Catalog, footers: &[(usize, Footer)], key_type: KeyType) -> Result<bool> {
-    let nullable: Vec<bool> = match key_type {
-        KeyType::Tuple(tuple) => tuple.components().map(|component| component.nulls != NullOrder::Never).collect(),
-        _ => vec![false],
-    };
-    for (column, nullable) in catalog.key_columns.iter().zip(nullable) {
-        for schema in catalog.schemas.iter() {
-            let found = schema.column(&column.name).map(|at| (schema.arrow.field(at), schema.is_uuid(at)));
-            let is_same = |(field, is_uuid)| KeyColumn::of(Path::new(""), field, is_uuid).is_ok_and(|it| it == *column);
-            if found.is_some_and(|found| !is_same(found)) {
-                return Ok(false);
-            }
-        }
-        let has_nulls = footers.iter().any(|(file, footer)| may_be_null_in(catalog, *file, footer, &column.name));
-        if has_nulls && !nullable {
-            return Ok(false);
+/// Checks that the files of a catalog have the columns of a key that is known, in its types.
+///
+/// # Errors
+/// [`ParquetIndexError::NotIndexable`].
+pub(crate) fn check_key(folder: &dyn Folder, catalog: &Catalog, known: &[KeyColumn]) -> Result<()> {
+    let of_files = catalog.files.iter().flat_map(|file| known.iter().map(move |column| (file, column)));
+    for (file, column) in of_files {
+        let schema = &catalog.schemas[file.schema];
+        let Some(at) = schema.column(&column.name) else { continue };
+        let path = shown(folder, &catalog.root, &file.path);
+        let found = KeyColumn::of(&path, schema.arrow.field(at), schema.is_uuid(at))?;
+        if found != *column {
+            let detail = format!(
+                "column '{}' of the key is of type {}, and of type {} in the index, which an update does not change; \
+                 build the index again",
+                column.name, found.key_type, column.key_type
+            );
+            return Err(ParquetIndexError::NotIndexable { path, detail });
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Where nulls of the columns of the key order.
-fn null_orders((_, _, nullable): &Collected) -> Result<Vec<NullOrder>> {
-    Ok(nullable.iter().map(|&nullable| if nullable { NullOrder::First } else { NullOrder::Never }).collect())
+fn null_orders((_, _, nullable): &Collected) -> Vec<NullOrder> {
+    nullable.iter().map(|&nullable| if nullable { NullOrder::First } else { NullOrder::Never }).collect()
 }
 
 /// What a pass over the keys of all files finds.
@@ -442,8 +452,7 @@ fn table_options(data: &Data, options: TableWriteOptions, catalog: &Catalog) -> 
 }
 
 fn write_sorted(
-    storage: Arc<dyn Storage>,
-    name: &str,
+    place: &Place,
     mut data: Data,
     runs: Vec<Vec<usize>>,
     keys: &[GroupKeys],
@@ -458,39 +467,37 @@ fn write_sorted(
         detail: format!("its separators cannot be coded: {error}"),
     })?;
     data.catalog.runs = Some(runs);
-    let table = write_catalog(storage, name, &data, &data.catalog, options.table)?;
+    let table = write_catalog(place, &data, &data.catalog, options.table)?;
     report(&data, table)
 }
 
 /// Writes an index that has no records, for data with this catalog.
 pub(crate) fn write_catalog(
-    storage: Arc<dyn Storage>,
-    name: &str,
+    place: &Place,
     data: &Data,
     catalog: &Catalog,
     options: TableWriteOptions,
 ) -> Result<TableReport> {
-    Ok(TableWriter::create(storage, name, table_options(data, options, catalog))?.finish()?)
+    let writer = TableWriter::create(place.storage.clone(), &place.name, table_options(data, options, catalog))?;
+    place.check()?;
+    Ok(writer.finish()?)
 }
 
-fn write_unsorted(storage: Arc<dyn Storage>, name: &str, data: &Data, options: BuildOptions) -> Result<BuildReport> {
-    let mut writer = sorting_writer(storage, name, data, &options)?;
+fn write_unsorted(place: &Place, data: &Data, options: BuildOptions) -> Result<BuildReport> {
+    let mut writer = sorting_writer(place, data, &options)?;
     let (mut first_row, width) = (0, row_bytes(&data.catalog));
     for group in 0..data.catalog.groups.len() {
         data.each_key(group, &mut |row, key| Ok(writer.append(&key, &row_value(first_row + row, width))?))?;
         first_row += data.catalog.groups[group].rows;
     }
+    place.check()?;
     let table = writer.finish()?;
     report(data, table)
 }
 
 /// A writer of the records of an index of files that are not sorted: a key, and the number of its row.
-pub(crate) fn sorting_writer(
-    storage: Arc<dyn Storage>,
-    name: &str,
-    data: &Data,
-    options: &BuildOptions,
-) -> Result<SortingWriter> {
+pub(crate) fn sorting_writer(place: &Place, data: &Data, options: &BuildOptions) -> Result<SortingWriter> {
+    let (storage, name) = (place.storage.clone(), place.name.as_str());
     let width = row_bytes(&data.catalog);
     let value_type = if width == 4 { KeyType::U32 } else { KeyType::U64 };
     let table = table_options(data, options.table.clone(), &data.catalog)

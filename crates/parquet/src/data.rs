@@ -339,12 +339,13 @@ impl Data {
         let all = GroupRows { group, ranges: std::iter::once(0..rows).collect() };
         let fetched = self.fetch(std::slice::from_ref(&all), &self.key.columns, None)?;
         let (mut start, mut pace) = (0, Pace::new());
+        let path = self.path_of(self.catalog.groups.get(group).map_or(0, |group| group.file));
         while start < rows {
             let end = rows.min(start + pace.rows());
             let part = GroupRows { group, ranges: std::iter::once(start..end).collect() };
             let batch = self.decode(&part, &self.key, &fetched)?;
             pace.follow(&batch);
-            let keys = self.keys(&batch)?;
+            let keys = RowKeys::new(&path, &batch, &self.catalog.key_columns, self.key_type)?;
             for row in start..end {
                 visit(row, keys.key((row - start) as usize)?)?;
             }

@@ -7,7 +7,7 @@ use crate::pages::{ColumnPages, GroupPages};
 use crate::rows::caught;
 use crate::schema::{FileSchema, malformed};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
@@ -177,36 +177,43 @@ impl GroupSource<'_> {
         match converted(array, field.data_type()) {
             Ok(array) => Ok(array),
             Err(NoTimestamp::Arrow(error)) => Err(malformed(self.path, &error)),
-            Err(NoTimestamp::Unfit(_)) => Err(self.unfit(field.name(), array, field.data_type(), ranges)),
+            Err(NoTimestamp::Unfit(..)) => Err(self.unfit(field, array, ranges)),
         }
     }
 
     /// The error of the first value that the type of its column cannot hold.
-    fn unfit(&self, column: &str, array: &ArrayRef, to: &DataType, ranges: &[Range<u64>]) -> ParquetIndexError {
+    fn unfit(&self, field: &Field, array: &ArrayRef, ranges: &[Range<u64>]) -> ParquetIndexError {
+        let (column, to) = (field.name(), field.data_type());
         let (mut sound, mut end) = (0, array.len());
         while end - sound > 1 {
             let middle = sound + (end - sound) / 2;
             let is_sound = taken(array, sound..middle).is_ok_and(|part| converted(&part, to).is_ok());
             if is_sound { sound = middle } else { end = middle }
         }
-        let value = match taken(array, sound..end).map(|part| converted(&part, to)) {
-            Ok(Err(NoTimestamp::Unfit(value))) => value,
-            _ => String::new(),
+        let (value, holding) = match taken(array, sound..end).map(|part| converted(&part, to)) {
+            Ok(Err(NoTimestamp::Unfit(value, holding))) => (value, holding),
+            _ => (String::new(), None),
         };
+        // The advice must do as it is: without it, nulls would be refused.
+        let null = if field.is_nullable() { "?" } else { "" };
         ParquetIndexError::NoTimestamp {
             path: self.path.to_owned(),
             row: self.first_row + row_at(ranges, sound as u64) + 1,
-            column: column.to_owned(),
+            column: column.clone(),
             value,
-            detail: match unit_of(to) {
-                Some(TimeUnit::Nanosecond) => format!(
+            detail: match (unit_of(to), holding) {
+                (Some(TimeUnit::Nanosecond), Some(_)) => format!(
                     "which is outside the years 1677 to 2262 of timestamp(ns); read the column in microseconds: leave \
-                     out --type '{column}=timestamp(ns)', and build an index of an earlier version again"
+                     out --type '{column}=timestamp(ns){null}', and build an index of an earlier version again"
                 ),
-                Some(TimeUnit::Microsecond) => format!(
-                    "which no timestamp(us) is; if its years are 1677 to 2262, read the column with --type \
-                     '{column}=timestamp(ns)'"
+                (Some(TimeUnit::Microsecond), Some(_)) => format!(
+                    "which no timestamp(us) is; if all its years are 1677 to 2262, read the column with --type \
+                     '{column}=timestamp(ns){null}'"
                 ),
+                (Some(TimeUnit::Nanosecond | TimeUnit::Microsecond), None) => {
+                    "which neither timestamp(us) nor timestamp(ns) holds; correct it, or leave the column out"
+                        .to_owned()
+                }
                 _ => "which the type of the column in this index cannot hold; build the index again".to_owned(),
             },
         }

@@ -33,6 +33,12 @@ pub enum ParquetIndexError {
         /// The data file.
         path: PathBuf,
     },
+    /// Another writer replaced the index while a new one was made of it.
+    #[error("{} was replaced while it was updated, and is left as it is now; run the same again", path.display())]
+    Replaced {
+        /// The index file.
+        path: PathBuf,
+    },
     /// A file is no Parquet file, is damaged, or uses a part of Parquet that is not supported.
     #[error("{} is not a readable Parquet file: {detail}", path.display())]
     Malformed {
@@ -87,8 +93,8 @@ pub enum ParquetIndexError {
     },
     /// The log of a lake table says that data files do not show its rows.
     #[error(
-        "{} is a table of {format}, whose log {detail}, so its files do not show its rows; export the table to plain \
-         Parquet files with an engine that reads it, or index the files as they are (`--ignore-table-log`)",
+        "{} is a table of {format}, whose log {detail}, so its files may not show its rows; export the table to plain \
+         Parquet files with an engine that reads it, or take the files as they are (`--ignore-table-log`)",
         path.display()
     )]
     TableLog {

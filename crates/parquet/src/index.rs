@@ -7,6 +7,7 @@ use crate::decode::row_at;
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
 use crate::folder::Folder;
+use crate::place::Place;
 use crate::router::RunSearch;
 use crate::trace::Trace;
 use arrow_array::RecordBatch;
@@ -58,14 +59,16 @@ impl ParquetIndex {
     /// of pages; of others, a record for each row.
     ///
     /// # Errors
-    /// [`ParquetIndexError`]: unreadable files, unfit columns, folders of table formats; errors of the engine.
+    /// [`ParquetIndexError`]: unreadable files, unfit columns, folders of table formats; errors of the engine;
+    /// [`ogive::Error::Locked`] while another writer is at work on an index of that name.
     pub fn build(
         storage: Arc<dyn Storage>,
         name: &str,
         folder: Arc<dyn Folder>,
         options: BuildOptions,
     ) -> Result<BuildReport> {
-        crate::build::build(storage, name, folder, options)
+        let place = Place::claim(storage, name)?;
+        crate::build::build(&place, folder, options)
     }
 
     /// Opens an index, with one read of its file. No data file is opened yet.

@@ -118,8 +118,8 @@ pub(crate) fn with_timestamps(read: &DataType, known: &DataType, unit: Option<Ar
 /// A value that a timestamp of its column's unit cannot hold, and what to do, without the column.
 #[derive(Debug)]
 pub(crate) enum NoTimestamp {
-    /// The value is this.
-    Unfit(String),
+    /// The value, and the unit of 64 bits that holds it, if one does.
+    Unfit(String, Option<ArrowUnit>),
     /// An array is not made of its children.
     Arrow(ArrowError),
 }
@@ -191,12 +191,28 @@ fn instant(bytes: &[u8], unit: ArrowUnit) -> Result<i64, NoTimestamp> {
     });
     match number {
         Ok(number) if is_exact => Ok(number),
-        _ => {
-            let of = KeyType::Timestamp(TimeUnit::Nanosecond);
-            let shown = i64::try_from(nanoseconds).ok().and_then(|at| of.encode(&Value::Signed(at.into())).ok());
-            let shown = shown.map_or_else(|| format!("nanosecond {of_day} of Julian day {day}"), |at| of.display(&at));
-            Err(NoTimestamp::Unfit(shown))
-        }
+        _ => Err(NoTimestamp::Unfit(shown(nanoseconds), holding(nanoseconds))),
+    }
+}
+
+/// A number of nanoseconds since 1970 as a time, whatever its year.
+fn shown(nanoseconds: i128) -> String {
+    let of = KeyType::Timestamp(TimeUnit::Second);
+    let (seconds, fraction) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
+    match of.encode(&Value::Signed(seconds)) {
+        Ok(at) if fraction == 0 => of.display(&at),
+        Ok(at) => format!("{}.{}", of.display(&at), format!("{fraction:09}").trim_end_matches('0')),
+        Err(_) => format!("nanosecond {nanoseconds} since 1970"),
+    }
+}
+
+/// The unit in which 64 bits hold a number of nanoseconds.
+fn holding(nanoseconds: i128) -> Option<ArrowUnit> {
+    let is_whole = nanoseconds % 1_000 == 0;
+    match (i64::try_from(nanoseconds).is_ok(), is_whole && i64::try_from(nanoseconds / 1_000).is_ok()) {
+        (true, _) => Some(ArrowUnit::Nanosecond),
+        (false, true) => Some(ArrowUnit::Microsecond),
+        (false, false) => None,
     }
 }
 

@@ -23,8 +23,8 @@ impl KeyColumn {
     /// [`ParquetIndexError::NotIndexable`] if its values have no order.
     pub(crate) fn of(path: &Path, field: &Field, is_uuid: bool) -> Result<Self> {
         let name = field.name().clone();
-        let key_type = if is_uuid { key_type_of(field.data_type(), true) } else { key_type_of_field(field) };
-        let Some(key_type) = key_type else {
+        let known = if is_uuid { key_type_of(field.data_type(), true) } else { key_type_of_field(field) };
+        let Some(key_type) = known else {
             let detail = format!("column '{name}' is of type {}, which no key has; choose another", field.data_type());
             return Err(ParquetIndexError::NotIndexable { path: path.to_owned(), detail });
         };
@@ -49,7 +49,7 @@ pub(crate) fn key_type(columns: &[KeyColumn], nulls: &[NullOrder]) -> Result<Key
 pub(crate) struct RowKeys {
     path: PathBuf,
     columns: Vec<ArrayRef>,
-    types: Vec<KeyType>,
+    types: Vec<KeyColumn>,
     key_type: KeyType,
 }
 
@@ -67,8 +67,7 @@ impl RowKeys {
             })
         });
         let found = found.map(|array| array.and_then(|array| plain(path, array))).collect::<Result<Vec<_>>>()?;
-        let types = columns.iter().map(|column| column.key_type).collect();
-        Ok(Self { path: path.to_owned(), columns: found, types, key_type })
+        Ok(Self { path: path.to_owned(), columns: found, types: columns.to_vec(), key_type })
     }
 
     /// The bytes of the key of a row.
@@ -77,26 +76,35 @@ impl RowKeys {
     /// [`ogive::Error::InvalidArgument`] for a value that is not of the type, such as a time of day past midnight.
     pub(crate) fn key(&self, row: usize) -> Result<Vec<u8>> {
         let is_tuple = matches!(self.key_type, KeyType::Tuple(_));
-        if let (false, [array], [key_type]) = (is_tuple, &self.columns[..], &self.types[..]) {
+        if let (false, [array], [column]) = (is_tuple, &self.columns[..], &self.types[..]) {
             let mut key = Vec::new();
-            if append_frequent_key(array, *key_type, row, &mut key) {
+            if append_frequent_key(array, column.key_type, row, &mut key) {
                 return Ok(key);
             }
-            return Ok(self.key_type.encode(&self.value(array, *key_type, row)?)?);
+            return Ok(self.key_type.encode(&self.value(array, column, NullOrder::Never, row)?)?);
         }
-        let values = self.columns.iter().zip(&self.types).map(|(array, key_type)| self.value(array, *key_type, row));
+        let nulls = match &self.key_type {
+            KeyType::Tuple(tuple) => tuple.components().map(|component| component.nulls).collect(),
+            _ => Vec::new(),
+        };
+        let columns = self.columns.iter().zip(&self.types).zip(nulls);
+        let values = columns.map(|((array, column), nulls)| self.value(array, column, nulls, row));
         Ok(self.key_type.encode(&Value::Tuple(values.collect::<Result<_>>()?))?)
     }
 
-    /// The value of a row; a null only where the row has none.
-    fn value(&self, array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Value> {
-        match value_of(array, key_type, row) {
-            Value::Null if !array.is_null(row) => Err(ParquetIndexError::NotIndexable {
-                path: self.path.clone(),
-                detail: format!("a value of a column of its key is not of type {key_type}; choose another key"),
-            }),
-            value => Ok(value),
-        }
+    /// The value of a row; a null only where the row has none, and the key may have none.
+    fn value(&self, array: &ArrayRef, column: &KeyColumn, nulls: NullOrder, row: usize) -> Result<Value> {
+        let KeyColumn { name, key_type } = column;
+        let detail = match value_of(array, *key_type, row) {
+            Value::Null if !array.is_null(row) => {
+                format!("a value of column '{name}' of its key is not of type {key_type}; choose another key")
+            }
+            Value::Null if nulls == NullOrder::Never => format!(
+                "column '{name}' of its key has a null, and the keys of the index have none; build the index again"
+            ),
+            value => return Ok(value),
+        };
+        Err(ParquetIndexError::NotIndexable { path: self.path.clone(), detail })
     }
 
     /// The first row of a sorted batch whose key is not below `key`, or is above it if `after`.

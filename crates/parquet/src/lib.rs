@@ -39,9 +39,10 @@
 //! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
 //! | `footer`, `page_header` | reading of files for an index |
 //! | `footer_fields`, `hint` | what other crates could not take |
+//! | `place` | the index that is replaced, held meanwhile |
 //! | `int96` | the conversion of old timestamps |
 //! | `fetched`, `decode`, `data` | rounds of reads, and rows from the pages that they bring |
-//! | `folder`, `source`, `table_log` | where data files lie, and which are indexed |
+//! | `folder`, `source`, `table_log`, `stated` | where data files lie, which are indexed, and what their paths state |
 //! | `structure` | what an index is made of, for reports |
 //!
 //! The stored form is described in `docs/format/parquet.md`, what lookups read in `docs/parquet.md`.
@@ -63,11 +64,13 @@ mod int96;
 mod keys;
 mod page_header;
 mod pages;
+mod place;
 mod router;
 mod rows;
 mod scan;
 mod schema;
 mod source;
+mod stated;
 mod structure;
 mod table_log;
 mod trace;
@@ -82,6 +85,7 @@ pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
 pub use rows::{ParquetRows, RowsOptions};
 pub use scan::{KeyBounds, ParquetScan};
+pub use source::check_table_log;
 pub use structure::{IndexStructure, IndexedFile, IndexedRun};
 pub use trace::{Trace, TracedRequest};
 pub use verify::VerifyReport;

@@ -9,7 +9,7 @@ use crate::folder::{Folder, PathFolder, split};
 use crate::int96::Reading;
 use crate::schema::FileSchema;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use ogive::KeyType;
 use ogive::io::{LocalStorage, remote_url};
 use parquet::schema::types::TypePtr;
@@ -27,6 +27,11 @@ pub struct RowsOptions {
 }
 
 impl RowsOptions {
+    /// Reads columns as an index does.
+    pub(crate) fn reading(reading: Reading) -> Self {
+        Self { columns: None, reading }
+    }
+
     /// Reads these columns only, in this order.
     #[must_use]
     pub fn columns(self, columns: Vec<String>) -> Self {
@@ -133,6 +138,12 @@ impl ParquetRows {
     #[must_use]
     pub fn file_columns(&self) -> &[TypePtr] {
         self.data.catalog.schemas.first().map_or(&[], FileSchema::columns)
+    }
+
+    /// All columns of the file with the types that its writer hints at, whether or not they are read so.
+    #[must_use]
+    pub fn hinted_columns(&self) -> SchemaRef {
+        self.data.catalog.schemas.first().map_or_else(|| Arc::new(Schema::empty()), |schema| schema.hinted.clone())
     }
 
     /// The number of rows of the file.

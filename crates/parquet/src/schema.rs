@@ -31,6 +31,8 @@ pub(crate) struct FileSchema {
     options: ArrowReaderOptions,
     /// Its columns, with nested ones as a whole.
     pub(crate) arrow: SchemaRef,
+    /// The same with the types that the writer hints at, if they are read without.
+    pub(crate) hinted: SchemaRef,
     /// The stored form: metadata of a file without rows, as Parquet defines it.
     pub(crate) stored: Vec<u8>,
     /// The leaf columns of each column.
@@ -71,6 +73,10 @@ impl FileSchema {
         let metadata = ParquetMetaDataReader::decode_metadata(&stored).map_err(malformed)?;
         let file = metadata.file_metadata().clone();
         let (options, known) = hinted(&file, reading.is_plain).map_err(malformed)?;
+        let of_writer = match reading.is_plain {
+            true => hinted(&file, false).map_err(malformed)?.1,
+            false => known.clone(),
+        };
         let (descriptor, arrow) = match reading.as_bytes(file.schema()) {
             None => (file.schema_descr_ptr(), known),
             Some(bytes) => {
@@ -87,7 +93,7 @@ impl FileSchema {
                 *range = start..leaf + 1;
             }
         }
-        Ok(Self { arrow, file, descriptor, options, stored, leaves })
+        Ok(Self { arrow, hinted: of_writer, file, descriptor, options, stored, leaves })
     }
 
     /// The number of leaf columns.

@@ -2,20 +2,21 @@
 
 use crate::catalog::PathColumn;
 use crate::error::{ParquetIndexError, Result};
-use crate::folder::{Folder, join, split};
-use crate::table_log::{METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason, names_in};
+use crate::folder::{Folder, PathFolder, join, split};
+use crate::table_log::{LogFolder, METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
-use ogive::KeyType;
+use ogive::io::{locate_folder, remote_url};
 use ogive::types::Value;
+use ogive::{KeyType, Storage};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Endings of the names of data files in a folder.
 const ENDINGS: [&str; 3] = [".parquet", ".parq", ".pq"];
 /// How folders write that a column has no value.
-const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+pub(crate) const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// The data files of an index.
 #[derive(Debug)]
@@ -38,17 +39,67 @@ pub(crate) fn find_files(
     listed: Option<&[String]>,
     ignores_log: bool,
 ) -> Result<FoundFiles> {
-    let found = match listed {
-        Some(listed) => one_spelling_each(root, listed)?,
+    let named = match listed {
+        Some(listed) => Some(one_spelling_each(root, listed)?),
+        None => None,
+    };
+    let (paths, reasons) = match named {
+        Some(named) => (named.clone(), log_reasons(folder, root, &named)),
         None => match folder.list(root)? {
-            all if all == [""] => all,
-            all => return Ok(FoundFiles { paths: below(&**folder, root, &all)?, warnings: Vec::new() }),
+            all if all == [""] => (all.clone(), log_reasons(folder, root, &all)),
+            all => below(&**folder, root, &all)?,
         },
     };
-    let reasons = log_reasons(folder, root, &found);
-    match reasons.into_iter().next() {
-        Some(reason) if !ignores_log => Err(reason),
-        reason => Ok(FoundFiles { paths: found, warnings: reason.iter().map(ToString::to_string).collect() }),
+    let warnings = told(reasons, ignores_log)?;
+    Ok(FoundFiles { paths, warnings })
+}
+
+/// Warnings of what logs of lake tables say, if it is ignored.
+///
+/// # Errors
+/// [`ParquetIndexError::TableLog`] if it is not.
+fn told(reasons: Vec<LogReason>, ignores_log: bool) -> Result<Vec<String>> {
+    match reasons.first() {
+        Some(first) if !ignores_log => {
+            let LogReason { path, format, detail } = first.clone();
+            Err(ParquetIndexError::TableLog { path, format, detail })
+        }
+        _ => Ok(reasons.iter().map(LogReason::warning).collect()),
+    }
+}
+
+/// Checks a Parquet file that is read without an index, at a path or URL: whether the log of a lake table in whose
+/// folder it lies says that it does not show the rows of the table. With `ignores_log`, returns warnings instead.
+///
+/// # Errors
+/// [`ParquetIndexError::TableLog`]; those of finding the file.
+pub fn check_table_log(path: &Path, ignores_log: bool) -> Result<Vec<String>> {
+    let (folder, whole): (Arc<dyn Folder>, String) = match remote_url(path) {
+        Some(url) => match url.split_once('?') {
+            Some((url, query)) => (Arc::new(QueriedFolder(query.to_owned())), url.to_owned()),
+            None => (Arc::new(PathFolder::new("")), url.to_owned()),
+        },
+        None => {
+            let whole = path.canonicalize().map_err(|source| ogive::Error::io("read", path, source))?;
+            // A path that is no text is not one of a lake table's.
+            let Some(whole) = whole.to_str() else { return Ok(Vec::new()) };
+            (Arc::new(PathFolder::new("")), whole.to_owned())
+        }
+    };
+    told(log_reasons(&folder, "", &[whole]), ignores_log)
+}
+
+/// The folders of URLs with the query of one of them, which has options of the store.
+#[derive(Debug)]
+struct QueriedFolder(String);
+
+impl Folder for QueriedFolder {
+    fn storage(&self, path: &str) -> Result<Arc<dyn Storage>> {
+        Ok(locate_folder(format!("{path}?{}", self.0))?)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>> {
+        Ok(self.storage(path)?.list_below()?)
     }
 }
 
@@ -63,12 +114,12 @@ fn one_spelling_each(root: &str, listed: &[String]) -> Result<Vec<String>> {
     Ok(listed)
 }
 
-/// The data files among all files in a folder.
-fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<Vec<String>> {
+/// The data files among all files in a folder, and what is in the way of reading logs above it.
+fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<(Vec<String>, Vec<LogReason>)> {
     if let Some((below, format)) = all.iter().find_map(|path| table_format(path)) {
         return Err(ParquetIndexError::TableFormat { path: join(root, below).into(), format });
     }
-    refuse_part_of_table(folder, root)?;
+    let reasons = refuse_part_of_table(folder, root)?;
     let is_data = |path: &&String| {
         let is_hidden = path.split('/').any(|part| part.starts_with(['_', '.']) && !part.contains('='));
         !is_hidden && ENDINGS.iter().any(|ending| path.to_ascii_lowercase().ends_with(ending))
@@ -79,7 +130,7 @@ fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<Vec<String>>
         let path = shown(folder, root, "");
         return Err(ParquetIndexError::NotIndexable { path, detail: detail.to_owned() });
     }
-    Ok(found)
+    Ok((found, reasons))
 }
 
 /// A listed path as a folder would list it, so that a file that is listed twice is indexed once.
@@ -108,25 +159,55 @@ fn not_indexable(root: &str, detail: &str) -> ParquetIndexError {
     ParquetIndexError::NotIndexable { path: path.into(), detail: detail.to_owned() }
 }
 
-/// Folders in which table formats keep what says which files belong to the table.
-const TABLE_FOLDERS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
+/// Folders in which table formats keep what says which files belong to the table, and those formats.
+const TABLE_FOLDERS: [(&str, &str); 3] = [("_delta_log", "Delta Lake"), (".hoodie", "Hudi"), ("metadata", "Iceberg")];
 
-/// Refuses a folder that is a table, which a listing without sub-folders does not show, or a part of one.
+/// Why the log of a lake table keeps files from showing its rows.
+#[derive(Clone, Debug)]
+struct LogReason {
+    /// The folder of the table.
+    path: PathBuf,
+    format: &'static str,
+    detail: String,
+}
+
+impl LogReason {
+    fn unlistable(path: PathBuf, format: &'static str, error: &str) -> Self {
+        Self { path, format, detail: format!("cannot be read ({error})") }
+    }
+
+    fn warning(&self) -> String {
+        let Self { path, format, detail } = self;
+        format!("{} is a table of {format}, whose log {detail}, so its files may not show its rows", path.display())
+    }
+}
+
+/// Whether files of these names in a folder of a lake table make it one. Of some folders the name alone does.
+fn is_table_folder(inner: &str, names: &[String]) -> bool {
+    let is_table = |name: &str| table_format(&format!("{inner}/{name}")).is_some();
+    is_table("") || names.iter().any(|name| is_table(name))
+}
+
+/// Refuses a folder that is a table, which a listing without sub-folders does not show, or a part of one. Returns what
+/// cannot be listed.
 ///
 /// # Errors
 /// [`ParquetIndexError::TableFormat`].
-fn refuse_part_of_table(folder: &dyn Folder, root: &str) -> Result<()> {
+fn refuse_part_of_table(folder: &dyn Folder, root: &str) -> Result<Vec<LogReason>> {
+    let mut unlistable = Vec::new();
     for above in folders_above(root) {
-        for inner in TABLE_FOLDERS {
-            let Some(names) = names_in(folder, &join(above, inner)) else { continue };
-            let found = names.iter().find_map(|name| table_format(&join(inner, name)).map(|(_, format)| format));
-            if let Some(format) = found {
-                let path = if above.is_empty() { "." } else { above };
-                return Err(ParquetIndexError::TableFormat { path: path.into(), format });
+        for (inner, format) in TABLE_FOLDERS {
+            let path = || PathBuf::from(if above.is_empty() { "." } else { above });
+            match LogFolder::of(folder, &join(above, inner)) {
+                LogFolder::Names(names) if is_table_folder(inner, &names) => {
+                    return Err(ParquetIndexError::TableFormat { path: path(), format });
+                }
+                LogFolder::Absent | LogFolder::Names(_) => {}
+                LogFolder::Unlistable(error) => unlistable.push(LogReason::unlistable(path(), format, &error)),
             }
         }
     }
-    Ok(())
+    Ok(unlistable)
 }
 
 /// A folder and those above it, but not beyond the folder of the index, the root of the file system, or the bucket of a
@@ -140,24 +221,24 @@ fn folders_above(folder: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Finds why the log in a folder, with files of these names, keeps files from showing the rows of their table.
-type LogReason = fn(&Arc<dyn Folder>, &str, &[String]) -> Option<String>;
-
 /// Why files do not show the rows of the lake tables in whose folders they lie.
-fn log_reasons(folder: &Arc<dyn Folder>, root: &str, paths: &[String]) -> Vec<ParquetIndexError> {
+fn log_reasons(folder: &Arc<dyn Folder>, root: &str, paths: &[String]) -> Vec<LogReason> {
     let of_files: BTreeSet<String> = paths.iter().map(|path| split(&join(root, path)).0.to_owned()).collect();
     let all: BTreeSet<&str> = of_files.iter().flat_map(|of| folders_above(of)).collect();
-    let of_folder = |above: &str| {
-        let reasons: [(&str, &'static str, LogReason); 2] =
-            [("_delta_log", "Delta Lake", delta_reason), ("metadata", "Iceberg", iceberg_reason)];
-        reasons.into_iter().find_map(|(inner, format, reason)| {
-            let log = join(above, inner);
-            let names = names_in(&**folder, &log)?;
-            names.iter().find(|name| table_format(&join(inner, name)).is_some())?;
-            let path = shown(&**folder, above, "");
-            reason(folder, &log, &names).map(|detail| ParquetIndexError::TableLog { path, format, detail })
-        })
+    let of_log = |above: &str, (inner, format): (&'static str, &'static str)| {
+        let (log, path) = (join(above, inner), shown(&**folder, above, ""));
+        let detail = match LogFolder::of(&**folder, &log) {
+            LogFolder::Unlistable(error) => return Some(LogReason::unlistable(path, format, &error)),
+            LogFolder::Names(names) if is_table_folder(inner, &names) => match format {
+                "Delta Lake" => delta_reason(folder, &log, &names),
+                "Iceberg" => iceberg_reason(folder, &log, &names),
+                _ => None,
+            },
+            LogFolder::Absent | LogFolder::Names(_) => None,
+        };
+        detail.map(|detail| LogReason { path, format, detail })
     };
+    let of_folder = |above: &str| TABLE_FOLDERS.into_iter().find_map(|kind| of_log(above, kind));
     all.into_iter().filter_map(of_folder).collect()
 }
 
@@ -180,7 +261,7 @@ fn table_format(path: &str) -> Option<(&str, &'static str)> {
 }
 
 /// The columns that the folders of a path state, with their values.
-fn stated(path: &str) -> Vec<(String, Option<String>)> {
+pub(crate) fn stated(path: &str) -> Vec<(String, Option<String>)> {
     let folders = split(path).0.split('/');
     let pairs = folders.filter_map(|part| part.split_once('=')).filter(|(name, _)| !name.is_empty());
     pairs.map(|(name, value)| (decoded(name), (value != NULL_FOLDER).then(|| decoded(value)))).collect()
@@ -224,6 +305,13 @@ pub(crate) fn path_columns(
     known: &[PathColumn],
 ) -> Result<PathColumns> {
     let all: Vec<_> = paths.iter().map(|path| stated(path)).collect();
+    for (path, of) in paths.iter().zip(&all) {
+        let other = |(name, value): &(String, Option<String>)| of.iter().any(|(one, it)| one == name && it != value);
+        if let Some((name, _)) = of.iter().find(|pair| other(pair)) {
+            let detail = format!("its folders state several values of column '{name}'; move it to another folder");
+            return Err(not_indexable(&join(root, path), &detail));
+        }
+    }
     let mut columns: Vec<PathColumn> = Vec::new();
     for (name, _) in all.iter().flatten() {
         if columns.iter().all(|known| known.name != *name) && !exists(name) {

@@ -4,7 +4,7 @@
 //! Of Delta Lake the newest protocol is read, from the commits after the newest checkpoint, else from that; of Iceberg
 //! the newest metadata, whose snapshot counts its deletes. What cannot be read is taken as a reason.
 
-use crate::error::Result;
+use crate::error::{ParquetIndexError, Result};
 use crate::folder::{Folder, join};
 use crate::footer::read;
 use crate::rows::ParquetRows;
@@ -12,9 +12,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use ogive::Storage;
+use ogive::Error;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Largest file of a log that is read.
@@ -25,6 +26,8 @@ const VERSION_DIGITS: usize = 20;
 const UNREAD_FEATURES: [&str; 2] = ["deletionVectors", "columnMapping"];
 /// The reader of column mapping, before features had names.
 const MAPPING_READER: i64 = 2;
+/// What stands for it among the features.
+const MAPPING_VERSION: &str = "minReaderVersion 2";
 /// Endings of the names of metadata of Iceberg; compressed ones cannot be read here.
 pub(crate) const METADATA_ENDINGS: [&str; 2] = [".metadata.json", ".metadata.json.gz"];
 /// The file that names the newest version of the metadata of a table without a catalog.
@@ -34,11 +37,17 @@ const DELETE_COUNTERS: [&str; 3] = ["total-delete-files", "total-position-delete
 
 /// The reason why files of a Delta table do not show its rows; none if they do.
 pub(crate) fn delta_reason(folder: &Arc<dyn Folder>, log: &str, names: &[String]) -> Option<String> {
+    if names.is_empty() {
+        return Some("is empty, so it cannot be read".to_owned());
+    }
     match newest_protocol(folder, log, names) {
         Ok(Some(features)) => {
             let found: Vec<&str> =
                 UNREAD_FEATURES.into_iter().filter(|name| features.iter().any(|it| it == name)).collect();
-            (!found.is_empty()).then(|| format!("names {}", found.join(" and ")))
+            match features.iter().any(|it| it == MAPPING_VERSION) {
+                true => Some(format!("has {MAPPING_VERSION}, with which columns may have other names in its files")),
+                false => (!found.is_empty()).then(|| format!("names {}", found.join(" and "))),
+            }
         }
         Ok(None) => Some("has no protocol that can be found".to_owned()),
         Err(reason) => Some(reason),
@@ -150,7 +159,7 @@ fn texts(lists: &ArrayRef, row: usize) -> Option<Vec<String>> {
 /// The features that a protocol names, and those of its reader's version.
 fn features(reader: i64, mut named: Vec<String>) -> Vec<String> {
     if reader == MAPPING_READER {
-        named.push("columnMapping".to_owned());
+        named.push(MAPPING_VERSION.to_owned());
     }
     named
 }
@@ -242,12 +251,36 @@ fn differing_names(of: &Value, above: &str, names: &mut BTreeMap<i64, String>) -
     parts.into_iter().find_map(|(name, part)| inner(name, part, names))
 }
 
-/// The names of the files of a folder; `None` if there is no such folder.
-pub(crate) fn names_in(folder: &dyn Folder, path: &str) -> Option<Vec<String>> {
-    // What cannot be listed is not there, or is none of ours.
-    folder
-        .storage(path)
-        .and_then(|storage: Arc<dyn Storage>| Ok(storage.list()?))
-        .ok()
-        .filter(|names| !names.is_empty())
+/// What a listing says of a folder that a lake table may have.
+#[derive(Debug)]
+pub(crate) enum LogFolder {
+    /// There is none.
+    Absent,
+    /// The names of its files.
+    Names(Vec<String>),
+    /// Why they cannot be listed.
+    Unlistable(String),
+}
+
+impl LogFolder {
+    /// The folder at a path.
+    pub(crate) fn of(folder: &dyn Folder, path: &str) -> Self {
+        // Behind http nothing is listed.
+        if path.starts_with("http://") || path.starts_with("https://") {
+            return Self::Absent;
+        }
+        let listed = folder.storage(path).and_then(|storage| Ok((storage.list()?, storage.folder().is_some())));
+        match listed {
+            // Only file systems have folders without files.
+            Ok((names, false)) if names.is_empty() => Self::Absent,
+            Ok((names, _)) => Self::Names(names),
+            Err(ParquetIndexError::Engine(Error::Unsupported { .. })) => Self::Absent,
+            Err(ParquetIndexError::Engine(Error::Io { source, .. }))
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Self::Absent
+            }
+            Err(error) => Self::Unlistable(error.to_string()),
+        }
+    }
 }

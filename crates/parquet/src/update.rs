@@ -8,7 +8,9 @@ use crate::fetched::Joining;
 use crate::folder::{Folder, join, split};
 use crate::footer::footer_checksum;
 use crate::index::{ParquetIndex, row_number};
+use crate::place::Place;
 use crate::source::{find_files, path_columns};
+use crate::stated;
 use ogive::Storage;
 use ogive::table::TableOptions;
 use std::collections::HashMap;
@@ -22,8 +24,12 @@ impl ParquetIndex {
     /// Files that stayed as they were are not read again where the index has a record for each row; separators of
     /// sorted files are found anew, by reading the columns of the key. The new index replaces the old one as a whole.
     ///
+    /// Type and columns of the key stay as they are. Of two updates that run at once, the second is refused or fails.
+    ///
     /// # Errors
-    /// As [`Self::build`] and [`Self::open`].
+    /// As [`Self::build`] and [`Self::open`]; [`ParquetIndexError::NotIndexable`] for files whose keys are of another
+    /// type; [`ogive::Error::Locked`] while another writer is at work on the index, and
+    /// [`ParquetIndexError::Replaced`] in an object store if one has replaced it meanwhile.
     pub fn update(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -31,7 +37,8 @@ impl ParquetIndex {
         options: BuildOptions,
     ) -> Result<BuildReport> {
         let open_options = TableOptions::default().profile(options.table.profile.clone());
-        let old = Self::open(storage.clone(), name, folder.clone(), &open_options)?;
+        let place = Place::claim(storage, name)?;
+        let old = Self::open(place.storage.clone(), name, folder.clone(), &open_options)?;
         let catalog = &old.inner.data.catalog;
         let given = if options.root == "." { "" } else { &options.root };
         if !options.root.is_empty() && given != catalog.root {
@@ -44,6 +51,7 @@ impl ParquetIndex {
             root: catalog.root.clone(),
             reading: catalog.reading.clone(),
             known_partitions: catalog.path_columns.clone(),
+            known_key: Some((old.key_type(), catalog.key_columns.clone())),
             ..options
         };
         options.table = options.table.replace(true);
@@ -54,14 +62,14 @@ impl ParquetIndex {
         let paths = found.paths;
         let kept = kept_files(&old, &*folder, &paths)?;
         if old.is_sorted() || kept.is_empty() {
-            return build::build(storage, name, folder, options);
+            return build::build(&place, folder, options);
         }
-        match merged(&old, &*folder, &options, &paths, &kept)? {
+        match merged(&old, &folder, &options, &paths, &kept)? {
             Some((new, kept_groups)) => {
-                let report = write(&old, storage, name, folder, options, new, &kept_groups, kept.len())?;
+                let report = write(&old, &place, folder, options, new, &kept_groups, kept.len())?;
                 Ok(BuildReport { warnings: found.warnings, ..report })
             }
-            None => build::build(storage, name, folder, options),
+            None => build::build(&place, folder, options),
         }
     }
 }
@@ -86,10 +94,10 @@ fn kept_files(old: &ParquetIndex, folder: &dyn Folder, paths: &[String]) -> Resu
     Ok(kept)
 }
 
-/// The new catalog, and the new number of each group that stayed; `None` if the key has another type now.
+/// The new catalog, and the new number of each group that stayed; `None` if paths state other columns now.
 fn merged(
     old: &ParquetIndex,
-    folder: &dyn Folder,
+    folder: &Arc<dyn Folder>,
     options: &BuildOptions,
     paths: &[String],
     kept: &HashMap<String, usize>,
@@ -104,12 +112,10 @@ fn merged(
         ..Catalog::default()
     };
     let mut groups = HashMap::new();
-    let mut footers = Vec::new();
     for path in paths {
         let Some(&number) = kept.get(path) else {
-            let found = open(folder, &options.root, path)?;
+            let found = open(&**folder, &options.root, path)?;
             build::add_file(&mut catalog, path, &found)?;
-            footers.push((catalog.files.len() - 1, found.footer));
             continue;
         };
         for (at, group) in before.groups.iter().enumerate().filter(|(_, group)| group.file == number) {
@@ -127,8 +133,10 @@ fn merged(
     for (file, values) in catalog.files.iter_mut().zip(values) {
         file.path_values = values;
     }
-    let fits = is_same && build::fits_key(&catalog, &footers, old.key_type())?;
-    Ok(fits.then_some((catalog, groups)))
+    let is_new = |file: &&crate::catalog::DataFile| !kept.contains_key(&file.path);
+    stated::check(folder, &catalog, catalog.files.iter().filter(is_new))?;
+    build::check_key(&**folder, &catalog, &before.key_columns)?;
+    Ok(is_same.then_some((catalog, groups)))
 }
 
 /// Drops the schemas that no file has any more: their columns are no columns of the data.
@@ -150,22 +158,19 @@ fn drop_unused_schemas(catalog: &mut Catalog) {
 /// Writes an index again with the records that it has and another catalog of the same files.
 pub(crate) fn write_again(
     old: &ParquetIndex,
-    storage: Arc<dyn Storage>,
-    name: &str,
+    place: &Place,
     folder: Arc<dyn Folder>,
     options: BuildOptions,
     catalog: Catalog,
 ) -> Result<ogive::table::TableReport> {
     let same = (0..catalog.groups.len()).map(|group| (group, group)).collect();
     let files = catalog.files.len();
-    Ok(write(old, storage, name, folder, options, catalog, &same, files)?.table)
+    Ok(write(old, place, folder, options, catalog, &same, files)?.table)
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one step")]
 fn write(
     old: &ParquetIndex,
-    storage: Arc<dyn Storage>,
-    name: &str,
+    place: &Place,
     folder: Arc<dyn Folder>,
     options: BuildOptions,
     catalog: Catalog,
@@ -173,7 +178,7 @@ fn write(
     kept_files: usize,
 ) -> Result<BuildReport> {
     let joining = Joining::of(&options.table.profile);
-    let mut data = Data::new(catalog, old.key_type(), storage.path(name), folder, joining, None)?;
+    let mut data = Data::new(catalog, old.key_type(), place.path(), folder, joining, None)?;
     let is_kept: std::collections::HashSet<usize> = kept_groups.values().copied().collect();
     let groups = data.catalog.groups.len();
     for group in (0..groups).filter(|group| !is_kept.contains(group)) {
@@ -191,7 +196,7 @@ fn write(
         rows += group.rows;
     }
     let width = row_bytes(&data.catalog);
-    let mut writer = sorting_writer(storage, name, &data, &options)?;
+    let mut writer = sorting_writer(place, &data, &options)?;
     for record in old.inner.table.iter() {
         let (key, value) = record?;
         let row = row_number(&value);
@@ -204,6 +209,7 @@ fn write(
     for group in (0..groups).filter(|group| !is_kept.contains(group)) {
         data.each_key(group, &mut |row, key| Ok(writer.append(&key, &row_value(first_rows[group] + row, width))?))?;
     }
+    place.check()?;
     let table = writer.finish()?;
     Ok(BuildReport { kept_files: kept_files as u64, ..build::report(&data, table)? })
 }

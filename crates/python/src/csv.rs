@@ -21,7 +21,7 @@ const ROWS_AT_ONCE: usize = 8 << 10;
 pub(crate) fn csv_rows(path: &Path) -> PyResult<BatchReader> {
     let (mut rows, names) = open(path)?;
     let mut guesses = vec![ColumnGuess::new(); names.len()];
-    while rows.advance().map_err(|error| refused(path, &error))? {
+    while advance(&mut rows).map_err(|error| refused(path, &error))? {
         for (column, guess) in guesses.iter_mut().enumerate() {
             guess.see(rows.records(), rows.field(column));
         }
@@ -41,6 +41,16 @@ pub(crate) fn csv_rows(path: &Path) -> PyResult<BatchReader> {
 fn open(path: &Path) -> PyResult<(FieldReader<File>, Vec<String>)> {
     let refused_by_system = |source| errors::of(ogive::Error::Io { action: "open", path: path.to_owned(), source });
     FieldReader::open(File::open(path).map_err(refused_by_system)?, Layout::CSV).map_err(|error| refused(path, &error))
+}
+
+/// Reads the next row. Of an only column, which is the key and not null, empty lines are no rows.
+fn advance(rows: &mut FieldReader<File>) -> Result<bool, TextError> {
+    while rows.advance()? {
+        if !rows.is_blank() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn refused(path: &Path, error: &TextError) -> PyErr {
@@ -67,7 +77,7 @@ impl CsvBatches {
     fn batch(&mut self) -> PyResult<Option<RecordBatch>> {
         let mut builder = builder(&self.row_type);
         let (mut fields, mut field, mut row) = (RowBuilder::new(self.row_type.clone()), Vec::new(), Vec::new());
-        while builder.len() < ROWS_AT_ONCE && self.rows.advance().map_err(|error| refused(&self.path, &error))? {
+        while builder.len() < ROWS_AT_ONCE && advance(&mut self.rows).map_err(|error| refused(&self.path, &error))? {
             for (column, of) in self.types.iter().enumerate() {
                 field.clear();
                 let pushed = match bytes(of, self.rows.field(column), &mut field) {

@@ -40,7 +40,7 @@ const WORDS: [(&str, &str); 49] = [
     ("`TableOptions::memory_bytes`", "memory="),
     ("`JoinOptions::memory_bytes`", "memory="),
     ("`ogive build --external --update`", "ogive.index_parquet(..., update=True)"),
-    ("index the files as they are (`--ignore-table-log`)", "index the files as they are (ignore_table_log=True)"),
+    ("take the files as they are (`--ignore-table-log`)", "take the files as they are (ignore_table_log=True)"),
     ("read the column with --type ", "name the column in nanoseconds=: "),
     ("leave out --type ", "leave it out of nanoseconds=: "),
     ("with --partition ", "with partitions={COLUMN: TYPE}: "),
@@ -191,6 +191,7 @@ pub(crate) fn of_parquet(error: ParquetIndexError) -> PyErr {
         | ParquetIndexError::NoTimestamp { path, .. }
         | ParquetIndexError::TableFormat { path, .. }
         | ParquetIndexError::TableLog { path, .. } => ("InvalidArgument", path),
+        ParquetIndexError::Replaced { path } => ("Changed", path),
         _ => return new("OgiveError", &message),
     };
     of_file(class, &message, &file)

@@ -1,19 +1,18 @@
 //! The reader of files of separated fields: comma-separated values (RFC 4180), tab-separated ones with escapes, and
 //! others.
 //!
-//! Where the standard is silent, it reads what other readers do: rows end with LF, CR or both, empty lines are no rows,
-//! and a quote within a field that does not begin with one is a character. Other than those readers, it tells `""` from
-//! a field without any characters, and refuses a quote that is not closed and text behind one that is.
+//! Where the standard is silent, it reads what other readers do: rows end with LF, CR or both, empty lines are no rows
+//! (of one column, those that may be null are rows, as PostgreSQL has them), and a quote within a field that does not
+//! begin with one is a character. Other than those readers, it tells `""` from a field without any characters, and
+//! refuses a quote that is not closed and text behind one that is.
 
 use crate::row_parser::{FieldKind, RowParser, State};
+pub use crate::separated::BYTE_ORDER_MARK;
 use crate::separated::{FieldForm, Separated};
 use crate::show::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 const BUFFER_BYTES: usize = 1 << 16;
-
-/// What some editors put at the start of UTF-8.
-pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file that cannot be read, or has no meaning.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +41,12 @@ pub enum TextError {
     /// A backslash that begins no escape.
     #[error("line {line} has a backslash that begins no escape")]
     UnknownEscape {
+        /// Number of the line, counted from 1.
+        line: u64,
+    },
+    /// A carriage return that belongs to a field with escapes.
+    #[error("line {line} has a carriage return within a field; write it as \\r")]
+    BareReturn {
         /// Number of the line, counted from 1.
         line: u64,
     },
@@ -106,6 +111,10 @@ pub struct FieldReader<R> {
     records: u64,
     /// Whether the row is the first record, read for its number of fields and not handed out yet.
     is_ahead: bool,
+    /// Empty lines before that record which are rows of its only column, not handed out yet.
+    blanks_ahead: u64,
+    /// Whether the row is one of them.
+    is_blank_ahead: bool,
 }
 
 impl<R: Read> FieldReader<R> {
@@ -129,6 +138,8 @@ impl<R: Read> FieldReader<R> {
             fields: 0,
             records: 0,
             is_ahead: false,
+            blanks_ahead: 0,
+            is_blank_ahead: false,
         };
         let names = rows.read_names()?;
         Ok((rows, names))
@@ -145,6 +156,7 @@ impl<R: Read> FieldReader<R> {
             return Ok(columns.map(|column| String::from_utf8_lossy(self.row.field(column)).into_owned()).collect());
         }
         self.is_ahead = true;
+        self.blanks_ahead = if self.fields == 1 { self.row.empty_lines() } else { 0 };
         Ok(columns.map(|column| format!("column{}", column + 1)).collect())
     }
 
@@ -172,6 +184,9 @@ impl<R: Read> FieldReader<R> {
             }
             match (self.row.state(), is_done, is_end) {
                 (State::Refused, ..) => return Err(self.refused()),
+                (_, true, _) if self.is_bare_return()? => {
+                    return Err(TextError::BareReturn { line: self.row.current_line() });
+                }
                 (_, true, _) => return Ok(true),
                 (State::Quoted, false, true) => {
                     let detail = format!("the row that starts in line {} has an unclosed quote", self.row.line());
@@ -179,6 +194,22 @@ impl<R: Read> FieldReader<R> {
                 }
                 (_, false, true) => return Ok(false),
                 (_, false, false) => {}
+            }
+        }
+    }
+
+    /// Whether the row of escaped fields ended with a carriage return that belongs to a field: no line feed follows as
+    /// behind other rows.
+    fn is_bare_return(&mut self) -> Result<bool, TextError> {
+        let is_escaped = self.layout.form.fields == FieldForm::Escaped;
+        if !is_escaped || self.layout.is_lenient || !self.row.wants_line_feed() {
+            return Ok(false);
+        }
+        loop {
+            match self.reader.fill_buf() {
+                Ok(piece) => return Ok(piece.first().is_some_and(|byte| *byte != b'\n')),
+                Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(source.into()),
             }
         }
     }
@@ -198,6 +229,11 @@ impl<R: Read> FieldReader<R> {
     /// [`TextError`] for a bad row; there are no others afterwards.
     pub fn advance(&mut self) -> Result<bool, TextError> {
         self.records += 1;
+        self.is_blank_ahead = self.blanks_ahead > 0;
+        if self.is_blank_ahead {
+            self.blanks_ahead -= 1;
+            return Ok(true);
+        }
         if std::mem::take(&mut self.is_ahead) {
             return Ok(true);
         }
@@ -215,9 +251,18 @@ impl<R: Read> FieldReader<R> {
         Ok(true)
     }
 
+    /// Whether the current row is an empty line, which is a row of the only column if that may be null.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.fields == 1 && self.field(0) == Written::Nothing
+    }
+
     /// A field of the current row.
     #[must_use]
     pub fn field(&self, column: usize) -> Written<'_> {
+        if self.is_blank_ahead {
+            return Written::Nothing;
+        }
         match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
             (_, FieldKind::Null, _) => Written::Null,
             ([], FieldKind::Plain, FieldForm::Quoted) => Written::Nothing,

@@ -1,9 +1,9 @@
 //! The parser of rows of separated fields, which takes the pieces of an input as they come.
 //!
-//! Rows end with LF, CR or both. In quoted form, empty lines are no rows, and a quote within a field that does not
-//! begin with one is a character. In escaped form, an empty line is a row of one empty field, unless rows are known to
-//! have more. What has no meaning is refused: text behind a closing quote, and a backslash that begins no escape.
-//! Lenient parsers take both as they are.
+//! Rows end with LF, CR or both. An empty line is a row of one field where rows are known to have one, in escaped form
+//! also where that is not known yet, and else no row. In quoted form, a quote within a field that does not begin with
+//! one is a character. What has no meaning is refused: text behind a closing quote, and a backslash that begins no
+//! escape. Lenient parsers take both as they are.
 
 use crate::separated::{FieldForm, QUOTE, Separated, unescaped};
 
@@ -14,6 +14,8 @@ pub(crate) struct RowParser {
     is_lenient: bool,
     /// Whether an empty line is a row of one empty field.
     takes_empty_lines: bool,
+    /// Empty lines that were no rows.
+    empty_lines: u64,
     state: State,
     /// The text of the fields, one after the other.
     text: Vec<u8>,
@@ -23,6 +25,8 @@ pub(crate) struct RowParser {
     kind: FieldKind,
     /// Whether the last row ended with a carriage return, to which a line feed may belong.
     is_after_return: bool,
+    /// Whether any line ended with a line feed.
+    has_line_feeds: bool,
     /// The line in which the row starts, and the current one, from 1.
     line: u64,
     current_line: u64,
@@ -61,11 +65,13 @@ impl RowParser {
             form,
             is_lenient,
             takes_empty_lines: form.fields == FieldForm::Escaped,
+            empty_lines: 0,
             state: State::RowStart,
             text: Vec::new(),
             ends: Vec::new(),
             kind: FieldKind::Plain,
             is_after_return: false,
+            has_line_feeds: false,
             line: 1,
             current_line: 1,
         }
@@ -73,7 +79,7 @@ impl RowParser {
 
     /// Sets the number of fields of each row.
     pub(crate) fn set_fields(&mut self, count: usize) {
-        self.takes_empty_lines = self.form.fields == FieldForm::Escaped && count == 1;
+        self.takes_empty_lines = count == 1;
     }
 
     pub(crate) fn begin(&mut self) {
@@ -94,6 +100,16 @@ impl RowParser {
     /// The line of the last byte that was taken.
     pub(crate) fn current_line(&self) -> u64 {
         self.current_line
+    }
+
+    /// The number of empty lines so far that were no rows.
+    pub(crate) fn empty_lines(&self) -> u64 {
+        self.empty_lines
+    }
+
+    /// Whether the row ended with a carriage return in a text whose lines end with line feeds, so that one must follow.
+    pub(crate) fn wants_line_feed(&self) -> bool {
+        self.is_after_return && self.has_line_feeds
     }
 
     /// Whether the row has not begun.
@@ -132,7 +148,9 @@ impl RowParser {
                         self.end_field(byte);
                         return (at, true);
                     }
-                    self.is_after_return = false;
+                    self.empty_lines += u64::from(!(byte == b'\n' && self.is_after_return));
+                    self.is_after_return = byte == b'\r';
+                    self.has_line_feeds |= byte == b'\n';
                     self.current_line += u64::from(byte == b'\n');
                 }
                 State::RowStart => {
@@ -240,6 +258,7 @@ impl RowParser {
             return false;
         }
         self.is_after_return = end == b'\r';
+        self.has_line_feeds |= end == b'\n';
         self.current_line += u64::from(end == b'\n');
         self.state = State::RowStart;
         true
@@ -416,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_rows_where_rows_have_one_escaped_field() {
+    fn empty_lines_are_rows_where_rows_have_one_field() {
         let count = |fields: Option<usize>, form, text: &str| {
             let mut parser = RowParser::new(form, false);
             fields.into_iter().for_each(|fields| parser.set_fields(fields));
@@ -426,7 +445,10 @@ mod tests {
         for (text, rows) in [("", 0), ("\n", 1), ("\r\n", 1), ("a\n\n", 2), ("a\r\n\r\nb\r\n", 3), ("a\r\rb", 3)] {
             assert_eq!((count(None, tsv, text), count(Some(1), tsv, text)), (rows, rows), "{text:?}");
         }
-        assert_eq!((count(Some(2), tsv, "\na\tb\n\n"), count(Some(1), Separated::CSV, "\na\n\n")), (1, 1));
+        assert_eq!((count(Some(2), tsv, "\na\tb\n\n"), count(Some(2), Separated::CSV, "\na,b\n\n")), (1, 1));
+        for (text, rows) in [("", 0), ("\n", 1), ("a\n\n", 2), ("a\r\n\r\nb\r\n", 3), ("a\r\rb", 3), ("\n\"\"\n", 2)] {
+            assert_eq!(count(Some(1), Separated::CSV, text), rows, "{text:?}");
+        }
     }
 
     #[test]

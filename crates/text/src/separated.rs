@@ -1,5 +1,7 @@
 //! Forms of text files of separated fields: quoted, as CSV (RFC 4180), or escaped, as PostgreSQL's COPY writes text.
 
+/// What some editors put at the start of UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The byte that begins and ends a quoted field.
 pub const QUOTE: u8 = b'"';
 

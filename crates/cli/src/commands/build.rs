@@ -40,8 +40,8 @@ Examples:
   ogive build keys.u64 -o keys.ogive --lookups asked.txt     for the keys of this file
 
 A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
-for example, it is a null, and \"\" in '(text?)' is empty text. In TSV, \\N is a null, and an empty field is empty text
-in columns of text.
+for example, it is a null, and \"\" in '(text?)' is empty text; of a single column, such a null is an empty line, and
+without nulls an empty line is no row. In TSV, \\N is a null, and an empty field is empty text in columns of text.
 
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
 INPUT itself, files of a store or an index, or anything that is not a regular file.";
@@ -106,7 +106,8 @@ pub(crate) struct BuildArguments {
         doc = "Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays \
                unchanged"
     )]
-    #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress"])]
+    #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",
+          "delimiter", "quote", "lenient", "no_header"])]
     external: bool,
 
     /// With --external, of Parquet files: bring the index up to date with the files that are there now
@@ -124,12 +125,6 @@ pub(crate) struct BuildArguments {
     #[cfg(feature = "parquet")]
     #[arg(long = "partition", value_name = "COL=TYPE", requires = "external", help_heading = "Parquet")]
     partitions: Vec<crate::input::ColumnType>,
-
-    /// With --external, of files of a Delta Lake or Iceberg table that are named or listed: index them as they are,
-    /// even if the log of the table says that rows of theirs were deleted or columns renamed
-    #[cfg(feature = "parquet")]
-    #[arg(long, requires = "external", help_heading = "Parquet")]
-    ignore_table_log: bool,
 
     /// If INPUT is a store: the keyspace to read
     #[arg(long, value_name = "NAME", default_value = "default")]
@@ -166,6 +161,12 @@ enum Compress {
 pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
+    if arguments.external && arguments.input.key_type.is_some() {
+        let message = "the keys of an external index have the type that they have in the data";
+        let hint = "remove --key-type; for timestamps of the type INT96 in Parquet use --type, for a column of paths \
+                    --partition, and --key-size for records of fixed size";
+        return Err(Failure::usage(message, hint));
+    }
     if arguments.assess {
         let profile = profile_of(arguments)?;
         let assessed = assess::run(&arguments.output, &profile, &arguments.workload, &interrupt, output);
@@ -198,6 +199,10 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     if arguments.external && !arguments.input.key.is_empty() {
         let message = "--key chooses columns of Parquet files, and this is none";
         return Err(Failure::usage(message, "remove --key, or --external"));
+    }
+    if arguments.external && !arguments.input.column_types.is_empty() {
+        let message = "--type is for columns of Parquet files, and this is none";
+        return Err(Failure::usage(message, "remove --type, or --external"));
     }
     let report = make(arguments, stored, target, &interrupt).map_err(|failure| place.left(failure))?;
     if let Some(warning) = kept_too_much(arguments, &report) {
@@ -233,7 +238,7 @@ fn build_beside(
         files: arguments.files.as_deref(),
         types: &arguments.input.column_types,
         partitions: &arguments.partitions,
-        ignores_table_log: arguments.ignore_table_log,
+        ignores_table_log: arguments.input.ignore_table_log,
         is_update: arguments.update,
         path,
         name: &target.name,

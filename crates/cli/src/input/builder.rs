@@ -54,13 +54,13 @@ impl RecordBuilder {
     }
 
     /// The next record. `convert` gives the field of a column, by its index among those of the key and the value; of a
-    /// field that is not of its type it gives the text.
+    /// field that is not of its type it gives the text, and none of a null.
     ///
     /// # Errors
     /// [`InputError::WrongType`] for a field that is not of its type.
     pub(crate) fn build<'a>(
         &mut self,
-        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, String>,
+        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<Record<'_>, InputError> {
         self.records += 1;
         self.build_key(&mut convert)?;
@@ -83,7 +83,7 @@ impl RecordBuilder {
                 Ok(FieldBytes::Encoded) => Ok(Some(&self.scratch[..])),
                 Err(written) => Err(written.clone()),
             };
-            let pushed = bytes.and_then(|bytes| rows.push_bytes(bytes).map_err(|_| String::new()));
+            let pushed = bytes.and_then(|bytes| rows.push_bytes(bytes).map_err(|_| bytes.is_some().then(String::new)));
             if let Err(written) = pushed {
                 rows.clear();
                 return Err(self.refuse(&self.values[index], written));
@@ -100,7 +100,7 @@ impl RecordBuilder {
 
     fn build_key<'a>(
         &mut self,
-        convert: &mut impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, String>,
+        convert: &mut impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<(), InputError> {
         self.key.clear();
         // A tuple of one column has the form of other tuples.
@@ -113,7 +113,7 @@ impl RecordBuilder {
                     Ok(())
                 }
                 Ok(FieldBytes::Encoded) => Ok(()),
-                Ok(FieldBytes::Null) => Err(self.refuse(column, String::new())),
+                Ok(FieldBytes::Null) => Err(self.refuse(column, None)),
                 Err(written) => Err(self.refuse(column, written)),
             };
         }
@@ -126,14 +126,14 @@ impl RecordBuilder {
                 FieldBytes::Own(bytes) => column.key_type.decode(bytes).ok(),
                 FieldBytes::Encoded => column.key_type.decode(&self.scratch).ok(),
             };
-            components.push(value.ok_or_else(|| self.refuse(column, String::new()))?);
+            components.push(value.ok_or_else(|| self.refuse(column, Some(String::new())))?);
         }
         let encoded = self.key_type.encode(&Value::Tuple(components));
-        self.key = encoded.map_err(|_| self.refuse(&self.keys[0], String::new()))?;
+        self.key = encoded.map_err(|_| self.refuse(&self.keys[0], Some(String::new())))?;
         Ok(())
     }
 
-    fn refuse(&self, column: &ReadColumn, written: String) -> InputError {
+    fn refuse(&self, column: &ReadColumn, written: Option<String>) -> InputError {
         InputError::WrongType {
             path: self.path.clone(),
             record: self.records,

@@ -38,6 +38,7 @@ impl InputError {
             TextError::RowTooLong { record, limit_bytes } => Self::RowTooLong { path, record, limit_bytes },
             TextError::TextBehindQuote { line } => Self::TextBehindQuote { path, line },
             TextError::UnknownEscape { line } => Self::UnknownEscape { path, line },
+            TextError::BareReturn { line } => Self::BareReturn { path, line },
             error => Self::Malformed { path, detail: error.to_string() },
         }
     }
@@ -50,6 +51,10 @@ impl TextRows for CsvRows {
 
     fn advance(&mut self) -> Result<bool, InputError> {
         self.rows.advance().map_err(|error| InputError::of_text(&self.path, error))
+    }
+
+    fn is_blank(&self) -> bool {
+        self.rows.is_blank()
     }
 
     fn field(&self, column: usize) -> Written<'_> {

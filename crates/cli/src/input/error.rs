@@ -44,8 +44,9 @@ pub(crate) enum InputError {
     },
     /// A field of another type.
     #[error(
-        "{}'{written}' in record {} of {} is not of type {wanted}",
+        "{}{} in record {} of {} is not of type {wanted}",
         place(column.as_deref(), *is_key),
+        shown_field(written.as_deref()),
         grouped(*record),
         shown(path)
     )]
@@ -58,8 +59,8 @@ pub(crate) enum InputError {
         column: Option<String>,
         /// Whether it is a column of the key.
         is_key: bool,
-        /// The field as written.
-        written: String,
+        /// The field as written; none if it is a null.
+        written: Option<String>,
         /// The type of the column.
         wanted: String,
     },
@@ -147,6 +148,14 @@ pub(crate) enum InputError {
         /// Number of the line, counted from 1.
         line: u64,
     },
+    /// A carriage return within a row of escaped fields.
+    #[error("line {} of {} has a carriage return within a field", grouped(*line), shown(path))]
+    BareReturn {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the line, counted from 1.
+        line: u64,
+    },
     /// A violation of the file's format.
     #[error("{}: {detail}", shown(path))]
     Malformed {
@@ -155,6 +164,11 @@ pub(crate) enum InputError {
         /// The place and the rule.
         detail: String,
     },
+}
+
+/// A field, for messages.
+fn shown_field(written: Option<&str>) -> String {
+    written.map_or_else(|| "a null".to_owned(), |written| format!("'{written}'"))
 }
 
 /// The column of a field, for messages.
@@ -183,6 +197,7 @@ impl InputError {
             | Self::RowTooLong { path, .. }
             | Self::TextBehindQuote { path, .. }
             | Self::UnknownEscape { path, .. }
+            | Self::BareReturn { path, .. }
             | Self::Malformed { path, .. } => path,
         }
     }
@@ -218,17 +233,19 @@ impl InputError {
             Self::WrongType { is_key: true, column: None, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
-            Self::WrongType { is_key: true, written, wanted, .. } => match written.is_empty() {
-                true => format!(
+            Self::WrongType { is_key: true, written, wanted, .. } => match written.as_deref() {
+                None => format!("read nulls with --key-type '({wanted}?)'"),
+                Some("") => format!(
                     "read empty fields as nulls with --key-type '({wanted}?)', or as empty text with --key-type text"
                 ),
-                false => "choose another type with --key-type, such as text".into(),
+                Some(_) => "choose another type with --key-type, such as text".into(),
             },
             Self::WrongType { column, written, wanted, .. } => {
                 let column = column.as_deref().unwrap_or("1");
-                match written.is_empty() {
-                    true => format!("allow empty fields with --type '{column}={wanted}?'"),
-                    false => format!("choose another type with --type, such as --type '{column}=text'"),
+                match written.as_deref() {
+                    None => format!("allow nulls with --type '{column}={wanted}?'"),
+                    Some("") => format!("allow empty fields with --type '{column}={wanted}?'"),
+                    Some(_) => format!("choose another type with --type, such as --type '{column}=text'"),
                 }
             }
             Self::Nested { .. } => "choose other fields with --key and --value, or make scalars of this one".into(),
@@ -251,6 +268,7 @@ impl InputError {
             Self::UnknownEscape { .. } => "the escapes are \\t, \\n, \\r, \\b, \\f, \\v, \\\\, and \\N for a null; \
                  --lenient takes other backslashes as they are, and --quote '\"' reads quoted fields"
                 .into(),
+            Self::BareReturn { .. } => "write it as \\r; --lenient takes it as the end of a row".into(),
             Self::Malformed { .. } => return None,
         })
     }

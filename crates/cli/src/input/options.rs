@@ -105,6 +105,12 @@ pub(crate) struct InputOptions {
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,
 
+    /// Of a Parquet file of a Delta Lake or Iceberg table: take it as it is, even if the log of the table says that
+    /// rows of its files were deleted or columns renamed, or cannot be read
+    #[cfg(feature = "parquet")]
+    #[arg(long, help_heading = "Input")]
+    pub(crate) ignore_table_log: bool,
+
     /// Give each record a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]
@@ -319,7 +325,7 @@ impl InputOptions {
     fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
         let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
         let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
-            Err(InputError::Empty { .. }) if !self.key.is_empty() && !self.value.is_empty() => {
+            Err(InputError::Empty { .. }) if !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) => {
                 let mut names: Vec<String> = Vec::new();
                 for Column(name) in self.key.iter().chain(&self.value) {
                     names.extend((!names.contains(name)).then(|| name.clone()));

@@ -6,15 +6,17 @@ use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
 use super::{InputError, InputOptions};
 use crate::failure::Result;
+use crate::output::warn_once;
 use crate::pipe::open_seekable;
+use crate::urls::is_url;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::schema::types::Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use ogive::KeyType;
 use ogive::types::{TimeUnit, Value, ValueType};
-use ogive_arrow::{append_frequent_key, key_type_of, value_of};
-use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions};
+use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, value_of};
+use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions, check_table_log};
 use std::path::{Path, PathBuf};
 
 /// Widest column of bytes of a fixed length that keeps its width.
@@ -26,8 +28,9 @@ const FIXED_BYTES_MAX: i32 = 255;
 /// [`InputError`] for a file that cannot be read, and for nested columns.
 pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let path = &options.path;
+    refuse_part_of_table(options)?;
     let rows = open(options.source(), path, RowsOptions::default().columns(Vec::new()))?;
-    let fields = rows.file_columns();
+    let (fields, hinted) = (rows.file_columns(), rows.hinted_columns());
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     if names.is_empty() {
         return Err(InputError::Empty { path: path.clone() }.into());
@@ -37,11 +40,12 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let mut columns = selection.columns(options, &names)?;
     for column in &mut columns {
         let Some(field) = column.position.and_then(|position| fields.get(position)) else { continue };
+        let hint = column.position.and_then(|position| hint(&hinted, position));
         if !column.guessed {
-            check_unit(path, field, column.key_type)?;
+            check_unit(path, field, hint, column.key_type)?;
             continue;
         }
-        column.key_type = natural_type(path, field)?;
+        column.key_type = type_of(path, field, hint)?;
         column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
         column.guessed = false;
     }
@@ -52,6 +56,38 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     }
     let values = columns.split_off(count);
     Schema::new(options, columns, values, true, Vec::new())
+}
+
+/// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
+///
+/// # Errors
+/// [`ParquetIndexError::TableLog`].
+fn refuse_part_of_table(options: &InputOptions) -> Result<()> {
+    let path = &options.path;
+    if !path.is_file() && !is_url(path) {
+        return Ok(());
+    }
+    let warnings = check_table_log(path, options.ignore_table_log)?;
+    warnings.iter().for_each(|warning| warn_once(warning));
+    Ok(())
+}
+
+/// A type that Parquet does not state, if the writer hints at one: the same as in an index beside the file.
+fn hint(hinted: &ArrowSchema, position: usize) -> Option<&Field> {
+    let field = hinted.fields().get(position)?;
+    let is_unstated = matches!(
+        field.data_type(),
+        DataType::Date64
+            | DataType::Timestamp(ArrowUnit::Second, _)
+            | DataType::Time32(ArrowUnit::Second)
+            | DataType::Decimal256(_, 0)
+    );
+    (is_unstated && key_type_of_field(field).is_some()).then_some(field.as_ref())
+}
+
+/// The type of a column, by the hint of the writer if there is one.
+fn type_of(path: &Path, field: &Type, hint: Option<&Field>) -> Result<KeyType, InputError> {
+    hint.and_then(key_type_of_field).map_or_else(|| natural_type(path, field), Ok)
 }
 
 /// Opens the file at `source`, which messages call `path`.
@@ -72,6 +108,8 @@ pub(crate) struct ParquetInput {
     keys: usize,
     /// The place of each column of the key and the value in the batches; `None` for those that the file does not have.
     places: Vec<Option<usize>>,
+    /// The types of those places that the writer hints at and Parquet does not state.
+    hints: Vec<Option<DataType>>,
     /// The rows that were read, and the next of them.
     batch: Option<(RecordBatch, usize)>,
     done: u64,
@@ -83,14 +121,17 @@ impl ParquetInput {
     pub(crate) fn open(source: &Path, path: &Path, schema: &Schema) -> Result<Self, InputError> {
         let read: Vec<&ReadColumn> = schema.keys.iter().chain(&schema.values).collect();
         let all = open(source, path, RowsOptions::default().columns(Vec::new()))?;
-        let all = all.file_columns();
+        let (all, hinted) = (all.file_columns(), all.hinted_columns());
         let (mut columns, mut fine): (Vec<String>, Vec<String>) = Default::default();
+        let mut hints = Vec::new();
         let mut places = Vec::with_capacity(read.len());
         for column in read {
             let field = column.position.and_then(|position| all.get(position));
             places.push(field.map(|field| {
                 columns.iter().position(|name| name == field.name()).unwrap_or_else(|| {
                     columns.push(field.name().to_owned());
+                    let hint = column.position.and_then(|position| hint(&hinted, position));
+                    hints.push(hint.map(|hint| hint.data_type().clone()));
                     columns.len() - 1
                 })
             }));
@@ -114,7 +155,8 @@ impl ParquetInput {
             may_be_empty: true,
         };
         let (builder, keys) = (RecordBuilder::new(path, schema), schema.keys.len());
-        Ok(Self { path: path.to_owned(), rows, facts, builder, keys, places, batch: None, done: 0, length_bytes })
+        let path = path.to_owned();
+        Ok(Self { path, rows, facts, builder, keys, places, hints, batch: None, done: 0, length_bytes })
     }
 }
 
@@ -127,7 +169,7 @@ impl Input for ParquetInput {
         while self.batch.as_ref().is_none_or(|(batch, row)| *row == batch.num_rows()) {
             match self.rows.next() {
                 None => return Ok(None),
-                Some(Ok(batch)) => self.batch = Some((batch, 0)),
+                Some(Ok(batch)) => self.batch = Some((as_hinted(&self.path, batch, &self.hints)?, 0)),
                 Some(Err(error)) => return Err(malformed(&self.path, error)),
             }
         }
@@ -149,6 +191,23 @@ impl Input for ParquetInput {
     }
 }
 
+/// A batch whose columns have the types that the writer hints at.
+fn as_hinted(path: &Path, batch: RecordBatch, hints: &[Option<DataType>]) -> Result<RecordBatch, InputError> {
+    if hints.iter().all(Option::is_none) {
+        return Ok(batch);
+    }
+    let column = |(array, hint): (&ArrayRef, &Option<DataType>)| match hint {
+        Some(hint) => arrow_cast::cast(array, hint).map(|array| (hint.to_string(), array)),
+        None => Ok((String::new(), array.clone())),
+    };
+    let columns = batch.columns().iter().zip(hints).map(column).collect::<Result<Vec<_>, _>>();
+    // Columns are found by their places.
+    let columns = columns.and_then(|columns| {
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+    });
+    columns.map_err(|error| InputError::Malformed { path: path.to_owned(), detail: error.to_string() })
+}
+
 /// The bytes of the field of a row, appended to `target`; the column is not there without an array.
 fn convert<'a>(
     column: &ReadColumn,
@@ -156,26 +215,29 @@ fn convert<'a>(
     row: usize,
     is_key: bool,
     target: &mut Vec<u8>,
-) -> Result<FieldBytes<'a>, String> {
+) -> Result<FieldBytes<'a>, Option<String>> {
     let key_type = column.key_type;
     // Floats keep all their bits in values.
     let has_key_bytes = is_key || !matches!(key_type, KeyType::F32 | KeyType::F64);
     let array = array.filter(|array| !array.is_null(row) && *array.data_type() != DataType::Null);
-    let Some(array) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err("null".to_owned()) } };
+    let Some(array) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err(None) } };
     if has_key_bytes && append_frequent_key(array, key_type, row, target) {
         return Ok(FieldBytes::Encoded);
     }
     let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
-    let encoded = found.as_ref().and_then(|(_, natural)| {
-        let found = value(natural.clone(), key_type)?;
-        if has_key_bytes { key_type.encode(&found).ok() } else { ValueType::Scalar(key_type).encode(&found).ok() }
+    // Exactly, by the units and scales of both; else by the text of the value.
+    let exact = Some(value_of(array, key_type, row)).filter(|exact| *exact != Value::Null);
+    let other = || found.as_ref().and_then(|(_, natural)| by_text(natural, key_type));
+    let encoded = exact.or_else(other).and_then(|found| match has_key_bytes {
+        true => key_type.encode(&found).ok(),
+        false => ValueType::Scalar(key_type).encode(&found).ok(),
     });
     if let Some(bytes) = encoded {
         target.extend_from_slice(&bytes);
         return Ok(FieldBytes::Encoded);
     }
     let shown = found.and_then(|(natural, value)| natural.encode(&value).ok().map(|bytes| natural.display(&bytes)));
-    Err(ogive_text::shortened(shown.unwrap_or_default().as_bytes()))
+    Err(Some(ogive_text::shortened(shown.unwrap_or_default().as_bytes())))
 }
 
 /// The type of a column.
@@ -251,10 +313,15 @@ fn is_fine(field: &Type, asked: KeyType) -> bool {
 }
 
 /// Fails for a type that would read the numbers of a column in another unit or scale than they are written in.
-fn check_unit(path: &Path, field: &Type, asked: KeyType) -> Result<(), InputError> {
-    let Ok(natural) = natural_type(path, field) else { return Ok(()) };
+fn check_unit(path: &Path, field: &Type, hint: Option<&Field>, asked: KeyType) -> Result<(), InputError> {
+    let Ok(natural) = type_of(path, field, hint) else { return Ok(()) };
+    // Milliseconds of midnights are days.
+    let is_day = hint.is_some_and(|hint| *hint.data_type() == DataType::Date64) && asked == KeyType::Date;
     let is_kept = match natural {
-        KeyType::Time(_) | KeyType::Timestamp(_) => asked == natural || asked == KeyType::I64 || is_fine(field, asked),
+        KeyType::Time(_) | KeyType::Timestamp(_) => {
+            asked == natural || asked == KeyType::I64 || is_day || is_fine(field, asked)
+        }
+        KeyType::Date => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
         KeyType::Decimal { .. } => asked == natural,
         _ => true,
     };
@@ -268,13 +335,9 @@ fn check_unit(path: &Path, field: &Type, asked: KeyType) -> Result<(), InputErro
     Err(InputError::Malformed { path: path.to_owned(), detail })
 }
 
-/// The value of a field as one of a type; `None` if it is not one. Types other than the natural one are read from its
-/// text.
-fn value(natural: Value, key_type: KeyType) -> Option<Value> {
-    if key_type.encode(&natural).is_ok() {
-        return Some(natural);
-    }
-    let text = match &natural {
+/// The value of a field as one of a type that its text has; `None` if it is not one.
+fn by_text(natural: &Value, key_type: KeyType) -> Option<Value> {
+    let text = match natural {
         Value::Bytes(bytes) if key_type == KeyType::Text => {
             return String::from_utf8(bytes.clone()).ok().map(Value::Text);
         }

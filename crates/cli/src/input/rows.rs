@@ -26,6 +26,11 @@ pub(crate) trait TextRows: Debug + Send {
     /// [`InputError`] for a bad file; the rows must not be used afterwards.
     fn advance(&mut self) -> Result<bool, InputError>;
 
+    /// Whether the row is an empty line, which is a row where its only column may be null, and else none.
+    fn is_blank(&self) -> bool {
+        false
+    }
+
     /// A field of the current row.
     fn field(&self, column: usize) -> Written<'_>;
 
@@ -43,6 +48,8 @@ pub(crate) struct TextInput {
     builder: RecordBuilder,
     /// Number of columns of the key, which come first.
     keys: usize,
+    /// Whether empty lines are rows.
+    takes_blanks: bool,
     facts: InputFacts,
 }
 
@@ -57,7 +64,8 @@ impl TextInput {
             length_bytes: rows.length_bytes(),
             may_be_empty: rows.has_columns(),
         };
-        Self { rows, builder: RecordBuilder::new(path, schema), keys: schema.keys.len(), facts }
+        let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
+        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts }
     }
 }
 
@@ -67,7 +75,7 @@ impl Input for TextInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        if !self.rows.advance()? {
+        if !advance(&mut *self.rows, self.takes_blanks)? {
             return Ok(None);
         }
         let (rows, keys) = (&*self.rows, self.keys);
@@ -82,13 +90,31 @@ impl Input for TextInput {
     }
 }
 
+/// Whether empty lines are rows, by the columns of the key: where keys have no nulls, such a line is no row.
+pub(super) fn takes_blanks(keys: &[ReadColumn]) -> bool {
+    keys.iter().all(|column| column.nullable)
+}
+
+/// Reads the next row, or the next that is no empty line; `false` at the end.
+///
+/// # Errors
+/// As [`TextRows::advance`].
+pub(super) fn advance(rows: &mut dyn TextRows, takes_blanks: bool) -> Result<bool, InputError> {
+    while rows.advance()? {
+        if takes_blanks || !rows.is_blank() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The bytes of a field, appended to `target` unless they are those of the text.
 fn convert<'a>(
     column: &ReadColumn,
     written: Written<'a>,
     is_key: bool,
     target: &mut Vec<u8>,
-) -> Result<FieldBytes<'a>, String> {
+) -> Result<FieldBytes<'a>, Option<String>> {
     let text = written.text();
     let is_plain = matches!(column.key_type, KeyType::Text | KeyType::Bytes);
     let is_fit = match written {
@@ -101,13 +127,14 @@ fn convert<'a>(
         Written::String(text) => !column.guessed || ogive_text::may_be_string(column.key_type, text),
     };
     match column.key_type {
-        _ if !is_fit => Err(ogive_text::shortened(text)),
+        _ if written == Written::Null => Err(None),
+        _ if !is_fit => Err(Some(ogive_text::shortened(text))),
         KeyType::Bytes => Ok(FieldBytes::Own(text)),
         KeyType::Text if std::str::from_utf8(text).is_ok() => Ok(FieldBytes::Own(text)),
         KeyType::FixedBytes(width) if text.len() == usize::from(width) => Ok(FieldBytes::Own(text)),
-        KeyType::Text | KeyType::FixedBytes(_) => Err(ogive_text::shortened(text)),
+        KeyType::Text | KeyType::FixedBytes(_) => Err(Some(ogive_text::shortened(text))),
         _ if append(column, text, is_key, target) => Ok(FieldBytes::Encoded),
-        _ => Err(ogive_text::shortened(text)),
+        _ => Err(Some(ogive_text::shortened(text))),
     }
 }
 

@@ -1,14 +1,14 @@
 //! The columns of an input that are read, and their types.
 
 use super::columns::{Column, find};
-use super::rows::TextRows;
+use super::rows::{TextRows, advance, takes_blanks};
 use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::output::note;
 use crate::pipe::shown;
 use crate::size::counted;
 use ogive::KeyType;
-use ogive::types::{Component, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
+use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
 use ogive_text::{ColumnGuess, GuessedType, Written};
 use std::path::Path;
 use std::str::FromStr;
@@ -174,7 +174,9 @@ impl Schema {
             columns.iter().map(|column| column.guessed.then(ColumnGuess::new)).collect();
         let end = if is_whole { u64::MAX } else { SAMPLE_RECORDS };
         let mut record = 0;
-        while guesses.iter().any(Option::is_some) && record < end && rows.advance()? {
+        // The type of a key of one column that is guessed has no nulls.
+        let takes_blanks = takes_blanks(&columns[..selection.keys.len()]);
+        while guesses.iter().any(Option::is_some) && record < end && advance(rows, takes_blanks)? {
             record += 1;
             for (column, guess) in columns.iter().zip(&mut guesses) {
                 let Some(guess) = guess else { continue };
@@ -267,6 +269,11 @@ impl Schema {
         let value_type = match values.len() {
             _ if options.raw_values => ValueType::default(),
             0 => ValueType::default(),
+            count if count > FIELDS_MAX => {
+                let (path, count) = (shown(&options.path), counted(count as u64, "column"));
+                let message = format!("{path} has {count} of values, and a row has at most {FIELDS_MAX}");
+                return Err(Failure::usage(message, "choose some of them with --value, which can be repeated"));
+            }
             _ => ValueType::Row(RowType::new(values.iter().map(field).collect::<Vec<_>>())?),
         };
         let column = |key: &ReadColumn| {

@@ -4,7 +4,11 @@
 use super::run::Folder;
 use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::types::TimestampMicrosecondType;
-use arrow_array::{ArrayRef, BinaryArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Date32Array, Date64Array, DurationSecondArray, FixedSizeBinaryArray, Float64Array,
+    Int64Array, RecordBatch, Time32SecondArray, TimestampSecondArray,
+};
+use arrow_schema::DataType;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -331,6 +335,79 @@ fn copies_of_files_are_accepted_by_their_keys() {
     folder.run(&["verify", "events.ogive", "--accept"]).exits_with(2).complains_of("indexes of Parquet files");
 }
 
+#[test]
+fn types_that_only_the_writer_hints_at_are_the_same_in_every_command() {
+    let folder = Folder::new();
+    let day = 86_400_000;
+    let columns: [(ArrayRef, &str, [&str; 2]); 4] = [
+        (
+            Arc::new(Date64Array::from(vec![day, 2 * day + 1])),
+            "timestamp(ms)",
+            ["1970-01-02T00:00:00", "1970-01-03T00:00:00.001"],
+        ),
+        (
+            Arc::new(TimestampSecondArray::from(vec![-1, 7])),
+            "timestamp(s)",
+            ["1969-12-31T23:59:59", "1970-01-01T00:00:07"],
+        ),
+        (Arc::new(Time32SecondArray::from(vec![1, 2])), "time(s)", ["00:00:01", "00:00:02"]),
+        (Arc::new(DurationSecondArray::from(vec![1, 2])), "i64", ["1", "2"]),
+    ];
+    for (array, key_type, keys) in columns {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        // Of two files, one coerces types to those of Parquet.
+        for is_coerced in [false, true] {
+            let properties = parquet::file::properties::WriterProperties::builder().set_coerce_types(is_coerced);
+            let array = match (is_coerced, array.data_type()) {
+                // What is no day is no date of Parquet.
+                (true, DataType::Date64) => Arc::new(Date64Array::from(vec![day, 2 * day])),
+                _ => array.clone(),
+            };
+            let rows = RecordBatch::try_from_iter([("t", array), ("n", numbers.clone())]).unwrap();
+            let file = std::fs::File::create(folder.path("t.parquet")).unwrap();
+            let mut writer =
+                parquet::arrow::ArrowWriter::try_new(file, rows.schema(), Some(properties.build())).unwrap();
+            writer.write(&rows).unwrap();
+            writer.close().unwrap();
+            let keys = [keys[0], if is_coerced { keys[1].trim_end_matches(".001") } else { keys[1] }];
+            let expected = format!("{}\t1\n{}\t2\n", keys[0], keys[1]);
+            folder.build("t.parquet", "t.ogive", &["--force"]);
+            let told = folder.run(&["explain", "t.ogive", "--json"]).exits_with(0).json();
+            assert_eq!(told["key_type"], json!(key_type));
+            folder.run(&["scan", "t.ogive"]).exits_with(0).prints(&expected);
+            _ = std::fs::remove_dir_all(folder.path("s"));
+            folder.run(&["db", "import", "s", "t.parquet"]).exits_with(0);
+            folder.run(&["db", "scan", "s"]).exits_with(0).prints(&expected);
+            folder.run(&["join", "t.parquet", "t.ogive", "-o", "-"]).exits_with(0);
+            _ = std::fs::remove_file(folder.path("t.ogx"));
+            folder.run(&["index", "create", "t.ogx", "--key-type", key_type, "--value-type", "{n: i64}"]).exits_with(0);
+            folder.run(&["index", "load", "t.ogx", "t.parquet"]).exits_with(0);
+            folder.run(&["index", "scan", "t.ogx"]).exits_with(0).prints(&expected);
+            if key_type == "i64" {
+                continue;
+            }
+            let build = ["build", "t.parquet", "--external", "--key", "t", "-o", "t.idx"];
+            let built = folder.run(&[&build[..], &["--json"]].concat()).exits_with(0).json();
+            assert_eq!(built["key_type"], json!(key_type));
+            folder.run(&["get", "t.idx", keys[1], "--columns", "n"]).exits_with(0).prints("n\n2\n");
+        }
+    }
+}
+
+#[test]
+fn types_that_are_given_keep_what_columns_of_parquet_say() {
+    let folder = Folder::new();
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![5, 7]));
+    write_parquet(&folder, "t.parquet", &RecordBatch::try_from_iter([("n", numbers), ("day", days)]).unwrap());
+    folder.build("t.parquet", "t.ogive", &["--type", "n=decimal(8,2)"]);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("5.00\t1970-01-02\n7.00\t1970-01-03\n");
+    let seconds = ["build", "t.parquet", "-o", "t.ogive", "--type", "day=timestamp(s)"];
+    folder.run(&seconds).exits_with(1).complains_of("is date, and is not converted to timestamp(s)");
+    folder.build("t.parquet", "t.ogive", &["--type", "day=i64", "--type", "n=text"]);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("5\t1\n7\t2\n");
+}
+
 /// A file of timestamps of the type INT96, by Julian days and nanoseconds of the day.
 fn old_timestamps(folder: &Folder, name: &str, times: &[(u32, i64)]) {
     use parquet::data_type::{Int64Type, Int96, Int96Type};
@@ -394,5 +471,44 @@ fn timestamps_of_int96_are_microseconds_in_every_command() {
         &["build", "t.parquet", "--external", "--key", "t", "-o", "x.idx"],
     ] {
         folder.run(&[build, &fine].concat()).exits_with(1).complains_of("1677 to 2262");
+    }
+}
+
+#[test]
+fn advice_on_timestamps_of_int96_does_as_it_is() {
+    let folder = Folder::new();
+    let schema = "message m { required int64 n; optional int96 t; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let write = |day: u32, of_day: i64| {
+        use parquet::data_type::{Int64Type, Int96, Int96Type};
+        let file = std::fs::File::create(folder.path("t.parquet")).unwrap();
+        let schema = Arc::new(schema.clone());
+        let mut writer = parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[1, 2], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let value = Int96::from(vec![of_day as u32, (of_day >> 32) as u32, day]);
+        column.typed::<Int96Type>().write_batch(&[value], Some(&[0, 1]), None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+    };
+    write(2_440_588, 1);
+    let advised = ["--type", "t=timestamp(ns)?"];
+    for command in [
+        &["build", "t.parquet", "-o", "t.ogive"][..],
+        &["db", "import", "s", "t.parquet"],
+        &["build", "t.parquet", "--external", "--key", "t", "-o", "t.idx"],
+    ] {
+        folder.run(command).exits_with(1).complains_of("--type 't=timestamp(ns)?'");
+        folder.run(&[command, &advised].concat()).exits_with(0);
+    }
+    // No unit holds a nanosecond of the year 9999, so none is advised.
+    write(5_373_484, 1);
+    for flags in [&[][..], &advised] {
+        let refused = folder.run(&[&["build", "t.parquet", "-o", "t.ogive"], flags].concat()).exits_with(1);
+        refused.complains_of("is 9999-12-31T00:00:00.000000001").complains_of("correct it").keeps_quiet_about("--type");
     }
 }

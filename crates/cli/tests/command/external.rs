@@ -23,6 +23,37 @@ fn a_file_is_indexed_where_it_lies() {
 }
 
 #[test]
+fn options_that_an_external_index_does_not_take_are_refused() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(100)));
+    for flags in [
+        &["--key-type", "i64"][..],
+        &["--key-type", "text"],
+        &["--type", "a=u8"],
+        &["--keys-only"],
+        &["--no-header"],
+        &["--delimiter", ";"],
+        &["--quote", "\""],
+        &["--lenient"],
+    ] {
+        let build = [&["build", "keys.u64", "-o", "keys.ogive", "--external"], flags].concat();
+        folder.run(&build).exits_with(2).complains_of(flags[0]);
+        assert!(!folder.path("keys.ogive").exists());
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn the_keys_of_an_index_beside_parquet_have_the_type_of_their_column() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,v\n1,a\n2,b\n");
+    folder.build("rows.csv", "rows.ogive", &[]);
+    folder.run(&["export", "rows.ogive", "rows.parquet"]).exits_with(0);
+    let build = ["build", "rows.parquet", "-o", "rows.idx", "--external", "--key", "id", "--key-type", "text"];
+    folder.run(&build).exits_with(2).complains_of("--key-type").complains_of("have the type that they have");
+}
+
+#[test]
 fn records_may_carry_values_and_a_header_of_any_length() {
     let folder = Folder::new();
     let keys = uneven_keys(10_000);

@@ -34,6 +34,12 @@ fn a_header_without_rows_is_a_table_without_records() {
     folder.run(&["index", "load", "i", "none.csv"]).exits_with(0);
     folder.run(&["join", "none.csv", "t", "-o", "-"]).exits_with(0).prints("");
     folder.run(&["tune", "none.csv"]).exits_with(1).complains_of("no records");
+    // Objects are read by the names that are asked for, so that there may be none.
+    folder.write("none.jsonl", "");
+    for flags in [&["--keys-only"][..], &["--value", "v"]] {
+        folder.build("none.jsonl", "t", &[&["--key", "k", "--key-type", "u64"], flags].concat());
+        folder.run(&["count", "t"]).exits_with(0).prints("0\n");
+    }
     // A file without a header does not tell its columns, and no command guesses that there are none.
     for name in ["nothing.csv", "nothing.tsv", "nothing.jsonl"] {
         folder.write(name, "");
@@ -239,7 +245,7 @@ fn what_is_no_row_of_json_is_refused_with_its_line_and_field() {
         ("{\"id\": 1}\n[1]\n", &[], "line 2 is not an object of JSON"),
         ("{\"id\": 1} {}\n", &[], "line 1 is not an object of JSON"),
         ("{\"id\": 1, \"id\": 2}\n", &[], "the field 'id' appears twice"),
-        ("{\"id\": null}\n", &[], "key column 'id': '' in record 1"),
+        ("{\"id\": null}\n", &[], "key column 'id': a null in record 1"),
         ("{\"id\": 1, \"n\": null}\n", &["--type", "n=text"], "--type 'n=text?'"),
         ("{\"id\": 1}\n", &["--key", "nmae"], "no column 'nmae'"),
         ("\n", &[], "contains no records"),

@@ -473,3 +473,23 @@ fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
     assert_eq!(folder.names(), ["a.txt", "b.txt", "both.ogive"]);
     folder.run(&["verify", "both.ogive"]).exits_with(0);
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn rows_of_parquet_are_all_rows_whatever_their_values_are() {
+    let folder = Folder::new();
+    folder.write("keys.csv", "k\n3\n1\n2\n");
+    folder.build("keys.csv", "keys.ogive", &[]);
+    folder.write("keys.u64", sosd(&[1, 2, 3]));
+    folder.build("keys.u64", "bytes.ogive", &["--payload", "8"]);
+    for (left, right) in [("keys.ogive", "keys.ogive"), ("bytes.ogive", "keys.ogive"), ("keys.ogive", "bytes.ogive")] {
+        let of = |out: &str| {
+            join(&folder, &[left, right, "-o", out, "--force"]).exits_with(0);
+            folder.build(out, "again.ogive", &["--key-type", "u64"]);
+            folder.run(&["export", "again.ogive", "-", "--json"]).exits_with(0).stdout
+        };
+        let (parquet, rows) = (of("j.parquet"), of("j.jsonl"));
+        assert_eq!(parquet.lines().count(), 3, "{left} {right}: {parquet}");
+        assert_eq!(parquet, rows);
+    }
+}

@@ -203,3 +203,66 @@ fn advice_fits_the_mistake() {
     let kept = ["--compress", "lz4", "--filter", "10", "--block-size", "512"];
     folder.build("t.ogive", "kept.ogive", &kept).keeps_quiet_about("without");
 }
+
+#[test]
+fn a_null_is_called_one_and_the_advice_on_it_does() {
+    let folder = Folder::new();
+    folder.write("k.tsv", "k\tv\n1\t1\n\\N\t2\n");
+    let typed = ["build", "k.tsv", "-o", "k.ogive", "--key-type", "u64"];
+    let refused = folder.run(&typed).exits_with(1).complains_of("key column 'k': a null in record 2");
+    refused.complains_of("--key-type '(u64?)'").keeps_quiet_about("empty");
+    folder.build("k.tsv", "k.ogive", &["--key-type", "(u64?)"]);
+    folder.write("v.tsv", "k\tv\n1\t1\n2\t\\N\n");
+    let typed = ["build", "v.tsv", "-o", "v.ogive", "--type", "v=u64"];
+    folder.run(&typed).exits_with(1).complains_of("a null in record 2").complains_of("--type 'v=u64?'");
+    folder.build("v.tsv", "v.ogive", &["--type", "v=u64?"]);
+}
+
+#[test]
+fn a_carriage_return_within_a_field_of_tsv_is_named_with_its_line() {
+    let folder = Folder::new();
+    for (rows, line) in [("k\tv\na\tx\ry\nb\tz\n", 2), ("k\na\nb\rc\n", 3), ("k\tv\r\na\tb\r\nc\td\re\r\n", 3)] {
+        folder.write("k.tsv", rows);
+        let build = ["build", "k.tsv", "-o", "k.ogive"];
+        let refused =
+            folder.run(&build).exits_with(1).complains_of(&format!("line {line} of k.tsv has a carriage return"));
+        refused.complains_of("write it as \\r");
+    }
+    // Lines may all end with one, and with both.
+    for rows in ["k\tv\ra\tb\rc\td\r", "k\tv\r\na\tb\r\nc\td\r\n", "k\tv\na\tb\nc\td\r"] {
+        folder.write("k.tsv", rows);
+        folder.build("k.tsv", "k.ogive", &[]);
+        folder.run(&["scan", "k.ogive"]).exits_with(0).prints("a\tb\nc\td\n");
+    }
+    folder.write("k.tsv", "k\na\nb\rc\n");
+    folder.build("k.tsv", "k.ogive", &["--lenient"]);
+    folder.run(&["count", "k.ogive"]).exits_with(0).prints("3\n");
+}
+
+#[test]
+fn advice_on_a_long_value_names_the_command_that_prints_it() {
+    let folder = Folder::new();
+    folder.write("long", "x".repeat(3_000_000));
+    folder.run(&["db", "put", "s", "k", "--file", "long"]).exits_with(0);
+    folder.run(&["db", "export", "s", "t.ogive"]).exits_with(0);
+    for (command, advice) in [
+        (&["db", "get", "s", "k"][..], "`ogive db get KEY --raw`"),
+        (&["db", "scan", "s"], "`ogive db get KEY --raw`"),
+        (&["get", "t.ogive", "k"], "`ogive get KEY --raw`"),
+    ] {
+        let refused = folder.run(&[command, &["--memory", "1MiB"]].concat()).exits_with(1).complains_of(advice);
+        assert_eq!(refused.stderr.matches("--raw").count(), 1, "{}", refused.stderr);
+    }
+    folder.run(&["db", "get", "s", "k", "--raw", "--memory", "1MiB"]).exits_with(0);
+    folder.run(&["get", "t.ogive", "k", "--raw", "--memory", "1MiB"]).exits_with(0);
+}
+
+#[test]
+fn rows_of_too_many_columns_come_with_the_option_that_chooses_some() {
+    let folder = Folder::new();
+    let names: Vec<String> = (0..2050).map(|number| format!("c{number}")).collect();
+    folder.write("wide.csv", format!("{}\n{}\n", names.join(","), vec!["1"; 2050].join(",")));
+    let refused = folder.run(&["build", "wide.csv", "-o", "wide.ogive"]).exits_with(2);
+    refused.complains_of("2,049 columns of values").complains_of("--value");
+    folder.build("wide.csv", "wide.ogive", &["--value", "c7"]);
+}

@@ -14,6 +14,8 @@ mod inputs;
 mod joins;
 mod key_types;
 mod keyspaces;
+#[cfg(feature = "parquet")]
+mod lake_files;
 mod live;
 mod lost_logs;
 mod messages;

@@ -114,6 +114,54 @@ fn a_quoted_empty_field_is_empty_text_and_one_of_nothing_a_null() {
 }
 
 #[test]
+fn nulls_of_a_single_column_are_empty_lines_where_the_column_may_have_them() {
+    let folder = Folder::new();
+    for (key_type, rows) in
+        [("(text?)", "\"\"\na\nb\n\n"), ("(u64?)", "1\n7\n\n"), ("(text? nulls first)", "\n\"\"\na\n")]
+    {
+        let sorted = format!("k\n{rows}");
+        folder.write("k.csv", &sorted);
+        let typed = ["--key-type", key_type];
+        folder.build("k.csv", "t.ogive", &typed);
+        folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints(&sorted);
+        folder.run(&["export", "t.ogive", "out.tsv", "--quote", "\"", "--force"]).exits_with(0);
+        assert_eq!(std::fs::read_to_string(folder.path("out.tsv")).unwrap(), sorted);
+        folder.build("out.tsv", "u.ogive", &["--quote", "\"", "--key-type", key_type]);
+        folder.run(&["export", "u.ogive", "-"]).exits_with(0).prints(&sorted);
+        // Without a header, too, and through a pipe.
+        folder.write("bare.csv", rows);
+        folder.build("bare.csv", "b.ogive", &["--no-header", "--key-type", key_type]);
+        folder.run(&["export", "b.ogive", "-"]).exits_with(0).prints(&sorted.replacen('k', "column1", 1));
+        let piped = ["build", "-", "-o", "p.ogive", "--format", "csv", "--key-type", key_type];
+        folder.run_piped("k.csv", &piped).exits_with(0);
+        folder.run(&["export", "p.ogive", "-"]).exits_with(0).prints(&sorted);
+        folder.run(&["db", "import", &format!("s-{}", rows.len()), "k.csv", "--key-type", key_type]).exits_with(0);
+        folder.run(&["db", "export", &format!("s-{}", rows.len()), "-"]).exits_with(0).prints(&sorted);
+    }
+    // Keys that are never null have no such lines, as behind the last row of many files.
+    for (rows, keys) in [("k\na\n\nb\n\n\n", "a\nb\n"), ("k\r\n1\r\n\r\n2\r\n\r\n", "1\n2\n")] {
+        for flags in [&[][..], &["--key-type", "text"]] {
+            folder.write("k.csv", rows);
+            folder.build("k.csv", "t.ogive", flags);
+            folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints(&format!("k\n{keys}"));
+        }
+    }
+}
+
+#[test]
+fn a_name_that_begins_with_a_byte_order_mark_keeps_it() {
+    let folder = Folder::new();
+    folder.write("rows.jsonl", "{\"\u{feff}k\": 1, \"v\": \"\u{feff}\"}\n");
+    folder.build("rows.jsonl", "t.ogive", &[]);
+    for name in ["x.csv", "x.tsv", "x.jsonl"] {
+        folder.run(&["export", "t.ogive", name]).exits_with(0);
+        folder.build(name, "u.ogive", &[]);
+        let expected = "{\"\u{feff}k\":1,\"v\":\"\u{feff}\"}\n";
+        folder.run(&["export", "u.ogive", "-", "--json"]).exits_with(0).prints(expected);
+    }
+}
+
+#[test]
 fn numbers_beyond_the_range_of_floats_are_refused_and_infinity_is_a_word() {
     let folder = Folder::new();
     folder.write("first.csv", "k,v\n1,2.5\n2,inf\n");

@@ -351,6 +351,36 @@ fn parquet_has_the_types_of_the_columns() {
     folder.run(&["count", "j.ogive"]).exits_with(0).prints("3\n");
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn integers_of_128_bits_are_decimals_of_parquet_and_come_back() {
+    let folder = Folder::new();
+    let (least, most, unsigned) = (i128::MIN.to_string(), i128::MAX.to_string(), u128::MAX.to_string());
+    for (key_type, keys) in [("u128", ["0", "7", &unsigned]), ("i128", [&least, "-1", &most])] {
+        let typed = |null: &str| format!("{key_type}{null}");
+        let rows = keys.map(|key| format!("{key},{key}\n{key},\n")).concat();
+        let rows = format!("k,v\n{rows}");
+        folder.write("k.csv", &rows);
+        let value_type = format!("v={}", typed("?"));
+        folder.build("k.csv", "k.ogive", &["--key-type", key_type, "--type", &value_type]);
+        folder.run(&["export", "k.ogive", "k.parquet", "--force"]).exits_with(0);
+        folder.build("k.parquet", "again.ogive", &[]);
+        let told = folder.run(&["explain", "again.ogive", "--json"]).exits_with(0).json();
+        assert_eq!(told["key_type"], json!(key_type));
+        assert_eq!(told["value_type"], json!(format!("{{v: {}}}", typed("?"))));
+        folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&rows);
+        let build = ["build", "k.parquet", "--external", "--key", "k", "-o", "k.idx", "--force"];
+        folder.run(&build).exits_with(0);
+        for key in keys {
+            let found = folder.run(&["get", "k.idx", "--", key]).exits_with(0);
+            found.prints(&format!("k,v\n{key},{key}\n{key},\n"));
+        }
+        folder.run(&["join", "k.parquet", "k.ogive", "-o", "j.parquet", "--force"]).exits_with(0);
+        folder.build("j.parquet", "j.ogive", &[]);
+        folder.run(&["count", "j.ogive"]).exits_with(0).prints("12\n");
+    }
+}
+
 #[test]
 fn several_keys_are_looked_up_at_once_and_from_standard_input() {
     let folder = Folder::new();

@@ -266,3 +266,23 @@ fn inputs_and_parquet_files_are_read_by_http_and_their_changes_are_told() {
     place.prints(&["db", "put", "source", "a", "b"]);
     place.run(&["db", "checkpoint", "source", "s3://no-such-bucket/copy"]).complains_of(&["no such bucket"]);
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn files_of_lake_tables_are_refused_by_url() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", rows(100));
+    place.prints(&["build", "rows.csv", "-o", "rows.ogive"]);
+    let file = url("lake/t/p=1/x.parquet");
+    place.prints(&["export", "rows.ogive", &file]);
+    place.prints(&["build", &file, "-o", "plain.ogive"]);
+    let log = r#"{"protocol":{"minReaderVersion":3,"readerFeatures":["deletionVectors"]}}"#;
+    place.server.put("lake/t/_delta_log/00000000000000000000.json", log);
+    let queried = format!("{file}?region=us-east-1");
+    for name in [&file, &queried] {
+        let build = ["build", name, "-o", "x.ogive", "--format", "parquet"];
+        place.run(&build).complains_of(&["names deletionVectors", "--ignore-table-log"]);
+        place.prints(&[&build[..], &["--ignore-table-log"]].concat());
+    }
+    place.run(&["db", "import", "s", &file]).complains_of(&["names deletionVectors"]);
+}

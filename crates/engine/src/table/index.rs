@@ -1,6 +1,8 @@
 //! The index of a table: designed after all blocks are written, then stored layer by layer.
 
-use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
+use super::format::{
+    FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, TableMeta, opening_bytes, storable_mean, tail_bytes,
+};
 use super::index_check::{self, SeparatorDigest};
 use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use super::options::TableWriteOptions;
@@ -99,9 +101,9 @@ pub(super) struct WrittenIndex {
 }
 
 impl WrittenIndex {
-    /// Adds what is known of the search to the properties of a table, in the place of what was known of older ones: the
-    /// compared designs, and the objective unless it is the expected time of a cold lookup of any key.
-    pub(super) fn add_properties(
+    /// States the objective of the design in the properties of a table, unless it is the expected time of a cold lookup
+    /// of any key; removes what an older build stated.
+    pub(super) fn add_objective(
         &self,
         properties: &mut Vec<(String, Vec<u8>)>,
         options: &TableWriteOptions,
@@ -127,9 +129,19 @@ impl WrittenIndex {
             };
             properties.push((OBJECTIVE_PROPERTY.to_owned(), stated.encode()));
         }
-        let stored = compared::encode(&self.compared);
-        if !stored.is_empty() {
-            properties.push((COMPARED_PROPERTY.to_owned(), stored));
+    }
+
+    /// States the compared designs in complete metadata, as far as they fit the opening read that is made anyway: what
+    /// only informs must not make a lookup slower.
+    pub(super) fn add_compared(&self, meta: &mut TableMeta, locations: &[u8]) {
+        let tail_bytes = |meta: &TableMeta| tail_bytes(&self.root, locations, meta);
+        let read_bytes = opening_bytes(tail_bytes(meta));
+        for stored in compared::encodings(&self.compared) {
+            meta.properties.push((COMPARED_PROPERTY.to_owned(), stored));
+            if tail_bytes(meta) <= read_bytes {
+                return;
+            }
+            meta.properties.pop();
         }
     }
 }

@@ -4,7 +4,7 @@ use super::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
 use super::coding::{EXPANSION_MAX, saves};
 use super::index::opening_with;
 use super::options::TableWriteOptions;
-use crate::tune::{BlockSizeChoice, DesignRequest, Problem, Sample, choose_block_size};
+use crate::tune::{DesignRequest, Problem, Sample, choose_block_ends, choose_block_size};
 use ogive_model::column::{COLUMN_HEAD_BYTES, ColumnGroup, ColumnSize, GROUP_NUMBERS};
 
 /// Default block size in bytes, if there is no basis for a choice.
@@ -28,18 +28,14 @@ pub(super) struct BlockPlan {
 impl BlockPlan {
     /// The plan that the options determine; `None` if records must be seen first.
     pub(super) fn given(options: &TableWriteOptions) -> Option<Self> {
-        let strings = !options.key_type.is_numeric();
-        let tuned = options.design == DesignRequest::Tuned;
-        let fixed = |block_bytes: u32, ends_by_separator: bool| Self { block_bytes, ends_by_separator };
-        match options.block_bytes {
-            Some(size) => Some(fixed(size, strings || tuned || options.design == DesignRequest::Coded)),
-            None if strings || !tuned => {
-                Some(fixed(DEFAULT_BLOCK_BYTES, strings || options.design == DesignRequest::Coded))
-            }
-            None => {
-                let sample = options.sample.as_ref()?;
-                Some(Self::from_sample(sample, options))
-            }
+        let fixed = |ends_by_separator: bool| Self {
+            block_bytes: options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES),
+            ends_by_separator,
+        };
+        match options.design {
+            _ if !options.key_type.is_numeric() => Some(fixed(true)),
+            DesignRequest::Tuned => Some(Self::from_sample(options.sample.as_ref()?, options)),
+            _ => Some(fixed(options.design == DesignRequest::Coded)),
         }
     }
 
@@ -54,13 +50,15 @@ impl BlockPlan {
             ..Problem::new(&options.profile)
         };
         let coded = options.coding.then(|| as_coded(sample, options)).flatten();
-        match choose_block_size(coded.as_ref().unwrap_or(sample), &problem) {
-            Ok(BlockSizeChoice { block_size_bytes, ends_by_separator, .. }) => {
-                Self { block_bytes: block_size_bytes, ends_by_separator }
-            }
-            // The sample is empty: nothing will be written, or nothing was sampled.
-            Err(_) => Self { block_bytes: DEFAULT_BLOCK_BYTES, ends_by_separator: true },
-        }
+        let sample = coded.as_ref().unwrap_or(sample);
+        let plan = |block_bytes, ends_by_separator| Self { block_bytes, ends_by_separator };
+        let chosen = match options.block_bytes {
+            Some(size) => choose_block_ends(sample, size, &problem).map(|by_separator| plan(size, by_separator)),
+            None => choose_block_size(sample, &problem)
+                .map(|chosen| plan(chosen.block_size_bytes, chosen.ends_by_separator)),
+        };
+        // If the sample is empty, nothing will be written, or nothing was sampled.
+        chosen.unwrap_or(plan(options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES), true))
     }
 
     /// Chooses a plan from the first records of a stream; `all` says that there are no others.

@@ -151,15 +151,16 @@ pub(super) fn write_index(
         return Err(Error::Internal { path: out.path(), detail });
     }
     let index = built.write(&mut out)?;
-    index.add_properties(&mut meta.properties, options, located.stored.len() as u64);
+    index.add_objective(&mut meta.properties, options, located.stored.len() as u64);
     (meta.layers, meta.mean_read_bytes, meta.max_read_bytes) =
-        (index.layers, index.mean_read_bytes, index.max_read_bytes);
+        (index.layers.clone(), index.mean_read_bytes, index.max_read_bytes);
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);
     meta.counts = write_counts(&mut out, &scan.counts)?;
     meta.filter = scan.filter.write(&mut out)?;
     if let DataSource::Foreign { checksums, .. } = &mut meta.source {
         *checksums = write_checksums(&mut out, located.checksums)?;
     }
+    index.add_compared(&mut meta, &located.stored);
     write_tail(&mut out, &index.root, &located.stored, &meta)?;
     out.publish()?;
     Ok(TableReport::new(&meta, out.offset()))

@@ -124,16 +124,19 @@ fn routes_and_places_are_those_of_the_reads_of_a_lookup() {
 #[test]
 fn a_tuned_build_records_what_it_compared_and_others_record_nothing() {
     // Few string separators fit the root alone, unless it must be short; then the design that was built is not the
-    // fastest one.
+    // fastest one. Where the opening read has no room, nothing is recorded.
+    let mut recorded = 0;
     for (key_type, resident) in [(KeyType::U64, None), (KeyType::Text, Some(256))] {
         let report = table("tuned", key_type, resident).explain();
-        assert!(report.designs.len() > 1, "{key_type}: {:?}", report.designs);
+        recorded += report.designs.len();
+        assert!(report.designs.len() != 1, "{key_type}: {:?}", report.designs);
         assert!(report.designs.is_sorted_by(|a, b| a.modelled_us <= b.modelled_us));
-        if key_type == KeyType::U64 {
+        if key_type == KeyType::U64 && !report.designs.is_empty() {
             let built: Vec<&str> = report.layers.iter().rev().map(|layer| layer.kind.as_str()).collect();
             assert_eq!(report.designs[0].name, built.join("/"));
         }
         assert!(report.metadata_bytes < 1024, "{}", report.metadata_bytes);
         assert!(table("coded", key_type, resident).explain().designs.is_empty());
     }
+    assert!(recorded > 1, "{recorded}");
 }

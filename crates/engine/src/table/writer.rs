@@ -110,7 +110,7 @@ impl TableWriter {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
         let plan = BlockPlan::given(&options);
-        let block_bytes = plan.map_or(DEFAULT_BLOCK_BYTES, |plan| plan.block_bytes);
+        let block_bytes = plan.map(|plan| plan.block_bytes).or(options.block_bytes).unwrap_or(DEFAULT_BLOCK_BYTES);
         let out = PublishedFile::create(storage.clone(), name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
@@ -548,9 +548,9 @@ impl TableWriter {
         let counts = write_counts(&mut self.out, &self.counts)?;
         let filter = self.filter.write(&mut self.out)?;
         let mut properties = std::mem::take(&mut self.options.properties);
-        index.add_properties(&mut properties, &self.options, locations.len() as u64);
-        self.options.properties = properties;
-        let meta = TableMeta {
+        index.add_objective(&mut properties, &self.options, locations.len() as u64);
+        self.options.properties = properties.clone();
+        let mut meta = TableMeta {
             record_type: self.options.types(),
             value_width: match self.layout {
                 Layout::Dense { value, .. } => Some(value as u64),
@@ -566,7 +566,7 @@ impl TableWriter {
             decoded_block_bytes: self.decoded_block_bytes as u64,
             data_bytes: self.locations.end(),
             source: DataSource::Own,
-            layers: index.layers,
+            layers: index.layers.clone(),
             location_bytes: locations.len() as u64,
             location_groups,
             per_block: counts::even_count(&self.counts).unwrap_or(0),
@@ -575,8 +575,9 @@ impl TableWriter {
             mean_read_bytes: index.mean_read_bytes,
             max_read_bytes: index.max_read_bytes,
             tuned_for: self.options.profile.name().to_owned(),
-            properties: self.options.properties.clone(),
+            properties,
         };
+        index.add_compared(&mut meta, locations);
         write_tail(&mut self.out, &index.root, locations, &meta)?;
         Ok(meta)
     }

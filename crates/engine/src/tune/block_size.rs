@@ -1,10 +1,12 @@
 //! The choice of a data block size as part of the index design.
 
+use super::builder::Builder;
 use super::candidate::CoarseViews;
 use super::layer::INDEX_PAGE_HEADER_BYTES;
 use super::level_input::LevelInput;
 use super::problem::{BuilderKind, Problem};
-use super::search::{CandidateSource, SearchNode, rank, tune};
+use super::request::DesignRequest;
+use super::search::{CandidateSource, SearchNode, rank};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
@@ -20,6 +22,11 @@ const CHILDREN_MAX: f64 = (1 << 21) as f64;
 /// The largest block size is chosen whose cost, above that of the shortest possible opening and read, is at most this
 /// ratio of the least: fewer blocks have fewer headers and checksums.
 const COST_TOLERANCE_RATIO: f64 = 1.002;
+/// The block size of tables and designs that state none.
+const USUAL_BLOCK_BYTES: u32 = 4096;
+/// Error of estimated costs: coded keys change the sizes of records along the input. Measured over the adversarial key
+/// sets with values of 0 to 100 bytes.
+const ESTIMATE_ERROR_RATIO: f64 = 1.01;
 /// Number of sizes that are tuned in full if the sample is complete.
 const REFINED_SIZES_MAX: usize = 3;
 /// Number of blocks that are cut and coded on trial if the sample is partial, and number of runs they are taken from.
@@ -85,6 +92,16 @@ struct SizeTrial {
     ends_by_separator: bool,
 }
 
+impl SizeTrial {
+    /// The cost of full blocks under a design with this bottom layer, and of blocks that end by their separators.
+    fn new(size: u32, filled_us: f64, bottom: Option<Builder>, coded_us: f64) -> Self {
+        // Separators of all blocks are shorter if blocks end by them, whatever the estimates say.
+        let is_coded = matches!(bottom, Some(Builder::Coded { lambda_bytes }) if lambda_bytes < 2 * u64::from(size));
+        let ends_by_separator = coded_us < filled_us || (is_coded && coded_us.is_finite());
+        Self { size, cost_us: filled_us.min(coded_us), ends_by_separator }
+    }
+}
+
 /// Chooses the block size with the fastest design.
 ///
 /// Each size is evaluated like a candidate layer: builders run over the sampled runs, node counts are extrapolated by
@@ -95,15 +112,28 @@ struct SizeTrial {
 /// [`Error::InvalidArgument`] if the sample is invalid: no records, unsorted runs, or a record size that is not
 /// positive and finite.
 pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
+    choose(sample, problem, BLOCK_SIZE_LOG2)
+}
+
+/// Whether blocks of this size, a power of two, should end where separators compress best.
+///
+/// # Errors
+/// As [`choose_block_size`].
+pub(crate) fn choose_block_ends(sample: &Sample, block_bytes: u32, problem: &Problem<'_>) -> Result<bool> {
+    let log2 = block_bytes.ilog2();
+    Ok(choose(sample, problem, log2..=log2)?.ends_by_separator)
+}
+
+fn choose(sample: &Sample, problem: &Problem<'_>, sizes_log2: RangeInclusive<u32>) -> Result<BlockSizeChoice> {
     check(sample)?;
+    let largest = 1 << sizes_log2.end();
     let mut trials: Vec<SizeTrial> = Vec::new();
-    for size in BLOCK_SIZE_LOG2.map(|log2| 1_u32 << log2) {
+    for size in sizes_log2.map(|log2| 1_u32 << log2) {
         let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
         trials.extend(estimate(sample, size, problem, best_us));
     }
     let Some(largest) = trials.last().map(|trial| trial.size) else {
         // Records larger than any block, or too many records for small blocks: the largest size.
-        let largest = 1 << BLOCK_SIZE_LOG2.end();
         let considered = vec![(largest, f64::INFINITY)];
         return Ok(BlockSizeChoice { block_size_bytes: largest, ends_by_separator: true, considered });
     };
@@ -114,6 +144,9 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
     let floor_us = problem.least_opening_us() + problem.single_read_us(0, BLOCK_BYTES_MIN);
     let limit_us = best_us + (best_us - floor_us).max(0.0) * (COST_TOLERANCE_RATIO - 1.0);
     let near = trials.iter().rev().find(|trial| trial.cost_us <= limit_us);
+    // Costs are estimates: the usual size is left only for a gain that is larger than their error.
+    let usual = trials.iter().find(|trial| trial.size == USUAL_BLOCK_BYTES);
+    let near = usual.filter(|trial| trial.cost_us <= best_us * ESTIMATE_ERROR_RATIO).or(near);
     Ok(BlockSizeChoice {
         block_size_bytes: near.map_or(largest, |trial| trial.size),
         ends_by_separator: near.is_some_and(|trial| trial.ends_by_separator),
@@ -148,10 +181,12 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
     trials.sort_by_key(|trial| trial.size);
     for trial in trials {
         let row = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop());
-        let filled_us = row.map_or(f64::INFINITY, |row| tune(&row, problem).objective_us(problem));
+        let filled = row.map(|row| DesignRequest::Tuned.build(&row, problem));
+        let filled_us = filled.as_ref().map_or(f64::INFINITY, |design| design.objective_us(problem));
+        let bottom = filled.as_ref().and_then(|design| design.layers.first());
         let all: Vec<&[u64]> = sample.runs.iter().map(Vec::as_slice).collect();
         let coded_us = coded_us(sample, &all, trial.size, problem).unwrap_or(f64::INFINITY);
-        *trial = SizeTrial { cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us, ..*trial };
+        *trial = SizeTrial::new(trial.size, filled_us, bottom.map(|layer| layer.builder), coded_us);
     }
 }
 
@@ -199,9 +234,10 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
     let views = CoarseViews::over_runs(&rows, children, problem.options.lambda_high_bytes / child_bytes);
     let bound = Some(problem.score(whole_us, 0));
     let ranked = rank(&vertex, &CandidateSource::Judged(&views), problem, bound, problem.options.threads);
-    let filled_us = ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us));
+    let best = ranked.first().filter(|best| best.promised_us < whole_us);
+    let filled_us = best.map_or(whole_us, |best| best.promised_us);
     let coded_us = coded_us(sample, &sample.trial(), size, problem).unwrap_or(f64::INFINITY);
-    Some(SizeTrial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
+    Some(SizeTrial::new(size, filled_us, best.map(|best| best.candidate.builder), coded_us))
 }
 
 /// Lookup cost if blocks end where their separators compress best, and the separators are the bottom layer: by trial on
@@ -262,6 +298,7 @@ impl CodedTrial {
 mod tests {
     use super::*;
     use crate::io::Profile;
+    use crate::tune::tune;
 
     /// Keys whose steps vary by a factor of a thousand, in an order that no line fits.
     fn keys(count: u64) -> Vec<u64> {

@@ -7,7 +7,7 @@ use super::level_input::LevelInput;
 use super::parallel;
 use super::problem::{DesignScore, Problem, SearchOptions};
 use super::reads::ReadSizes;
-use super::request::{pile, recursive, whole_children};
+use super::request::{DesignRequest, pile, recursive, whole_children};
 use ogive_model::rmi::{self, RootKind};
 use ogive_model::tuning::{EvaluatedSetting, pareto};
 
@@ -38,8 +38,40 @@ const PAGE_GRAIN_BYTES: u64 = 512;
 /// Designs that each thread builds before they are compared.
 const DESIGNS_PER_THREAD: usize = 4;
 
+/// Largest number of data blocks over which the named designs are built to compare them: together they take five times
+/// as long as the search, about seven seconds for this number.
+const NAMED_CHILDREN_MAX: u64 = 1 << 20;
+
 /// Largest spline error tried; errors double from one data block on.
 const ERROR_CHILDREN_MAX: u64 = 1 << 10;
+
+/// The design that the search found, or a faster one that can be asked for by name: these have layers that the search
+/// does not build. Only the search is made for more than [`NAMED_CHILDREN_MAX`] data blocks.
+pub(super) fn or_named(found: Design, row: &LevelInput, problem: &Problem<'_>) -> Design {
+    if row.children() > NAMED_CHILDREN_MAX {
+        return found;
+    }
+    let errors = spline_errors(row, problem);
+    let pgm = errors.into_iter().map(|error_keys| DesignRequest::Pgm { error_keys });
+    let families = [
+        DesignRequest::RadixSpline { error_keys: None },
+        DesignRequest::Plex { error_keys: None },
+        DesignRequest::Rmi,
+        DesignRequest::DataCalculator,
+        DesignRequest::Btree,
+        DesignRequest::Coded,
+    ];
+    let named: Vec<DesignRequest> = pgm.chain(families).collect();
+    best(row, problem, named.len() + 1, |number| match number.checked_sub(1) {
+        None => found.clone(),
+        Some(number) => {
+            let design = named[number].build(row, problem);
+            let builders: Vec<Builder> = design.layers.iter().map(|layer| layer.builder).collect();
+            problem.note(&builders, design.objective_us(problem), design.index_bytes());
+            design
+        }
+    })
+}
 
 /// The RMI with the least cost. Every setting of the grid gives a layer of lines; those not dominated in both size and
 /// data read are completed, either by nothing (the lines are the root) or by a line over their pages.

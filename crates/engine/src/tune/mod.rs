@@ -33,6 +33,7 @@ mod replay;
 mod request;
 mod search;
 
+pub(crate) use block_size::choose_block_ends;
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use compared::{ComparedDesign, ComparedDesigns};

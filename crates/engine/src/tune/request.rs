@@ -75,7 +75,7 @@ impl DesignRequest {
     /// Builds the design over a level input of data blocks.
     pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
         match self {
-            Self::Tuned => tune(row, problem),
+            Self::Tuned => families::or_named(tune(row, problem), row, problem),
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
                 let builder = Builder::Coded { lambda_bytes: row.child_bytes };

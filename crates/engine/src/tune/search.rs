@@ -207,9 +207,6 @@ fn climb(
             if !vertex.weighted && hopeless(vertex.spent_us + read_us, problem, bound) {
                 break;
             }
-        } else if window < 2 {
-            // Any key in the gap between two children needs both: one child is not a valid window for a line.
-            continue;
         }
         let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
         let candidate = match scale {

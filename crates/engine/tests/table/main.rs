@@ -4,6 +4,7 @@
 
 mod crash;
 mod damage;
+mod designs;
 mod external;
 mod faults;
 mod key_types;

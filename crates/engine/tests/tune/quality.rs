@@ -81,7 +81,7 @@ fn no_named_design_beats_the_tuned_one() -> Result<()> {
         for name in Profile::names() {
             let profile = Profile::named(name)?;
             let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
-            let tuned = tune(&row, &problem);
+            let tuned = DesignRequest::Tuned.build(&row, &problem);
             for request in [
                 "btree",
                 "pgm:16",

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, Time64MicrosecondArray, UI
 use ogive::table::TableOptions;
 use ogive::{MemoryStorage, Storage};
 use ogive_parquet::{BuildOptions, FolderMap, ParquetIndex, ParquetIndexError, PathFolder};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
 fn ids(values: impl IntoIterator<Item = u64>) -> ArrayRef {
@@ -175,6 +175,65 @@ fn an_update_forgets_columns_of_files_that_are_gone() {
     assert_eq!(names, ["id", "x"]);
     assert_eq!(u64s(&index.get(&2_u64.to_be_bytes(), None).unwrap(), "id"), [2]);
     assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+}
+
+#[test]
+fn an_update_keeps_the_type_of_the_key() {
+    let without_statistics = || {
+        let builder = WriterProperties::builder().set_statistics_enabled(EnabledStatistics::None);
+        builder.set_data_page_row_count_limit(3).set_write_batch_size(1).build()
+    };
+    let nullable = |ids: Vec<Option<u64>>| {
+        let ids: ArrayRef = Arc::new(UInt64Array::from(ids));
+        RecordBatch::try_from_iter_with_nullable([("id", ids, true)]).unwrap()
+    };
+    let update = |shelf: &Shelf| ParquetIndex::update(shelf.storage(), "i", shelf.folder(), BuildOptions::new("", &[]));
+    for (first, second) in [([1, 2, 3], [4, 5, 6]), ([3, 1, 2], [5, 6, 4])] {
+        let shelf = Shelf::new();
+        let some = |ids: [u64; 3]| nullable(ids.map(Some).to_vec());
+        shelf.write("a.parquet", &some(first), properties());
+        let before = shelf.build("", &["id"], "i").key_type;
+        let finds = |ids: &[u64]| {
+            let index = shelf.open("i");
+            assert_eq!(index.key_type(), before);
+            assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+            for id in ids {
+                assert_eq!(u64s(&index.get(&id.to_be_bytes(), None).unwrap(), "id"), [*id]);
+            }
+        };
+        finds(&[1, 2, 3]);
+        // A file without statistics might have nulls, and has none.
+        shelf.write("b.parquet", &some(second), without_statistics());
+        update(&shelf).unwrap();
+        finds(&[1, 2, 3, 4, 5, 6]);
+        for (refused, word) in
+            [(nullable(vec![Some(7), None]), "has a null"), (columns([("other", ids([7]))]), "has a null")]
+        {
+            for properties in [properties(), without_statistics()] {
+                shelf.write("c.parquet", &refused, properties);
+                let error = update(&shelf).unwrap_err().to_string();
+                assert!(error.contains(word) && error.contains("c.parquet") && error.contains("'id'"), "{error}");
+            }
+        }
+        shelf.memory.remove("c.parquet").unwrap();
+        finds(&[1, 2, 3, 4, 5, 6]);
+        // All files are others, of another type.
+        shelf.memory.remove("b.parquet").unwrap();
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["1"]));
+        shelf.write("a.parquet", &columns([("id", texts)]), properties());
+        let error = update(&shelf).unwrap_err().to_string();
+        assert!(error.contains("a.parquet") && error.contains("which an update does not change"), "{error}");
+    }
+    // A key with nulls keeps them, though there are none any more, and their place.
+    for (nulls, key_type) in [([None, Some(1)], "(u64? nulls first)"), ([Some(1), None], "(u64?)")] {
+        let shelf = Shelf::new();
+        shelf.write("a.parquet", &nullable(nulls.to_vec()), properties());
+        let before = shelf.build("", &["id"], "i").key_type;
+        assert_eq!(before, key_type.parse().unwrap());
+        shelf.write("a.parquet", &nullable(vec![Some(1), Some(2)]), properties());
+        assert_eq!(update(&shelf).unwrap().key_type, before);
+        assert_eq!(shelf.open("i").get(&before.parse("2").unwrap(), None).unwrap().num_rows(), 1);
+    }
 }
 
 #[test]

@@ -11,7 +11,11 @@ use ogive::table::TableWriteOptions;
 use ogive::{MemoryStorage, Storage};
 use ogive_parquet::{BuildOptions, BuildReport, Folder, FolderMap, ParquetIndex};
 use parquet::file::properties::WriterProperties;
+use std::io::ErrorKind;
 use std::sync::Arc;
+
+/// Files by their paths.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
 
 /// Folders of files in memory, each with its files.
 fn folders(files: &[(&str, &[u8])]) -> Arc<dyn Folder> {
@@ -109,7 +113,7 @@ fn files_of_a_delta_table_are_indexed_if_its_newest_protocol_allows_it() {
     for (log, reason) in [
         (&[(zero, &vectors[..])][..], "names deletionVectors"),
         (&[(zero, plain), (one, vectors)], "names deletionVectors"),
-        (&[(zero, mapped)], "names columnMapping"),
+        (&[(zero, mapped)], "has minReaderVersion 2, with which columns may have other names"),
         (&[(of_ten, &bad), (eleven, add)], "names deletionVectors"),
         (&[(of_ten, &good), (eleven, vectors)], "names deletionVectors"),
         (&[(part, &good), (eleven, plain)], "lacks commit 0"),
@@ -125,7 +129,6 @@ fn files_of_a_delta_table_are_indexed_if_its_newest_protocol_allows_it() {
     }
 }
 
-/// Metadata of Iceberg with these schemas and this summary of the newest snapshot.
 #[test]
 fn a_checkpoint_whose_columns_are_of_other_types_cannot_be_read() {
     let name = "_delta_log/00000000000000000010.checkpoint.parquet";
@@ -143,6 +146,7 @@ fn a_checkpoint_whose_columns_are_of_other_types_cannot_be_read() {
     }
 }
 
+/// Metadata of Iceberg with these schemas and this summary of the newest snapshot.
 fn iceberg(version: u64, schemas: &str, summary: &str) -> Vec<u8> {
     format!(
         r#"{{"format-version":{version},"current-snapshot-id":7,"schemas":[{schemas}],
@@ -240,4 +244,98 @@ fn columns_of_paths_keep_their_types_when_files_come() {
     assert!(refused.contains("is of type i64, which an update does not change"), "{refused}");
     let refused = ParquetIndex::update(storage, "i", with(&["01", "x"]), BuildOptions::new("", &[])).unwrap_err();
     assert!(refused.to_string().contains("folder month=x is not of type i64"), "{refused}");
+}
+
+/// Folders of which one cannot be listed, for a reason.
+#[derive(Debug)]
+struct Unlistable(FolderMap, &'static str, ErrorKind);
+
+impl Folder for Unlistable {
+    fn storage(&self, path: &str) -> ogive_parquet::Result<Arc<dyn Storage>> {
+        match path == self.1 {
+            true => Err(ogive::Error::io("list", path, self.2.into()).into()),
+            false => self.0.storage(path),
+        }
+    }
+
+    fn list(&self, path: &str) -> ogive_parquet::Result<Vec<String>> {
+        self.0.list(path)
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_listed_tells_nothing() {
+    let data = Arc::new(MemoryStorage::new());
+    data.put("x.parquet", rows(&[1])).unwrap();
+    for (kind, is_there) in
+        [(ErrorKind::PermissionDenied, true), (ErrorKind::TimedOut, true), (ErrorKind::NotFound, false)]
+    {
+        for log in ["t/_delta_log", "t/metadata"] {
+            let of = FolderMap::default().with("t", data.clone());
+            let folder: Arc<dyn Folder> = Arc::new(Unlistable(of, log, kind));
+            let listed = |ignores: bool| {
+                let options = |of: BuildOptions| of.files(vec!["x.parquet".to_owned()]).ignore_table_log(ignores);
+                build(&folder, options).map(|(report, _)| report.warnings)
+            };
+            if is_there {
+                assert!(listed(false).unwrap_err().contains("cannot be read"), "{kind} {log}");
+                assert!(listed(true).unwrap()[0].contains("cannot be read"), "{kind} {log}");
+            } else {
+                assert_eq!(listed(false).unwrap(), [""; 0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_that_states_two_values_of_a_column_is_refused() {
+    let data = rows(&[1]);
+    let of = |path: &str| build(&folders(&[(&format!("t/{path}"), &data)]), |options| options).map(|(_, index)| index);
+    let refused = of("month=1/month=2/x.parquet").unwrap_err();
+    assert!(refused.contains("month=1/month=2/x.parquet") && refused.contains("'month'"), "{refused}");
+    let index = of("month=1/month=1/x.parquet").unwrap();
+    assert_eq!(index.schema().fields().len(), 2);
+}
+
+#[test]
+fn a_column_that_files_and_paths_have_must_be_the_same_in_both() {
+    let batch = |ids: &[u64], months: &[Option<u64>]| {
+        let ids: ArrayRef = Arc::new(UInt64Array::from(ids.to_vec()));
+        let months: ArrayRef = Arc::new(UInt64Array::from(months.to_vec()));
+        let columns = RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("month", months, true)]);
+        parquet_bytes(&columns.unwrap(), WriterProperties::default())
+    };
+    let (one, two) = (batch(&[1, 2], &[Some(1), Some(1)]), batch(&[3], &[Some(2)]));
+    let (none, mixed) = (batch(&[4], &[None]), batch(&[5, 6], &[Some(1), Some(2)]));
+    let without = rows(&[7]);
+    let of = |files: &[(&str, &[u8])]| build(&folders(files), |options| options).map(|(_, index)| index);
+    let sound: [Files<'_>; 3] = [
+        &[("t/month=1/x.parquet", &one), ("t/month=2/x.parquet", &two)],
+        &[("t/month=01/x.parquet", &one), ("t/month=02/x.parquet", &two)],
+        &[("t/month=__HIVE_DEFAULT_PARTITION__/x.parquet", &none), ("t/x.parquet", &mixed)],
+    ];
+    for files in sound {
+        let index = of(files).unwrap();
+        assert_eq!(index.schema().fields().len(), 2, "the column is there once");
+        assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+    }
+    let contradicting: [(Files<'_>, &str); 6] = [
+        (&[("t/month=2/x.parquet", &one)], "row 1 has 1"),
+        (&[("t/month=1/x.parquet", &one), ("t/month=1/y.parquet", &mixed)], "row 2 has 2"),
+        (&[("t/month=1/x.parquet", &none)], "row 1 has no value"),
+        (&[("t/month=__HIVE_DEFAULT_PARTITION__/x.parquet", &two)], "row 1 has 2"),
+        (&[("t/month=may/x.parquet", &two)], "row 1 has 2"),
+        (&[("t/month=1/x.parquet", &one), ("t/month=2/y.parquet", &without)], "this file does not have"),
+    ];
+    for (files, reason) in contradicting {
+        let refused = of(files).unwrap_err();
+        assert!(refused.contains(reason) && refused.contains("month="), "{reason}: {refused}");
+    }
+    // An update looks at what is new.
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let first: [(&str, &[u8]); 1] = [("t/month=1/x.parquet", &one)];
+    ParquetIndex::build(storage.clone(), "i", folders(&first), BuildOptions::new("t", &["id"])).unwrap();
+    let more: [(&str, &[u8]); 2] = [("t/month=1/x.parquet", &one), ("t/month=1/y.parquet", &two)];
+    let refused = ParquetIndex::update(storage, "i", folders(&more), BuildOptions::new("", &[])).unwrap_err();
+    assert!(refused.to_string().contains("row 1 has 2"), "{refused}");
 }

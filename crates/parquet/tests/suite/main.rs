@@ -11,3 +11,4 @@ mod old_timestamps;
 mod shapes;
 mod support;
 mod unusual;
+mod writers;

@@ -275,6 +275,12 @@ pub(super) struct BothSides {
     #[arg(long, value_name = "N", default_value = ROW_LIMIT, help_heading = "Both sides")]
     pub(super) row_limit: ByteSize,
 
+    /// Of Parquet files of a Delta Lake or Iceberg table: take them as they are, even if the log of the table says that
+    /// rows of its files were deleted or columns renamed, or cannot be read
+    #[cfg(feature = "parquet")]
+    #[arg(long, help_heading = "Both sides")]
+    pub(super) ignore_table_log: bool,
+
     /// Give each record of a file without values a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", help_heading = "Both sides",
         value_parser = clap::value_parser!(u32).range(..=1 << 20))]
@@ -372,6 +378,8 @@ impl BothSides {
             row_limit: self.row_limit,
             quote: None,
             lenient: false,
+            #[cfg(feature = "parquet")]
+            ignore_table_log: self.ignore_table_log,
         };
         // The other side may be of another format.
         match input.format() {

@@ -17,6 +17,8 @@ pub(super) struct RowShape {
     fields: RecordFields,
     row: Vec<u8>,
     quote: Option<Quote>,
+    /// Whether rows have nothing but a key.
+    is_bare: bool,
 }
 
 impl RowShape {
@@ -31,12 +33,18 @@ impl RowShape {
         let has_values = |side: &JoinSource| side.value_bytes() != Some(0);
         let is_bare = fields.types().values.is_bytes() && !has_values(left) && !(kind.pairs() && has_values(right));
         let fields = if is_bare { fields.without_values() } else { fields };
-        Ok(Self { records, fields, row: Vec::new(), quote: None })
+        Ok(Self { records, fields, row: Vec::new(), quote: None, is_bare })
     }
 
     /// The same, with this quote in tab-separated fields.
     pub(super) fn quoted(self, quote: Option<Quote>) -> Self {
         Self { quote, ..self }
+    }
+
+    /// Whether rows have more than a key.
+    #[cfg(feature = "parquet")]
+    pub(super) fn has_values(&self) -> bool {
+        !self.is_bare
     }
 
     /// The types of the records.
