@@ -9,6 +9,8 @@ const DECIMAL_DIGITS_MAX: u8 = 38;
 /// The key of an extension's name in the metadata of a field, and the extension of UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID_EXTENSION: &str = "arrow.uuid";
+/// The extension of the periods of pandas: integers that say nothing without their frequency.
+const PERIOD_EXTENSION: &str = "pandas.period";
 /// Digits of the longest integers of 128 bits, which are decimals.
 const LONG_INTEGER_DIGITS: u8 = 39;
 /// The key of the name of their type in the metadata of a field.
@@ -20,10 +22,18 @@ pub fn is_uuid(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == UUID_EXTENSION)
 }
 
+/// Whether a field contains periods of pandas, by its extension.
+pub(crate) fn is_period(field: &Field) -> bool {
+    field.metadata().get(EXTENSION).is_some_and(|name| name == PERIOD_EXTENSION)
+}
+
 /// The type of the values of a field as keys; `None` for types whose values have no order. The metadata of the field
 /// tell UUIDs and `u128`, which the type alone does not.
 #[must_use]
 pub fn key_type_of_field(field: &Field) -> Option<KeyType> {
+    if is_period(field) {
+        return None;
+    }
     match key_type_of(field.data_type(), is_uuid(field))? {
         KeyType::I128 if field.metadata().get(TYPE_NAME).is_some_and(|name| name == "u128") => Some(KeyType::U128),
         key_type => Some(key_type),
@@ -75,6 +85,7 @@ pub fn key_type_of(data_type: &DataType, is_uuid: bool) -> Option<KeyType> {
         | DataType::Decimal128(precision, scale)
         | DataType::Decimal256(precision, scale) => decimal(*precision, *scale)?,
         DataType::Dictionary(_, values) => key_type_of(values, is_uuid)?,
+        DataType::RunEndEncoded(_, values) => key_type_of(values.data_type(), is_uuid)?,
         _ => return None,
     })
 }

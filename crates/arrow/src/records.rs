@@ -1,11 +1,12 @@
 //! Rows of record batches as records: some columns are the key, and others the fields of the value.
 
-use crate::key_types::key_type_of_field;
-use crate::values::{append_frequent_key, unpacked, value_of};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::Schema;
+use crate::key_types::{is_period, key_type_of_field};
+use crate::values::{append_frequent_key, is_null, unpacked, value_of};
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use arrow_schema::{DataType, Field as ArrowField, Schema};
 use ogive::types::{
-    Component, Field, KeyColumn, KeyType, NullOrder, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
+    ColumnPlace, Component, Field, KeyColumn, KeyType, NullOrder, RecordColumn, RecordType, RowBuilder, RowType,
+    TupleType, Value, ValueType,
 };
 use ogive::{Error, Result};
 use std::fmt;
@@ -13,9 +14,9 @@ use std::fmt;
 /// The reason why rows are no records.
 #[derive(Debug)]
 pub enum RecordError {
-    /// Columns that are not there, or that cannot be those of the key; a null in a key.
+    /// Columns that are not there, or that cannot be those of the key.
     Columns(String),
-    /// A column or a value of a type that is not stored.
+    /// A column of a type that is not stored; a value that is not of its type, or a null where there can be none.
     Type(String),
     /// An error of the engine.
     Engine(Error),
@@ -48,8 +49,9 @@ impl From<Error> for RecordError {
 /// Makes records of the rows of record batches of one schema.
 #[derive(Clone, Debug)]
 pub struct RecordEncoder {
-    key: Vec<usize>,
-    values: Vec<usize>,
+    /// The columns of the key and of the value; `None` for one that is not there, whose values are null.
+    key: Vec<Option<usize>>,
+    values: Vec<Option<usize>>,
     types: RecordType,
 }
 
@@ -79,7 +81,67 @@ impl RecordEncoder {
             return Err(RecordError::Columns(message));
         }
         let types = record_type(schema, &key, &values, columns.is_some())?;
-        Ok(Self { key, values, types })
+        let some = |columns: Vec<usize>| columns.into_iter().map(Some).collect();
+        Ok(Self { key: some(key), values: some(values), types })
+    }
+
+    /// The records of these types of rows of a schema, whose columns have the names of
+    /// [`RecordType::columns`]. Values are converted where that is exact; a column that is not there is null.
+    ///
+    /// # Errors
+    /// [`RecordError::Columns`] for columns that records of these types do not have, have twice, or cannot be without.
+    pub fn of_types(schema: &Schema, types: &RecordType) -> Result<Self, RecordError> {
+        Self::by_names(schema, types, types.columns())
+    }
+
+    /// The values of these types of rows of a schema, as the values of records without keys; as [`Self::of_types`].
+    ///
+    /// # Errors
+    /// As [`Self::of_types`].
+    pub fn of_values(schema: &Schema, values: &ValueType) -> Result<Self, RecordError> {
+        let field = |(index, field): (usize, &Field)| RecordColumn {
+            name: field.name.clone(),
+            key_type: field.key_type,
+            nullable: field.nullable,
+            place: ColumnPlace::Value(index),
+        };
+        let columns = values.fields().iter().enumerate().map(field).collect();
+        Self::by_names(schema, &RecordType::new(KeyType::Bytes, values.clone()), columns)
+    }
+
+    fn by_names(schema: &Schema, types: &RecordType, columns: Vec<RecordColumn>) -> Result<Self, RecordError> {
+        let known = || columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+        let is_other = |name: &str| columns.iter().all(|column| column.name != name) && !is_place_of_pandas(name);
+        if let Some(field) = schema.fields().iter().find(|field| is_other(field.name())) {
+            let message = format!("the records have no column '{}'; they have: {}", field.name(), known());
+            return Err(RecordError::Columns(message));
+        }
+        if let Some(field) = schema.fields().iter().find(|field| is_period(field)) {
+            return Err(not_stored(field));
+        }
+        let mut places = [Vec::new(), Vec::new()];
+        for column in &columns {
+            let mut found = schema.fields().iter().enumerate().filter(|(_, field)| *field.name() == column.name);
+            let position = found.next().map(|(position, _)| position);
+            if found.next().is_some() {
+                let message = format!("there are several columns '{}'; rename them", column.name);
+                return Err(RecordError::Columns(message));
+            }
+            if position.is_none() && !column.nullable {
+                let message = format!("there is no column '{}'; the records have: {}", column.name, known());
+                return Err(RecordError::Columns(message));
+            }
+            let (of, place) = match column.place {
+                ColumnPlace::Key(place) => (0, place),
+                ColumnPlace::Value(place) => (1, place),
+            };
+            places[of].push((place, position));
+        }
+        let [key, values] = places.map(|mut places| {
+            places.sort_unstable_by_key(|(place, _)| *place);
+            places.into_iter().map(|(_, position)| position).collect()
+        });
+        Ok(Self { key, values, types: types.clone() })
     }
 
     /// The types of the records.
@@ -98,19 +160,19 @@ impl RecordEncoder {
     /// Passes the key and the value of each row of a batch to `visit`.
     ///
     /// # Errors
-    /// [`RecordError::Columns`] for a null in a key, [`RecordError::Type`] for a value that is not of its type; errors
-    /// of `visit`.
+    /// [`RecordError::Type`] for a value that is not of its type, or a null where there can be none; errors of `visit`.
     pub fn visit(
         &self,
         batch: &RecordBatch,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<(), RecordError> {
-        let arrays = |columns: &[usize]| {
-            let array = |&column: &usize| {
+        let array = |column: &Option<usize>| match *column {
+            Some(column) => {
                 unpacked(batch.column(column).clone()).map_err(|error| RecordError::Type(error.to_string()))
-            };
-            columns.iter().map(array).collect::<Result<Vec<ArrayRef>, _>>()
+            }
+            None => Ok(new_null_array(&DataType::Null, batch.num_rows())),
         };
+        let arrays = |columns: &[Option<usize>]| columns.iter().map(array).collect::<Result<Vec<ArrayRef>, _>>();
         let (keys, values) = (arrays(&self.key)?, arrays(&self.values)?);
         let mut builder = match &self.types.values {
             ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
@@ -121,11 +183,15 @@ impl RecordEncoder {
             key.clear();
             value.clear();
             self.push_key(&keys, row, &mut key)?;
-            if let Some(builder) = &mut builder {
-                for (array, of) in values.iter().zip(self.types.values.fields()) {
-                    push_field(builder, array, of, row, &mut field)?;
+            match (&mut builder, &self.types.values, &values[..]) {
+                (Some(builder), ValueType::Row(row_type), _) => {
+                    for (array, of) in values.iter().zip(row_type.fields()) {
+                        push_field(builder, array, of, row, &mut field)?;
+                    }
+                    builder.finish(&mut value)?;
                 }
-                builder.finish(&mut value)?;
+                (_, ValueType::Scalar(of), [array]) => value.extend(value_of_row(array, *of, row)?),
+                _ => {}
             }
             visit(&key, &value)?;
         }
@@ -133,44 +199,67 @@ impl RecordEncoder {
     }
 
     fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> Result<(), RecordError> {
-        if let Some((_, column)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
-            let name = &column.name;
-            let message = format!(
-                "column '{name}' of the key is null in row {row}; a key cannot be null: leave such rows out, or choose \
-                 a key of other columns"
-            );
-            return Err(RecordError::Columns(message));
-        }
+        let name = |column: usize| match self.types.key_columns.get(column) {
+            Some(column) => format!("column '{}' of the key", column.name),
+            None => "the key".to_owned(),
+        };
         if let KeyType::Tuple(tuple) = self.types.keys {
-            let parts = arrays.iter().zip(tuple.components());
-            let values = parts.map(|(array, part)| value_of(array, part.key_type, row));
-            key.extend(self.types.keys.encode(&Value::Tuple(values.collect()))?);
-        } else if let [array] = arrays
-            && !append_frequent_key(array, self.types.keys, row, key)
-        {
-            key.extend(key_of_row(array, self.types.keys, row)?);
+            let mut values = Vec::with_capacity(arrays.len());
+            for (column, (array, part)) in arrays.iter().zip(tuple.components()).enumerate() {
+                match (value_of(array, part.key_type, row), is_null(array, row)) {
+                    (Value::Null, false) => return Err(inexact(array, &part.key_type, row)),
+                    (Value::Null, true) if part.nulls == NullOrder::Never => return Err(null_key(&name(column), row)),
+                    (value, _) => values.push(value),
+                }
+            }
+            key.extend(self.types.keys.encode(&Value::Tuple(values)).map_err(|error| misfit(&error, "the key", row))?);
+            return Ok(());
         }
-        Ok(())
+        match arrays {
+            [array] if is_null(array, row) => Err(null_key(&name(0), row)),
+            [array] => {
+                if !append_frequent_key(array, self.types.keys, row, key) {
+                    key.extend(key_of_row(array, self.types.keys, row)?);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
+}
+
+/// Whether a column is one of those in which pandas tells the places of rows.
+fn is_place_of_pandas(name: &str) -> bool {
+    let level = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
+    level.is_some_and(|level| level.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn null_key(name: &str, row: usize) -> RecordError {
+    RecordError::Type(format!(
+        "{name} is null in row {row}; a key cannot be null: leave such rows out, or choose a key of other columns"
+    ))
+}
+
+fn misfit(error: &Error, name: &str, row: usize) -> RecordError {
+    RecordError::Type(format!("{name} of row {row} is not of its type, or out of its range: {error}"))
 }
 
 /// The key of a row of an array, whose values are converted where that is exact. A tuple of one component, which may be
 /// null, is the key of a value of that component.
 ///
 /// # Errors
-/// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not exactly one of the type.
+/// [`RecordError::Type`] for a null, and for a value that is not exactly one of the type.
 pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
     if let Some(component) = only_component(key_type) {
         let value = value_of(array, component.key_type, row);
-        let is_null = array.is_null(row) && component.nulls != NullOrder::Never;
+        let is_null = is_null(array, row) && component.nulls != NullOrder::Never;
         return match value {
             Value::Null if !is_null => key_of_row(array, component.key_type, row),
             value => key_type.encode(&Value::Tuple(vec![value])).map_err(|_| inexact(array, &key_type, row)),
         };
     }
-    if array.is_null(row) {
-        let message = format!("the key of row {row} is null; a key cannot be null, leave such rows out");
-        return Err(RecordError::Columns(message));
+    if is_null(array, row) {
+        return Err(null_key("the key", row));
     }
     key_type.encode(&value_of(array, key_type, row)).map_err(|_| inexact(array, &key_type, row))
 }
@@ -178,11 +267,11 @@ pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec
 /// The bytes of the value of a row of an array, for values that are not rows; it is converted where that is exact.
 ///
 /// # Errors
-/// [`RecordError::Columns`] for a null, [`RecordError::Type`] for a value that is not exactly one of the type.
+/// [`RecordError::Type`] for a null, and for a value that is not exactly one of the type.
 pub fn value_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
-    if array.is_null(row) {
+    if is_null(array, row) {
         let message = format!("the value of row {row} is null, which a value of type {key_type} cannot be");
-        return Err(RecordError::Columns(message));
+        return Err(RecordError::Type(message));
     }
     // Not as a key, which has neither a negative zero nor the sign of a NaN.
     let value = value_of(array, key_type, row);
@@ -217,21 +306,24 @@ fn push_field(
         return Ok(builder.push_bytes(Some(bytes))?);
     }
     let value = value_of(array, field.key_type, row);
-    if matches!(value, Value::Null) && !array.is_null(row) {
+    if matches!(value, Value::Null) && !is_null(array, row) {
         let message = format!("the value of column '{}' in row {row} is not of type {}", field.name, field.key_type);
         return Err(RecordError::Type(message));
     }
-    Ok(builder.push(&value)?)
+    builder.push(&value).map_err(|error| misfit(&error, &format!("column '{}'", field.name), row))
+}
+
+fn not_stored(field: &ArrowField) -> RecordError {
+    let name = field.name();
+    let of = if is_period(field) { "period of pandas".to_owned() } else { field.data_type().to_string() };
+    RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
 }
 
 /// The types of records of these columns.
 fn record_type(schema: &Schema, key: &[usize], values: &[usize], are_chosen: bool) -> Result<RecordType, RecordError> {
     let scalar = |column: usize| {
         let field = schema.field(column);
-        key_type_of_field(field).ok_or_else(|| {
-            let (name, of) = (field.name(), field.data_type());
-            RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
-        })
+        key_type_of_field(field).ok_or_else(|| not_stored(field))
     };
     let keys = match key {
         [column] => scalar(*column)?,
@@ -281,6 +373,43 @@ mod tests {
                 true => assert!(made.unwrap_err().to_string().contains("'name' of the key is null in row 1")),
                 false => assert_eq!(builder.finish().unwrap().columns(), batch().columns()),
             }
+        }
+    }
+
+    #[test]
+    fn columns_are_found_by_the_names_of_records() {
+        let types = RecordType::new(
+            "(u8, i16?)".parse::<KeyType>().unwrap(),
+            "{name: text?, at: date?}".parse::<ValueType>().unwrap(),
+        );
+        let names: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+        let first: ArrayRef = Arc::new(Int64Array::from(vec![7, 255]));
+        let records = |columns: Vec<(&str, ArrayRef)>| {
+            let batch = RecordBatch::try_from_iter(columns).unwrap();
+            let mut found = Vec::new();
+            RecordEncoder::of_types(&batch.schema(), &types)?.visit(&batch, |key, value| {
+                found.push((types.keys.display(key), types.values.display(value)));
+                Ok(())
+            })?;
+            Ok::<_, RecordError>(found)
+        };
+        let shown = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let by_name = vec![("name", names.clone()), ("__index_level_0__", first.clone()), ("key1", first.clone())];
+        assert_eq!(records(by_name).unwrap(), [shown("7,", "a,"), shown("255,", ",")]);
+        let beyond: ArrayRef = Arc::new(Int64Array::from(vec![1, 256]));
+        let none: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        for (columns, message) in [
+            (vec![("key1", beyond)], "row 1"),
+            (vec![("key1", none)], "null in row 1"),
+            (
+                vec![("key1", first.clone()), ("other", names.clone())],
+                "no column 'other'; they have: key1, key2, name, at",
+            ),
+            (vec![("name", names.clone())], "no column 'key1'"),
+            (vec![("key1", first.clone()), ("key2", names)], "row 0"),
+        ] {
+            let error = records(columns).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
         }
     }
 

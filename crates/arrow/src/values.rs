@@ -13,8 +13,9 @@
 //! | times of a day | times of another unit |
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, types};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, UInt64Array, types};
 use arrow_schema::{ArrowError, DataType, TimeUnit as ArrowUnit};
+use arrow_select::take::take;
 use ogive::KeyType;
 use ogive::types::{TimeUnit, Value};
 
@@ -25,13 +26,27 @@ const MILLISECONDS_PER_DAY: i128 = 86_400_000;
 /// Most digits that [`Wide`] holds whatever they are.
 const WIDE_DIGITS_MAX: u32 = 76;
 
-/// An array without its dictionary.
+/// An array without its dictionary or its runs.
 ///
 /// # Errors
 /// A dictionary whose keys do not fit its values.
 pub fn unpacked(array: ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let Some(dictionary) = array.as_any_dictionary_opt() else { return Ok(array) };
-    unpacked(arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?)
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        return unpacked(take(dictionary.values(), dictionary.keys(), None)?);
+    }
+    let DataType::RunEndEncoded(ends, _) = array.data_type() else { return Ok(array) };
+    let values = match ends.data_type() {
+        DataType::Int16 => without_runs::<types::Int16Type>(&array),
+        DataType::Int32 => without_runs::<types::Int32Type>(&array),
+        _ => without_runs::<types::Int64Type>(&array),
+    };
+    unpacked(values?)
+}
+
+fn without_runs<E: types::RunEndIndexType>(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let Some(runs) = array.as_run_opt::<E>() else { return Ok(array.clone()) };
+    let places: UInt64Array = (0..runs.len()).map(|row| runs.get_physical_index(row) as u64).collect();
+    take(runs.values(), &places, None)
 }
 
 /// Appends the key of a value of the most frequent types, without a detour by [`Value`]; returns `false` for nulls and
@@ -57,10 +72,15 @@ pub fn append_frequent_key(array: &ArrayRef, key_type: KeyType, row: usize, key:
     true
 }
 
+/// Whether a row has no value: none of an array without a type has one.
+pub(crate) fn is_null(array: &ArrayRef, row: usize) -> bool {
+    array.is_null(row) || *array.data_type() == DataType::Null
+}
+
 /// The value of a row as one of a type; a null for what has no value, or none that is exactly one of this type.
 #[must_use]
 pub fn value_of(array: &ArrayRef, key_type: KeyType, row: usize) -> Value {
-    if array.is_null(row) {
+    if is_null(array, row) {
         return Value::Null;
     }
     Cell::of(array, row).and_then(|cell| cell.value(key_type)).unwrap_or(Value::Null)

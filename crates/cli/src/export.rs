@@ -6,11 +6,11 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::replace::{Force, OutputFile, OutputKind, claim};
-use crate::separated::{Quote, Separated};
 use ogive::Error;
 use ogive::io::{FileLock, LocalStorage, StoppableStorage, Storage, WritableFile, random_u64};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::RecordType;
+use ogive_text::{Quote, Separated};
 use std::io::{self, Write};
 use std::path::Path;
 

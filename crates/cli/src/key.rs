@@ -5,6 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{self, Component};
+use ogive_text::escaped;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -116,24 +117,6 @@ pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),
         Err(_) => json!({ "hex": hex(bytes) }),
-    }
-}
-
-/// Text without control characters is unchanged. Otherwise control characters, backslashes and invalid UTF-8 become
-/// `\n`, `\\` or `\x9f`.
-pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(char::is_control) => Cow::Borrowed(text),
-        _ => Cow::Owned(KeyType::Bytes.display(bytes)),
-    }
-}
-
-/// A value of an input, shortened for messages.
-pub(crate) fn shortened(written: &[u8]) -> String {
-    let shown = escaped(written);
-    match shown.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &shown[..end]),
-        None => shown.into_owned(),
     }
 }
 

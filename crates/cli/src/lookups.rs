@@ -120,7 +120,7 @@ impl Lookups {
             Failure::from(InputError::WrongKey {
                 path: self.path.clone(),
                 line: *line,
-                written: key::shortened(written),
+                written: ogive_text::shortened(written),
                 wanted: key_type.to_string(),
                 described: key::describe(key_type),
             })

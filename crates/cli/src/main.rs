@@ -31,7 +31,6 @@ mod records;
 mod replace;
 mod report;
 mod sample;
-mod separated;
 mod size;
 mod source;
 mod system;

@@ -1,9 +1,9 @@
 //! The columns of records, as text and JSON.
 
 use crate::key;
-use crate::separated::{BYTE_ORDER_MARK, Separated};
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
+use ogive_text::{BYTE_ORDER_MARK, Separated};
 use serde_json::Value;
 
 /// Takes records apart into columns.

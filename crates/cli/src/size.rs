@@ -1,6 +1,7 @@
 //! Parsing and formatting of sizes, counts and times.
 
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+pub(crate) use ogive_text::{counted, grouped};
 use std::str::FromStr;
 
 /// A number of bytes as an argument: `4096`, `64k`, `256MiB`, `1.5GB`.
@@ -89,24 +90,6 @@ fn unit_bytes(unit: &str) -> Option<u64> {
         "b" => Some(1000_u64.pow(power)),
         _ => None,
     }
-}
-
-/// A count with thousands separators: 1,234,567.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun: `1 block`, `2 blocks`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// A size with three significant digits in powers of 1024; exact below 10 KiB.

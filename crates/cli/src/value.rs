@@ -14,10 +14,10 @@ pub(crate) const BYTES: &ValueType = &ValueType::Scalar(KeyType::Bytes);
 /// is shown as bytes.
 pub(crate) fn shown<'a>(value_type: &ValueType, value: &'a [u8]) -> Cow<'a, str> {
     match value_type {
-        ValueType::Scalar(KeyType::Bytes) => key::escaped(value),
+        ValueType::Scalar(KeyType::Bytes) => ogive_text::escaped(value),
         ValueType::Scalar(key_type) => key::shown(*key_type, value),
         ValueType::Row(_) => {
-            fields(value_type, value).map_or_else(|| key::escaped(value), |fields| Cow::Owned(fields.join("\t")))
+            fields(value_type, value).map_or_else(|| ogive_text::escaped(value), |fields| Cow::Owned(fields.join("\t")))
         }
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
             ValueType::Row(_) => "write its fields in this order, separated by commas, each a value of its type",
             ValueType::Scalar(_) => "all values here have this type",
         };
-        Failure::usage(format!("'{}' is not a value of type {value_type}", key::shortened(argument)), hint)
+        Failure::usage(format!("'{}' is not a value of type {value_type}", ogive_text::shortened(argument)), hint)
     })
 }
 

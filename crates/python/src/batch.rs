@@ -1,15 +1,15 @@
 //! Batches: several writes that happen together or not at all.
 
-use crate::convert::{encode_key, encode_value};
+use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::frames;
 use crate::key_range::{Bounds, KeyRange};
 use crate::keyspace::{Keyspace, Object};
 use crate::opened::{Opened, Typed};
 use crate::store::Store;
 use ogive::types::{KeyType, RecordType};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A batch. See `ogive.Batch`.
@@ -97,6 +97,11 @@ impl Batch {
         undecided.iter_mut().find(|known| known.keyspace == *keyspace).map(work).transpose()
     }
 
+    /// The types that the first record of a keyspace without types has in this batch; `None` for another keyspace.
+    fn decided(&self, typed: &Typed) -> PyResult<Option<Option<Arc<RecordType>>>> {
+        self.with_undecided(typed.keyspace()?, |known| Ok(known.decided.as_ref().map(|(types, _)| types.clone())))
+    }
+
     /// Notes a keyspace without types.
     fn note_undecided(&self, handle: &Bound<'_, Keyspace>, keyspace: &ogive::Keyspace) {
         let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,9 +122,7 @@ impl Batch {
     ) -> PyResult<Encoded> {
         let typed = handle.get().typed()?;
         let value = handle.get().stored(value, &typed)?;
-        let known =
-            self.with_undecided(typed.keyspace()?, |known| Ok(known.decided.as_ref().map(|(types, _)| types.clone())))?;
-        let decides = match (known, first.and_then(|first| first.decides.clone())) {
+        let decides = match (self.decided(&typed)?, first.and_then(|first| first.decides.clone())) {
             (Some(Some(types)), _) | (Some(None), Some(types)) => Some(types),
             (None, Some(types)) if typed.is_undecided => Some(types),
             (None, _) if !typed.is_undecided => None,
@@ -213,18 +216,6 @@ fn closed() -> PyErr {
     errors::new("Closed", "the batch was committed or dropped; make another one")
 }
 
-/// A key and its value: a tuple of two, or whatever else has two elements.
-fn pair<'py>(record: &Object<'py>) -> PyResult<(Object<'py>, Object<'py>)> {
-    if record.is_instance_of::<PyTuple>() {
-        return record.extract();
-    }
-    let parts = record.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    <[Object<'py>; 2]>::try_from(parts).map(|[key, value]| (key, value)).map_err(|parts| {
-        let message = format!("a record is a key and its value, not {} elements", parts.len());
-        errors::new("InvalidArgument", &message)
-    })
-}
-
 #[pymethods]
 impl Batch {
     #[new]
@@ -240,7 +231,37 @@ impl Batch {
 
     /// Puts pairs of keys and values: all of them, or none if one is refused.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
-        self.put_encoded(keyspace, records.try_iter()?.map(|record| pair(&record?)))
+        self.put_encoded(keyspace, iterated(records)?.map(|record| pair_of(&record?)))
+    }
+
+    /// Puts the rows of a frame, whose columns have the names that a scan gives them.
+    fn put_frame(&self, keyspace: &Bound<'_, Keyspace>, frame: &Object<'_>) -> PyResult<()> {
+        self.with(|_| ())?;
+        let of = keyspace.get();
+        of.check_store(&self.opened)?;
+        let typed = of.typed()?;
+        let decides = match self.decided(&typed)? {
+            Some(Some(types)) => Some(types),
+            Some(None) if !typed.is_undecided => Some(typed.types.clone()),
+            None if !typed.is_undecided => None,
+            _ => {
+                let message = format!(
+                    "the keyspace {:?} has no types yet, by whose names the columns of a frame are found; state them: \
+                     key=, value=",
+                    of.name()
+                );
+                return Err(errors::new("WrongType", &message));
+            }
+        };
+        let types = decides.as_ref().unwrap_or(&typed.types);
+        let (keys, values) = frames::records(frame, types)?;
+        let mut encoded = Vec::with_capacity(keys.len());
+        for (key, value) in keys.iter().zip(values.iter()) {
+            of.check_json(frame.py(), types, value)?;
+            let (typed, decides) = (typed.clone(), decides.clone());
+            encoded.push(Encoded { typed, decides, key: of.checked_key(key.to_vec())?, value: value.to_vec() });
+        }
+        encoded.iter().try_for_each(|record| self.add(keyspace, record))
     }
 
     fn remove(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>) -> PyResult<()> {

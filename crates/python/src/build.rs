@@ -1,14 +1,16 @@
 //! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
 
+use crate::arrow_in::{self, BatchReader};
 use crate::columns;
-use crate::convert::{encode_key, encode_value};
+use crate::convert::{encode_key, encode_value, iterated, pair_of};
+use crate::csv::csv_rows;
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
 use ogive::types::{KeyType, RecordType, ValueType};
@@ -18,15 +20,13 @@ use ogive_parquet::ParquetRows;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use std::fmt::Display;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Memory of the sort, unless it is stated.
 const SORT_MEMORY_BYTES: u64 = 256 << 20;
-/// Rows that are read of a file at a time, and rows by which the types of a CSV file are guessed.
-const FILE_ROWS: usize = 8 << 10;
-const GUESSED_ROWS: usize = 10_000;
+/// Records between two looks for signals.
+const RECORDS_BETWEEN_SIGNALS: usize = 8 << 10;
 
 /// How a table is written.
 #[derive(Clone, Debug, FromPyObject)]
@@ -74,9 +74,6 @@ fn small<N: Copy + Display + TryInto<u32>>(number: Option<N>, name: &str) -> ogi
     number.map(|number| number.try_into().map_err(|_| out_of_range(number))).transpose()
 }
 
-/// Record batches of a file or of Python.
-pub(crate) type BatchReader = Box<dyn RecordBatchReader + Send>;
-
 /// A table of the rows of a stream.
 fn build(
     py: Python<'_>,
@@ -115,14 +112,14 @@ fn finish(writer: SortingWriter, task: &Task) -> PyResult<()> {
 #[pyo3(signature = (stream, key, columns, target, rows_expected=0, progress=None))]
 pub(crate) fn build_stream(
     py: Python<'_>,
-    stream: PyRecordBatchReader,
+    stream: &Object<'_>,
     key: Vec<String>,
     columns: Option<Vec<String>>,
     target: Target,
     rows_expected: u64,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    build(py, stream.into_reader()?, &key, columns.as_deref(), &target, rows_expected, progress)
+    build(py, arrow_in::rows(stream)?, &key, columns.as_deref(), &target, rows_expected, progress)
 }
 
 /// Builds a table from a Parquet file.
@@ -167,33 +164,6 @@ pub(crate) fn parquet_rows(path: &Path, columns: Option<&[&str]>) -> PyResult<(B
     Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
 }
 
-/// The rows of a CSV file with a header.
-pub(crate) fn csv_rows(path: &Path) -> PyResult<BatchReader> {
-    let own = path.to_owned();
-    let refused = move |error: &ArrowError| {
-        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", own.display()), &own)
-    };
-    let format = arrow_csv::reader::Format::default().with_header(true);
-    let (guessed, _) = format.infer_schema(open(path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
-    // A column without any value could be of any type.
-    let typed = |field: &Arc<ArrowField>| match field.data_type() {
-        DataType::Null => ArrowField::new(field.name(), DataType::Utf8, true),
-        _ => field.as_ref().clone(),
-    };
-    let schema: SchemaRef = Arc::new(Schema::new(guessed.fields().iter().map(typed).collect::<Vec<_>>()));
-    let reader = arrow_csv::ReaderBuilder::new(schema.clone())
-        .with_format(format)
-        .with_batch_size(FILE_ROWS)
-        .build(open(path)?)
-        .map_err(|error| refused(&error))?;
-    let batches = reader.map(move |batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(refused(&error)))));
-    Ok(Box::new(RecordBatchIterator::new(batches, schema)))
-}
-
-fn open(path: &Path) -> PyResult<File> {
-    File::open(path).map_err(|source| errors::of(ogive::Error::Io { action: "open", path: path.to_owned(), source }))
-}
-
 /// Builds a table from an iterable of pairs of keys and values, or of keys.
 ///
 /// The types are those stated, else those of the first pair.
@@ -210,14 +180,11 @@ pub(crate) fn build_pairs(
 ) -> PyResult<()> {
     let task = Task::default();
     let mut writer: Option<(SortingWriter, RecordType)> = None;
-    for (number, pair) in pairs.try_iter()?.enumerate() {
+    for (number, pair) in iterated(pairs)?.enumerate() {
         let pair = pair?;
         let (this_key, this_value) = match has_values {
             true => {
-                let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>().map_err(|_| {
-                    let message = format!("record {number} is not a pair of a key and a value: {pair}");
-                    errors::new("WrongType", &message)
-                })?;
+                let (key, value) = pair_of(&pair)?;
                 (key, Some(value))
             }
             false => (pair, None),
@@ -230,7 +197,7 @@ pub(crate) fn build_pairs(
         let key = encode_key(types.keys, &this_key)?;
         let value = this_value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, &value))?;
         writer.append(&key, &value).or_raise()?;
-        if number % FILE_ROWS == 0 {
+        if number % RECORDS_BETWEEN_SIGNALS == 0 {
             py.check_signals()?;
             if let Some(progress) = progress {
                 progress.call1((number as u64, 0_u64))?;

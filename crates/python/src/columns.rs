@@ -1,35 +1,40 @@
 //! Columns of Python: arrays of NumPy, Arrow data, and lists, whose types are those of their values.
 
-use crate::convert::encode_value;
+use crate::arrow_in::{arrays, is_arrow, is_null_of_polars, is_of_objects, long_of_polars};
+use crate::convert::{encode_value, iterated};
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::{numpy, types};
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::Field as ArrowField;
+use arrow_schema::{DataType, Field as ArrowField};
 use ogive::types::{ColumnPlace, Field, KeyType, RecordType, RowType, ValueType};
 use ogive_arrow::RecordBatchBuilder;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use pyo3_arrow::input::AnyArray;
 
 /// The field and the array of a column.
 pub(crate) fn column(name: &str, column: &Object<'_>) -> PyResult<(ArrowField, ArrayRef)> {
     if let Some(array) = numpy::array(column)? {
         return Ok((ArrowField::new(name, array.data_type().clone(), array.null_count() > 0), array));
     }
-    if column.hasattr("__arrow_c_array__")? || column.hasattr("__arrow_c_stream__")? {
-        let chunks = column.extract::<AnyArray>()?.into_chunked_array()?;
-        let field = chunks.field().as_ref().clone().with_name(name);
-        let parts: Vec<&dyn Array> = chunks.chunks().iter().map(AsRef::as_ref).collect();
+    if is_null_of_polars(column)? {
+        let nulls = arrow_array::new_null_array(&DataType::Null, column.len()?);
+        return Ok((ArrowField::new(name, DataType::Null, true), nulls));
+    }
+    let long = long_of_polars(column)?;
+    if long.is_none() && is_arrow(column)? && !is_of_objects(column)? {
+        let (field, chunks) = arrays(column)?;
+        let field = field.as_ref().clone().with_name(name);
+        let parts: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
         let array = match parts.is_empty() {
             true => arrow_array::new_empty_array(field.data_type()),
             false => arrow_select::concat::concat(&parts).map_err(arrow_error)?,
         };
         return Ok((field, array));
     }
-    let values = column.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    let key_type = type_of(name, &values)?;
+    let values = iterated(column)?.collect::<PyResult<Vec<_>>>()?;
+    let key_type = long.map_or_else(|| type_of(name, &values), Ok)?;
     let rows = ValueType::Row(RowType::new(vec![Field::new(name, key_type).nullable()]).or_raise()?);
     let types = RecordType::new(KeyType::Bytes, rows);
     let mut builder =

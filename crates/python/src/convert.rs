@@ -3,11 +3,12 @@
 use crate::errors::{self, OrRaise};
 use crate::types::mismatch;
 use crate::{numpy, times};
-use ogive::types::{KeyType, TimeUnit, Value, ValueType};
+use ogive::types::{Field, KeyType, TimeUnit, Value, ValueType};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMemoryView, PyString, PyTuple,
+    PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyMemoryView, PyString, PyTuple,
 };
 
 /// An integer of a decimal of more digits is of no type.
@@ -78,10 +79,15 @@ pub(crate) fn with_key<R>(
     take: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
     match (key_type, value.cast::<PyString>(), value.cast::<PyBytes>()) {
-        (KeyType::Text, Ok(text), _) => take(text.to_str()?.as_bytes()),
+        (KeyType::Text, Ok(text), _) => take(text_of(text)?.as_bytes()),
         (KeyType::Bytes, _, Ok(bytes)) => take(bytes.as_bytes()),
         _ => take(&encode_key(key_type, value)?),
     }
+}
+
+/// The characters of text, of which some have no bytes: halves of pairs.
+fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    text.to_str().map_err(|_| mismatch(text, &KeyType::Text))
 }
 
 /// The key of a Python object, which is exactly a value of the type.
@@ -105,7 +111,7 @@ fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
     Ok(match key_type {
         KeyType::Text => {
             let text = value.cast::<PyString>().map_err(|_| mismatch(value, &key_type))?;
-            Some(text.to_str()?.as_bytes().to_vec())
+            Some(text_of(text)?.as_bytes().to_vec())
         }
         KeyType::Bytes => Some(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type))?),
         KeyType::I64 if is_int(value) => {
@@ -123,7 +129,7 @@ fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
 /// The least key that is not below a bound: of tuples, the first components are enough.
 pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     match first_components(key_type, value)? {
-        Some(components) => key_type.encode_prefix(&components).or_raise(),
+        Some(components) => key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type)),
         None => encode_key(key_type, value),
     }
 }
@@ -131,7 +137,7 @@ pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyRes
 /// The bytes with which all keys of a prefix begin: text, bytes, or the first components of a tuple.
 pub(crate) fn encode_prefix(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     match (key_type, first_components(key_type, value)?) {
-        (_, Some(components)) => key_type.encode_prefix(&components).or_raise(),
+        (_, Some(components)) => key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type)),
         (KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Tuple(_), None) => {
             with_bytes_or_key(key_type, value)
         }
@@ -152,10 +158,8 @@ fn first_components(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Opt
     if parts.len() >= tuple.components().len() {
         return Ok(None);
     }
-    let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
-        true => Ok(Value::Null),
-        false => to_value(component.key_type, &part),
-    };
+    let part =
+        |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| value_or_null(component.key_type, &part);
     parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>().map(Some)
 }
 
@@ -171,6 +175,24 @@ fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>() || numpy::kind(value) == Some('b')
 }
 
+/// As [`to_value`], with a null for `None` and for what other libraries have in its place, as their arrays have it.
+fn value_or_null(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    to_value(key_type, value).or_else(|error| if is_missing(value) { Ok(Value::Null) } else { Err(error) })
+}
+
+/// Whether an object is `pandas.NA`, or not-a-time of pandas or NumPy.
+fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+    let name = value.get_type().name().and_then(|name| name.extract::<String>()).unwrap_or_default();
+    match &*name {
+        "NAType" | "NaTType" => true,
+        "datetime64" => value.ne(value).unwrap_or(false),
+        _ => false,
+    }
+}
+
 /// The value of an object that is exactly one of the type; its range is not checked.
 fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = || mismatch(value, &key_type);
@@ -179,10 +201,8 @@ fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         if parts.len() != tuple.components().len() {
             return Err(wrong());
         }
-        let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
-            true => Ok(Value::Null),
-            false => to_value(component.key_type, &part),
-        };
+        let part =
+            |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| value_or_null(component.key_type, &part);
         return Ok(Value::Tuple(parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>()?));
     }
     Ok(match key_type {
@@ -261,7 +281,11 @@ fn decimal(value: &Bound<'_, PyAny>, scale: u8) -> Option<i128> {
     if !value.is_instance(library.decimal.bind(py)).ok()? {
         return None;
     }
-    let (sign, digits, exponent) = value.call_method0("as_tuple").ok()?.extract::<(u8, Vec<u8>, i64)>().ok()?;
+    let (sign, mut digits, exponent) = value.call_method0("as_tuple").ok()?.extract::<(u8, Vec<u8>, i64)>().ok()?;
+    // Zeros at the end say nothing, but may be more than an integer has.
+    let kept = digits.iter().rposition(|digit| *digit != 0).map_or(0, |last| last + 1);
+    let exponent = exponent.checked_add(i64::try_from(digits.len() - kept).ok()?)?;
+    digits.truncate(kept);
     let number =
         digits.iter().try_fold(0_i128, |number, digit| number.checked_mul(10)?.checked_add((*digit).into()))?;
     if number == 0 {
@@ -345,46 +369,77 @@ pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> 
         ValueType::Scalar(key_type) => return encode_scalar(*key_type, value),
         ValueType::Row(row_type) => row_type,
     };
-    let mut values = Vec::with_capacity(row_type.fields().len());
+    let fields = row_type.fields();
+    let none = value.py().None().into_bound(value.py());
+    let mut parts = Vec::with_capacity(fields.len());
     // A named tuple says which of its values is which field.
     let named = match value.is_instance_of::<PyTuple>() && value.hasattr("_fields")? {
         true => value.call_method0("_asdict")?,
         false => value.clone(),
     };
-    if let Ok(fields) = named.cast::<PyDict>() {
+    if let Ok(named) = named.cast::<PyDict>() {
         let mut found = 0;
-        for field in row_type.fields() {
-            match fields.get_item(&field.name)? {
-                Some(value) if !value.is_none() => {
-                    found += 1;
-                    values.push(to_value(field.key_type, &value)?);
-                }
-                other => {
-                    found += usize::from(other.is_some());
-                    values.push(Value::Null);
-                }
-            }
+        for field in fields {
+            let part = named.get_item(&field.name)?;
+            found += usize::from(part.is_some());
+            parts.push(part.unwrap_or_else(|| none.clone()));
         }
-        if found < fields.len() {
-            let is_field =
-                |name: &Bound<'_, PyAny>| name.extract::<String>().is_ok_and(|name| row_type.position(&name).is_some());
-            let other = fields.keys().iter().find(|name| !is_field(name));
-            let message = match other {
-                Some(name) => format!("there is no field {}; the values are of type {value_type}", name.repr()?),
-                None => format!("the value is not of type {value_type}"),
-            };
-            return Err(errors::new("WrongType", &message));
+        if found < named.len() {
+            return Err(other_fields(named, value_type)?);
         }
     } else {
-        let parts = value.cast::<PyTuple>().map_err(|_| mismatch(value, value_type))?;
-        if parts.len() != row_type.fields().len() {
+        let given = value.cast::<PyTuple>().map_err(|_| mismatch(value, value_type))?;
+        if given.len() != fields.len() {
             return Err(mismatch(value, value_type));
         }
-        for (part, field) in parts.iter().zip(row_type.fields()) {
-            values.push(if part.is_none() { Value::Null } else { to_value(field.key_type, &part)? });
-        }
+        parts.extend(given.iter());
     }
-    value_type.encode(&Value::Tuple(values)).or_raise()
+    let of_field = |(part, field): (&Bound<'_, PyAny>, &Field)| value_or_null(field.key_type, part);
+    let values = parts.iter().zip(fields).map(of_field).collect::<PyResult<Vec<Value>>>()?;
+    value_type.encode(&Value::Tuple(values.clone())).map_err(|error| {
+        let is_wrong = |(value, field): (&Value, &Field)| match value {
+            Value::Null => !field.nullable,
+            value => field.key_type.encode(value).is_err(),
+        };
+        match values.iter().zip(fields).position(is_wrong) {
+            Some(place) => mismatch(&parts[place], &format!("{{{}}}", fields[place])),
+            None => errors::of(error),
+        }
+    })
+}
+
+/// The error of a mapping that has more than the fields.
+fn other_fields(named: &Bound<'_, PyDict>, value_type: &ValueType) -> PyResult<PyErr> {
+    let names: Vec<&str> = value_type.fields().iter().map(|field| field.name.as_str()).collect();
+    let is_other = |name: &Bound<'_, PyAny>| !name.extract::<String>().is_ok_and(|name| names.contains(&name.as_str()));
+    let message = match named.keys().iter().find(is_other) {
+        Some(name) => format!("there is no field {}; the values are of type {value_type}", name.repr()?),
+        None => format!("the value is not of type {value_type}"),
+    };
+    Ok(errors::new("WrongType", &message))
+}
+
+/// What is iterated over.
+pub(crate) fn iterated<'py>(objects: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    objects.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(objects.py()) {
+        true => mismatch(objects, &"a list, or whatever else is iterated over"),
+        false => error,
+    })
+}
+
+/// A key and its value: a tuple of two, or whatever else has two elements.
+#[pyfunction]
+pub(crate) fn pair_of<'py>(record: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    if let Ok(pair) = record.cast::<PyTuple>()
+        && pair.len() == 2
+    {
+        return Ok((pair.get_item(0)?, pair.get_item(1)?));
+    }
+    let parts = iterated(record)?.collect::<PyResult<Vec<_>>>()?;
+    <[Bound<'py, PyAny>; 2]>::try_from(parts).map(|[key, value]| (key, value)).map_err(|parts| {
+        let message = format!("a record is a key and its value, not {} elements", parts.len());
+        errors::new("InvalidArgument", &message)
+    })
 }
 
 /// The Python object of a value: a scalar, or a dictionary of fields.

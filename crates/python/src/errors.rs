@@ -110,6 +110,12 @@ fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -
     })
 }
 
+/// Whether an exception is one of this package.
+pub(crate) fn is_own(py: Python<'_>, error: &PyErr) -> bool {
+    let class = || py.import("ogive._errors")?.getattr("OgiveError");
+    class().is_ok_and(|class| error.matches(py, class).unwrap_or(false))
+}
+
 /// The class, the file and the offset of an error.
 fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
     match error {

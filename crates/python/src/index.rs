@@ -4,6 +4,7 @@ use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::frames;
 use crate::gate::{Gate, Writing};
 use crate::index_view::{View, Views, either, explain, sequence, stats};
 use crate::key_range::KeyRange;
@@ -197,6 +198,21 @@ impl Index {
         }
     }
 
+    /// Inserts many entries in a transaction of its own.
+    fn load_all(
+        &self,
+        py: Python<'_>,
+        any: &AnyIndex,
+        (keys, values): (&Keys, &Keys),
+        memory: u64,
+        progress: Option<&Object<'_>>,
+    ) -> PyResult<u64> {
+        let _writing = Gate::enter(&self.gate, py)?;
+        interruptible_as(py, Task::default(), progress, |task| {
+            either!(any, index => load(index, any, keys, values, memory, task)).or_raise()
+        })
+    }
+
     /// Writes in a transaction of its own.
     fn write<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&AnyIndex) -> ogive::Result<R> + Send) -> PyResult<R> {
         let any = self.any()?;
@@ -346,10 +362,21 @@ impl Index {
             let message = format!("there are {} keys and {} values; give as many", keys.len(), values.len());
             return Err(errors::new("InvalidArgument", &message));
         }
-        let _writing = Gate::enter(&self.gate, py)?;
-        interruptible_as(py, Task::default(), progress, |task| {
-            either!(&*any, index => load(index, &any, &keys, &values, memory, task)).or_raise()
-        })
+        self.load_all(py, &any, (&keys, &values), memory, progress)
+    }
+
+    /// As `_load`, of the rows of a frame.
+    #[pyo3(name = "_load_frame", signature = (frame, memory, progress=None))]
+    fn load_frame(
+        &self,
+        py: Python<'_>,
+        frame: &Object<'_>,
+        memory: u64,
+        progress: Option<&Object<'_>>,
+    ) -> PyResult<u64> {
+        let any = self.any()?;
+        let (keys, values) = frames::records(frame, any.record_type())?;
+        self.load_all(py, &any, (&keys, &values), memory, progress)
     }
 
     #[pyo3(name = "_begin")]
@@ -590,6 +617,11 @@ impl IndexSnapshot {
         default: Option<Object<'py>>,
     ) -> PyResult<Option<Object<'py>>> {
         Ok(self.view()?.get(py, key)?.or(default))
+    }
+
+    /// The values of all entries of a key.
+    fn get_all<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
+        self.view()?.get_all(py, key)
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {

@@ -1,6 +1,8 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
-use crate::build::{BatchReader, csv_rows, parquet_rows};
+use crate::arrow_in::{self, BatchReader};
+use crate::build::parquet_rows;
+use crate::csv::csv_rows;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;
@@ -17,7 +19,6 @@ use ogive::types::KeyType;
 use ogive::{Db, DbOptions, DbSnapshot, Error};
 use ogive_arrow::RecordEncoder;
 use pyo3::prelude::*;
-use pyo3_arrow::PyRecordBatchReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -284,8 +285,8 @@ impl JoinInput {
 
     /// Rows that are in memory.
     #[staticmethod]
-    fn of_frame(stream: PyRecordBatchReader, on: Vec<String>, name: String) -> PyResult<Self> {
-        let reader = stream.into_reader()?;
+    fn of_frame(stream: &Bound<'_, PyAny>, on: Vec<String>, name: String) -> PyResult<Self> {
+        let reader = arrow_in::rows(stream)?;
         let schema = reader.schema();
         let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(crate::rows::arrow_error)?;
         let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();

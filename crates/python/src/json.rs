@@ -1,6 +1,8 @@
 //! Values that are whatever JSON can say: text in the store, objects in Python.
 
+use crate::errors;
 use crate::keyspace::Object;
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -11,7 +13,7 @@ static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The text of a value.
 ///
 /// # Errors
-/// `TypeError` and `ValueError` of Python's module `json` for what JSON cannot say.
+/// `WrongType` for what JSON cannot say.
 pub(crate) fn text_of<'py>(value: &Object<'py>) -> PyResult<Object<'py>> {
     let py = value.py();
     let encoder = || -> PyResult<Py<PyAny>> {
@@ -22,15 +24,30 @@ pub(crate) fn text_of<'py>(value: &Object<'py>) -> PyResult<Object<'py>> {
         let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&options))?;
         Ok(encoder.getattr("encode")?.unbind())
     };
-    ENCODE.get_or_try_init(py, encoder)?.bind(py).call1((value,))
+    let encoded = ENCODE.get_or_try_init(py, encoder)?.bind(py).call1((value,));
+    encoded.map_err(|error| refused(py, "the value cannot be written as JSON", error))
+}
+
+/// The exception of a value that is no JSON. What is not about the value stays.
+fn refused(py: Python<'_>, what: &str, error: PyErr) -> PyErr {
+    let is_of_value = error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyRecursionError>(py);
+    if !is_of_value {
+        return error;
+    }
+    let raised = errors::new("WrongType", &format!("{what}: {}", error.value(py)));
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 /// The value of a text.
 ///
 /// # Errors
-/// `ValueError` of Python's module `json` for text that is not JSON.
+/// `WrongType` for text that is not JSON.
 pub(crate) fn value_of<'py>(text: &Object<'py>) -> PyResult<Object<'py>> {
     let py = text.py();
     let loads = || -> PyResult<Py<PyAny>> { Ok(py.import("json")?.getattr("loads")?.unbind()) };
-    DECODE.get_or_try_init(py, loads)?.bind(py).call1((text,))
+    let decoded = DECODE.get_or_try_init(py, loads)?.bind(py).call1((text,));
+    decoded.map_err(|error| refused(py, "a value is no JSON, though value=\"json\" says so", error))
 }

@@ -1,8 +1,9 @@
 //! Many keys at once: lists, Arrow arrays, and arrays of NumPy.
 
-use crate::convert::{encode_key, encode_value};
+use crate::arrow_in::{arrays, is_arrow, is_of_objects, long_of_polars};
+use crate::convert::{encode_key, encode_value, iterated};
 use crate::errors;
-use crate::{numpy, types};
+use crate::{frames, numpy, types};
 use arrow_array::ArrayRef;
 use ogive::types::{KeyType, ValueType};
 use ogive_arrow::{
@@ -10,7 +11,6 @@ use ogive_arrow::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use pyo3_arrow::input::AnyArray;
 
 /// Keys of a list that are taken between two looks for signals.
 const KEYS_BETWEEN_SIGNALS: usize = 64 << 10;
@@ -45,12 +45,13 @@ impl Keys {
         Self::taken(py, key_type, keys, encode, key_of_row)
     }
 
-    /// The bytes of many values, given as keys are, or, if they have fields, as Python objects.
+    /// The bytes of many values, given as keys are, or, if they have fields, as Python objects or a frame.
     pub(crate) fn of_values(py: Python<'_>, value_type: &ValueType, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         match value_type {
             ValueType::Scalar(scalar) => {
                 Self::taken(py, *scalar, values, &|value| encode_value(value_type, value), value_of_row)
             }
+            ValueType::Row(_) if is_arrow(values)? && !is_of_objects(values)? => frames::values(values, value_type),
             ValueType::Row(_) => Self::encoded(values, |value| encode_value(value_type, value)),
         }
     }
@@ -67,24 +68,17 @@ impl Keys {
             py.detach(|| found.append(key_type, array, of_row))?;
             return Ok(found);
         }
-        if objects.hasattr("__arrow_c_array__")? || objects.hasattr("__arrow_c_stream__")? {
-            // Not all that other libraries call Arrow is of its standard: integers of 128 bits of polars are not.
-            let refused = |error| {
-                let message = format!("this array cannot be read: {error}; give a list of its values");
-                errors::new("WrongType", &message)
-            };
-            for array in objects.extract::<AnyArray>().map_err(refused)?.into_chunked_array()?.chunks() {
-                let array = array.clone();
+        if is_arrow(objects)? && !is_of_objects(objects)? && long_of_polars(objects)?.is_none() {
+            for array in arrays(objects)?.1 {
                 py.detach(|| found.append(key_type, array, of_row))?;
             }
             return Ok(found);
         }
-        for (number, object) in objects.try_iter()?.enumerate() {
+        for (number, object) in iterated(objects)?.enumerate() {
             if number % KEYS_BETWEEN_SIGNALS == 0 {
                 py.check_signals()?;
             }
-            found.bytes.extend_from_slice(&encode(&object?)?);
-            found.ends.push(found.bytes.len());
+            found.push(&encode(&object?)?);
         }
         Ok(found)
     }
@@ -95,11 +89,16 @@ impl Keys {
         encode: impl Fn(&Bound<'_, PyAny>) -> PyResult<Vec<u8>>,
     ) -> PyResult<Self> {
         let mut found = Self::default();
-        for object in objects.try_iter()? {
-            found.bytes.extend_from_slice(&encode(&object?)?);
-            found.ends.push(found.bytes.len());
+        for object in iterated(objects)? {
+            found.push(&encode(&object?)?);
         }
         Ok(found)
+    }
+
+    /// Adds a key.
+    pub(crate) fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
     }
 
     fn append(&mut self, key_type: KeyType, array: ArrayRef, of_row: OfRow) -> PyResult<()> {
@@ -152,11 +151,14 @@ pub(crate) fn type_of_keys(keys: &Bound<'_, PyAny>) -> PyResult<KeyType> {
     if let Some(array) = numpy::array(keys)? {
         return of_array(arrow_array::Array::data_type(&array));
     }
-    if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
-        let array = keys.extract::<AnyArray>()?.into_chunked_array()?;
-        return key_type_of_field(array.field()).map_or_else(|| of_array(array.field().data_type()), Ok);
+    if let Some(long) = long_of_polars(keys)? {
+        return Ok(long);
     }
-    let first = if keys.is_instance_of::<PyString>() { None } else { keys.try_iter()?.next() };
+    if is_arrow(keys)? && !is_of_objects(keys)? {
+        let (field, _) = arrays(keys)?;
+        return key_type_of_field(&field).map_or_else(|| of_array(field.data_type()), Ok);
+    }
+    let first = if keys.is_instance_of::<PyString>() { None } else { iterated(keys)?.next() };
     let Some(first) = first.transpose()? else {
         return Err(errors::new("InvalidArgument", "give a list of keys, which is not empty"));
     };

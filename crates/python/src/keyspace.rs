@@ -137,6 +137,11 @@ impl Keyspace {
         if self.is_json { json::value_of(&value) } else { Ok(value) }
     }
 
+    /// Refuses a value that is no JSON, where values are JSON.
+    pub(crate) fn check_json(&self, py: Python<'_>, types: &RecordType, value: &[u8]) -> PyResult<()> {
+        if self.is_json { self.loaded(py, types, value).map(drop) } else { Ok(()) }
+    }
+
     /// The types of a first record, whose value is text if it is JSON.
     pub(crate) fn types_of_record(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
         self.stated.of_record(key, value).map(Arc::new)
@@ -300,9 +305,6 @@ fn take_end(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Sli
     }
 }
 
-/// The name of the type of values that are JSON.
-const JSON: &str = "json";
-
 /// The records of keys, as an Arrow table.
 fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<RowBatch> {
     typed.keyspace()?;
@@ -323,7 +325,7 @@ impl Keyspace {
     ) -> PyResult<Self> {
         let opened = store.opened().clone();
         let current = opened.current()?;
-        let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == JSON));
+        let is_json = value.is_some_and(|value| value.cast::<PyString>().is_ok_and(|name| name == types::JSON));
         let stated = StatedParts::new(key, value, is_json)?;
         let typed = py.detach(|| {
             let keyspace = opened.keyspace_of(&current.db, &name)?;
@@ -357,7 +359,7 @@ impl Keyspace {
     #[getter(_stated)]
     fn stated_types(&self) -> (Option<String>, Option<String>) {
         let values = match self.is_json {
-            true => Some(JSON.to_owned()),
+            true => Some(types::JSON.to_owned()),
             false => self.stated.values.as_ref().map(ToString::to_string),
         };
         (self.stated.keys.map(|keys| keys.to_string()), values)

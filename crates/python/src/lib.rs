@@ -1,14 +1,17 @@
 //! The native module of the Python package `ogive`. What people use is the façade in `python/ogive`; this module has
 //! the handles, the conversions, and nothing that Python can do as well.
 
+mod arrow_in;
 mod arrow_out;
 mod batch;
 mod build;
 mod columns;
 mod convert;
+mod csv;
 mod equal;
 mod errors;
 mod fork;
+mod frames;
 mod gate;
 mod index;
 mod index_view;
@@ -42,6 +45,8 @@ mod _internal {
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_columns};
+    #[pymodule_export]
+    use crate::convert::pair_of;
     #[pymodule_export]
     use crate::equal::equal_key;
     #[pymodule_export]

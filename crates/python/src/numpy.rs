@@ -47,7 +47,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         return Ok(None);
     }
     if object.getattr("ndim")?.extract::<usize>()? != 1 {
-        return Err(errors::new("InvalidArgument", "give an array of one dimension"));
+        return Err(errors::new("WrongType", "give an array of one dimension"));
     }
     let native = object.call_method1("astype", (object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))?;
     let name = native.getattr("dtype")?.getattr("str")?.extract::<PyBackedStr>()?;
@@ -105,7 +105,7 @@ fn days(bytes: Buffer) -> PyResult<ArrayRef> {
         i64::MIN => Ok(None),
         day => i32::try_from(day)
             .map(Some)
-            .map_err(|_| errors::new("InvalidArgument", &format!("the date {day} days after 1970 is out of range"))),
+            .map_err(|_| errors::new("WrongType", &format!("the date {day} days after 1970 is out of range"))),
     };
     let days = scalars::<i64>(bytes).iter().map(|&it| day(it)).collect::<PyResult<Date32Array>>()?;
     Ok(Arc::new(days))

@@ -1,6 +1,8 @@
 //! Records as Arrow tables and streams.
 
+use crate::arrow_in::is_arrow;
 use crate::arrow_out::{RowBatch, RowReader};
+use crate::convert::iterated;
 use crate::errors::{self, OrRaise};
 use crate::keys::{Keys, type_of_keys};
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -63,12 +65,11 @@ pub(crate) fn found<V: AsRef<[u8]>>(
 
 /// The table of keys that were asked for of records whose types are not decided, of which there are none.
 pub(crate) fn none_found(py: Python<'_>, stated: Option<KeyType>, keys: &Bound<'_, PyAny>) -> PyResult<RowBatch> {
-    let is_array =
-        ["dtype", "__arrow_c_array__", "__arrow_c_stream__"].iter().any(|name| keys.hasattr(*name).is_ok_and(|it| it));
+    let is_array = keys.hasattr("dtype")? || is_arrow(keys)?;
     // Not an iterator, whose first key would be gone.
     let keys = match is_array || keys.is_instance_of::<PyString>() {
         true => keys.clone(),
-        false => PyList::new(py, keys.try_iter()?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
+        false => PyList::new(py, iterated(keys)?.collect::<PyResult<Vec<_>>>()?)?.into_any(),
     };
     let key_type = match (stated, keys.len()) {
         (Some(stated), _) => stated,

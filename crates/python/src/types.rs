@@ -10,6 +10,8 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple, PyType,
 };
 
+/// The name of the type of values that are JSON.
+pub(crate) const JSON: &str = "json";
 /// The type of an integer is the narrowest of these that has it.
 const INT: KeyType = KeyType::I64;
 
@@ -28,10 +30,23 @@ fn component(stated: Bound<'_, PyAny>) -> PyResult<Component> {
     Ok(Component { nulls, ..Component::new(key_type(&stated)?) })
 }
 
+/// The name of a type, which is not that of JSON: it is one of the values of keyspaces, which are told apart before.
+fn named<'a>(name: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    match name.to_str() {
+        Ok(JSON) => {
+            let message = "only all values of a store or a keyspace can be \"json\", as in ogive.open(path, \
+                           value=\"json\"); elsewhere state value=str, and give the text that json.dumps makes of each";
+            Err(errors::new("InvalidArgument", message))
+        }
+        Ok(name) => Ok(name),
+        Err(_) => Err(not_a_type(name)),
+    }
+}
+
 /// The key type of a Python type, the name of one, or a tuple of them.
 pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
     if let Ok(name) = stated.cast::<PyString>() {
-        return name.to_str()?.parse::<KeyType>().or_raise();
+        return named(name)?.parse::<KeyType>().or_raise();
     }
     if let Ok(parts) = stated.cast::<PyTuple>() {
         let parts = parts.iter().map(component).collect::<PyResult<Vec<_>>>()?;
@@ -62,16 +77,23 @@ fn not_a_type(stated: &Bound<'_, PyAny>) -> PyErr {
     errors::new("WrongType", &message)
 }
 
+fn not_a_name(name: &Bound<'_, PyAny>) -> PyErr {
+    mismatch(name, &"the name of a field: give text")
+}
+
 /// The type of values: as of keys, or a mapping of fields.
 pub(crate) fn value_type(stated: &Bound<'_, PyAny>) -> PyResult<ValueType> {
     if let Ok(name) = stated.cast::<PyString>() {
-        return name.to_str()?.parse::<ValueType>().or_raise();
+        return named(name)?.parse::<ValueType>().or_raise();
     }
     if let Ok(fields) = stated.cast::<PyDict>() {
         let mut described = Vec::new();
         for (name, field_type) in fields.iter() {
             let (field_type, may_be_null) = nullable(field_type)?;
-            let field = ogive::types::Field::new(name.extract::<String>()?, key_type(&field_type)?);
+            let field = ogive::types::Field::new(
+                name.extract::<String>().map_err(|_| not_a_name(&name))?,
+                key_type(&field_type)?,
+            );
             described.push(if may_be_null { field.nullable() } else { field });
         }
         return Ok(ValueType::Row(ogive::types::RowType::new(described).or_raise()?));

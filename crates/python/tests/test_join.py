@@ -175,7 +175,7 @@ def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
         ogive.join(left, left, on=("id", [])).collect()
     with pytest.raises(ogive.InvalidArgument, match="no column 'key'"):
         ogive.join(left, left, on="key").collect()
-    with pytest.raises(ogive.InvalidArgument, match="is null"):
+    with pytest.raises(ogive.WrongType, match="is null"):
         ogive.join(left, pyarrow.table({"id": [1, None]}), on="id").collect()
     with pytest.raises(FileNotFoundError):
         ogive.join(left, tmp_path / "absent.ogive", on="id").collect()

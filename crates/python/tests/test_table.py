@@ -41,7 +41,8 @@ def test_rows_come_from_frames_and_files(tmp_path: Path, form: str) -> None:
     assert table[3] == {"name": "c", "score": 1.5}
     assert table[2]["name"] in (None, "") and table[2]["score"] is None
     assert table.get(4) is None and 4 not in table and len(table) == 3
-    assert table.types[0] == "i64"
+    # As the command has it.
+    assert table.types[0] == ("u64" if form == "csv" else "i64")
     assert table.scan().to_pyarrow().column_names == ["user_id", "name", "score"]
 
 
@@ -91,7 +92,7 @@ def test_columns_that_cannot_be_told_apart_and_nulls_in_keys_are_named(tmp_path:
 
 
 def test_what_is_not_taken_is_said(tmp_path: Path) -> None:
-    for data, message in [(5, "int is not taken"), (["b", "a"], "record 0 is not a pair"), (pl.LazyFrame({"k": [1]}), "collect")]:
+    for data, message in [(5, "int is not taken"), (["b", "a"], "a record is a key and its value, not 1 elements"), (pl.LazyFrame({"k": [1]}), "collect")]:
         with pytest.raises((TypeError, ValueError), match=message):
             ogive.build(data, key="k" if isinstance(data, pl.LazyFrame) else None, to=tmp_path / "t.ogive")
 
@@ -221,13 +222,16 @@ def test_csv_files_without_values_and_with_late_errors(tmp_path: Path) -> None:
     assert ogive.build(file, key="k", to=tmp_path / "t.ogive")[2] == {"v": None}
     file.write_text("k,v\n")
     assert len(ogive.build(file, key="k", to=tmp_path / "t.ogive")) == 0
-    file.write_text("k,v\n" + "".join(f"{number},1\n" for number in range(10_500)) + "x,1\n")
+    rows = "".join(f"{number},1\n" for number in range(10_500))
+    file.write_text(f"k,v\n{rows}x,1\n")
+    assert ogive.build(file, key="k", to=tmp_path / "t.ogive").types[0] == "text"
+    file.write_text(f"k,v\n{rows}10500\n")
     for use in (
         lambda: ogive.build(file, key="k", to=tmp_path / "u.ogive"),
         lambda: ogive.join(file, file, on="k").collect(),
         lambda: ogive.join(file, file, on="k").to_pyarrow(),
     ):
-        with pytest.raises(ogive.WrongFile, match="a.csv") as raised:
+        with pytest.raises(ogive.WrongFile, match="a.csv.*line 10502 has 1 field, the rows before it have 2") as raised:
             use()
         assert raised.value.file == str(file)
 
@@ -248,3 +252,73 @@ def test_look_ups_of_very_many_keys_come_back_as_they_were_asked(tmp_path: Path)
             assert rows.column("value") == [known.get(key) for key in asked.tolist()]
     assert index.multi_get(asked).column("value") == [key if key in known else None for key in asked.tolist()]
     index.close()
+
+
+def test_items_have_every_row_of_a_key(tmp_path: Path) -> None:
+    rows = [(1, "a"), (1, "b"), (2, "c")]
+    table = ogive.build(rows, to=tmp_path / "t.ogive", key=int, value=str)
+    index = ogive.Index(tmp_path / "i.idx", key=int, value=str, value_size=8, duplicates=True)
+    index.load([key for key, _ in rows], [value for _, value in rows])
+    with index.snapshot() as snapshot:
+        for held in (table, index, snapshot):
+            assert list(held.items()) == rows and all(row in held.items() for row in rows)
+            assert sorted(snapshot.get_all(1)) == ["a", "b"]
+            for absent in ((1, "c"), (2, "a"), (3, "a"), ("1", "a"), (1, b"a"), 1, (1, "a", "a"), ("\ud800", "a")):
+                assert absent not in held.items()
+            assert held.items() == set(rows) and held.items() & {(1, "b")} == {(1, "b")}
+    assert (1, "a") in ogive.build({1: "a"}, to=tmp_path / "u.ogive").items()
+
+
+def test_values_that_are_scalars_of_numpy_are_no_columns(tmp_path: Path) -> None:
+    table = ogive.build({1: np.float64(0.5), 2: np.float64(1.5)}, to=tmp_path / "t.ogive")
+    assert dict(table) == {1: 0.5, 2: 1.5}
+    assert ogive.build({1: np.int8(7)}, key="u8", value="i16", to=tmp_path / "u.ogive")[1] == 7
+
+
+def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    for text, message in {
+        'k,v\n1,"a"b\n': "line 2 has text behind a closing quote",
+        'k,v\n1,"a': "line 2 has an unclosed quote",
+        "k,v\n1,2,3\n": "line 2 has 3 fields",
+        "": "no records",
+    }.items():
+        file.write_text(text)
+        for use in (
+            lambda: ogive.build(file, key="k", to=tmp_path / "t.ogive"),
+            lambda: ogive.join(file, file, on="k").collect(),
+        ):
+            with pytest.raises(ogive.WrongFile, match=message):
+                use()
+    # No value is changed: codes, digits and quotes stay.
+    columns = {
+        "u64": ["7", "18446744073709551615"],
+        "i64": ["-7", "9223372036854775807"],
+        "f64?": ["0.1", ""],
+        "text": ["007", "8"],
+        "text?": ["", '""'],
+        "decimal": ["0.12345678901234567890", "1"],
+        "bool": ["true", "false"],
+        "Bool": ["True", "False"],
+        "date": ["2026-02-28", "0001-01-01"],
+        "timestamp(ms)": ["2026-02-28T12:00:00.5", "2026-02-28 12:00:00"],
+        "timestamp(s)": ["2026-02-28T12:00:00Z", "2026-02-28T12:00:00+01:00"],
+        "time(s)": ["12:00:00", "23:59:59"],
+        "uuid": ["01890a5d-ac96-774b-bcce-b302099a8057"] * 2,
+        "quoted": ['"a,""b"""', '"line\nline"'],
+    }
+    names = ",".join(f"c{place}" for place in range(len(columns)))
+    file.write_text("\ufeffkey," + names + "\r\n" + "".join(f"{row}," + ",".join(of[row] for of in columns.values()) + "\r\n" for row in (0, 1)))
+    table = ogive.build(file, key="key", to=tmp_path / "t.ogive")
+    expected = [name.removesuffix("?") if "(" in name or name.removesuffix("?") in ("u64", "i64", "f64", "bool", "date", "uuid") else "text" for name in columns]
+    fields = ", ".join(f"c{place}: {of}?" for place, of in enumerate(expected))
+    assert table.types == ("u64", f"{{{fields}}}")
+    first, second = table[0], table[1]
+    assert (first["c0"], second["c0"], first["c2"], second["c2"]) == (7, 2**64 - 1, 0.1, None)
+    assert (first["c3"], first["c4"], second["c4"], first["c5"]) == ("007", None, "", "0.12345678901234567890")
+    assert (first["c7"], first["c13"], second["c13"]) == ("True", 'a,"b"', "line\nline")
+    assert second["c10"].hour == 11 and second["c8"].year == 1
+    file.write_text("k,v\n1,-0.0\n,2\n")
+    with pytest.raises(ogive.WrongType, match="null in row 1"):
+        ogive.build(file, key="k", to=tmp_path / "t.ogive")
+    assert str(ogive.build(file, key="v", to=tmp_path / "t.ogive").scan().to_pylist()[0]["v"]) == "0.0"

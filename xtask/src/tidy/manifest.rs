@@ -17,6 +17,7 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/arrow/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-model"], outside: true },
+    Rule { path: "crates/text/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/report/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule {
         path: "crates/cli/Cargo.toml",
@@ -28,6 +29,7 @@ const RULES: &[Rule] = &[
             "ogive-papers",
             "ogive-parquet",
             "ogive-report",
+            "ogive-text",
         ],
         outside: true,
     },
@@ -39,7 +41,7 @@ const RULES: &[Rule] = &[
     Rule { path: "examples/own-bench/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },
     Rule {
         path: "crates/python/Cargo.toml",
-        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report"],
+        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report", "ogive-text"],
         outside: true,
     },
     Rule {

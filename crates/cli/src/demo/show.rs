@@ -123,7 +123,7 @@ fn ends(order: Order, made: &DemoTable) -> Result<Vec<Record>> {
 fn shown_value(order: Order, value: &[u8]) -> String {
     match (order, value.try_into()) {
         (Order::Time, Ok(size)) => u64::from_be_bytes(size).to_string(),
-        _ => key::escaped(value).into_owned(),
+        _ => ogive_text::escaped(value).into_owned(),
     }
 }
 

@@ -6,8 +6,9 @@
 
 use super::InputError;
 use super::lines::LineReader;
-use super::rows::{TextRows, Written};
+use super::rows::TextRows;
 use crate::pipe::InputFile;
+use ogive_text::Written;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! The reader of lines of text: each line is a key without a value.
 
 use super::InputError;
-use super::rows::{TextRows, Written};
+use super::rows::TextRows;
 use crate::pipe::InputFile;
-use crate::separated::BYTE_ORDER_MARK;
+use ogive_text::{BYTE_ORDER_MARK, Written};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Options of inputs, and the choice of a reader.
 
 use super::columns::{self, Column};
-use super::csv::{CsvLayout, CsvRows};
+use super::csv::CsvRows;
 use super::json::JsonRows;
 use super::lines::LineRows;
 use super::payload::WithPayload;
@@ -13,7 +13,6 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::pipe::{InputFile, STANDARD_INPUT, shown};
 use crate::sample::sample;
-use crate::separated::{FieldForm, Quote, Separated, parse_quote};
 use crate::size::ByteSize;
 use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -21,6 +20,7 @@ use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
 use ogive::{Error, FileFormat, KeyType};
+use ogive_text::{FieldForm, Layout, Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -351,7 +351,7 @@ impl InputOptions {
             Format::Tsv => Separated::tsv(self.quote),
             _ => Separated::CSV,
         };
-        let layout = CsvLayout {
+        let layout = Layout {
             form: Separated { delimiter: self.delimiter.unwrap_or(form.delimiter), ..form },
             is_lenient: self.lenient,
             has_header: !self.no_header,

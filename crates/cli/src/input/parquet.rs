@@ -6,7 +6,6 @@ use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
 use super::{InputError, InputOptions};
 use crate::failure::Result;
-use crate::key;
 use crate::output::warn_once;
 use crate::pipe::open_seekable;
 use crate::urls::is_url;
@@ -238,7 +237,7 @@ fn convert<'a>(
         return Ok(FieldBytes::Encoded);
     }
     let shown = found.and_then(|(natural, value)| natural.encode(&value).ok().map(|bytes| natural.display(&bytes)));
-    Err(Some(key::shortened(shown.unwrap_or_default().as_bytes())))
+    Err(Some(ogive_text::shortened(shown.unwrap_or_default().as_bytes())))
 }
 
 /// The type of a column.
@@ -358,12 +357,12 @@ fn by_text(natural: &Value, key_type: KeyType) -> Option<Value> {
 fn malformed(path: &Path, error: ParquetIndexError) -> InputError {
     let detail = match error {
         ParquetIndexError::Malformed { detail, .. } => {
-            format!("not a readable Parquet file: {}", key::escaped(detail.as_bytes()))
+            format!("not a readable Parquet file: {}", ogive_text::escaped(detail.as_bytes()))
         }
         ParquetIndexError::NoTimestamp { row, column, value, detail, .. } => {
             format!("row {row} of column '{column}' is {value}, {detail}")
         }
-        error => key::escaped(error.to_string().as_bytes()).into_owned(),
+        error => ogive_text::escaped(error.to_string().as_bytes()).into_owned(),
     };
     InputError::Malformed { path: path.to_owned(), detail }
 }

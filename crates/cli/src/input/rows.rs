@@ -2,38 +2,13 @@
 
 use super::InputError;
 use super::builder::{FieldBytes, RecordBuilder};
-use super::infer;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use crate::key;
 use ogive::KeyType;
 use ogive::types::ValueType;
+use ogive_text::Written;
 use std::fmt::Debug;
 use std::path::Path;
-
-/// A field as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written<'a> {
-    Null,
-    /// Nothing at all: a null where there may be one, else empty text.
-    Nothing,
-    /// Text of any type; empty text is a null in columns of other types.
-    Text(&'a [u8]),
-    /// A string, which is neither a number nor a truth value.
-    String(&'a [u8]),
-    /// What is no scalar.
-    Nested(&'a [u8]),
-}
-
-impl<'a> Written<'a> {
-    /// The text.
-    pub(crate) fn text(self) -> &'a [u8] {
-        match self {
-            Self::Null | Self::Nothing => &[],
-            Self::Text(text) | Self::String(text) | Self::Nested(text) => text,
-        }
-    }
-}
 
 /// Rows of text: the lines of a file, or the records of CSV.
 pub(crate) trait TextRows: Debug + Send {
@@ -149,17 +124,17 @@ fn convert<'a>(
         Written::Nothing => !(is_plain && column.guessed && column.may_be_null),
         Written::Text([]) if column.nullable && !is_plain => return Ok(FieldBytes::Null),
         Written::Text(_) => true,
-        Written::String(text) => !column.guessed || infer::may_be_string(column.key_type, text),
+        Written::String(text) => !column.guessed || ogive_text::may_be_string(column.key_type, text),
     };
     match column.key_type {
         _ if written == Written::Null => Err(None),
-        _ if !is_fit => Err(Some(key::shortened(text))),
+        _ if !is_fit => Err(Some(ogive_text::shortened(text))),
         KeyType::Bytes => Ok(FieldBytes::Own(text)),
         KeyType::Text if std::str::from_utf8(text).is_ok() => Ok(FieldBytes::Own(text)),
         KeyType::FixedBytes(width) if text.len() == usize::from(width) => Ok(FieldBytes::Own(text)),
-        KeyType::Text | KeyType::FixedBytes(_) => Err(Some(key::shortened(text))),
+        KeyType::Text | KeyType::FixedBytes(_) => Err(Some(ogive_text::shortened(text))),
         _ if append(column, text, is_key, target) => Ok(FieldBytes::Encoded),
-        _ => Err(Some(key::shortened(text))),
+        _ => Err(Some(ogive_text::shortened(text))),
     }
 }
 
@@ -176,7 +151,7 @@ fn append(column: &ReadColumn, written: &[u8], is_key: bool, target: &mut Vec<u8
         return true;
     }
     let Ok(text) = std::str::from_utf8(written) else { return false };
-    if column.guessed && !infer::fits(key_type, column.is_zoned, text) {
+    if column.guessed && !ogive_text::fits(key_type, column.is_zoned, text) {
         return false;
     }
     // Floats keep the sign of zero in values.

@@ -1,8 +1,7 @@
 //! The columns of an input that are read, and their types.
 
 use super::columns::{Column, find};
-use super::infer::{ColumnGuess, GuessedType};
-use super::rows::{TextRows, Written, advance, takes_blanks};
+use super::rows::{TextRows, advance, takes_blanks};
 use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::output::note;
@@ -10,6 +9,7 @@ use crate::pipe::shown;
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
+use ogive_text::{ColumnGuess, GuessedType, Written};
 use std::path::Path;
 use std::str::FromStr;
 

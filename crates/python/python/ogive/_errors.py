@@ -121,8 +121,8 @@ class Closed(OgiveError, ValueError):
     """The handle was closed."""
 
 
-class WrongType(OgiveError, TypeError):
-    """A key or a value is not of the type of the store or table."""
+class WrongType(OgiveError, TypeError, ValueError):
+    """A key or a value is not of its type, or out of its range, or cannot be null."""
 
 
 class MemoryShort(OgiveError, MemoryError):

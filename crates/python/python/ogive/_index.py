@@ -14,7 +14,7 @@ from typing import Any, Literal, overload
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument, OgiveError
-from ._ordered import MISSING, Closing, K, Ordered, OrderedMapping, V, pairs_of
+from ._ordered import MISSING, Closing, K, Ordered, OrderedMapping, V, arrow_of, is_frame, pairs_of
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
@@ -211,7 +211,10 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
             transaction.discard(key)
 
     def update(self, entries: Any = (), /, **named: Any) -> None:
-        """Inserts the entries of a mapping, or pairs of keys and values: all or nothing."""
+        """Inserts the entries of a mapping, pairs of keys and values, or the rows of a frame: all or nothing."""
+        if is_frame(entries) and not named:
+            self.load(entries)
+            return
         with self.transaction() as transaction:
             for records in (entries, named):
                 for key, value in pairs_of(records):
@@ -232,8 +235,9 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     ) -> int:
         """Inserts many entries, in any order, as one transaction; returns by how many the index grew.
 
-        ``keys`` and ``values`` are lists, arrays of NumPy, or Arrow arrays; or ``keys`` is a mapping, or pairs of keys
-        and values. Sorted keys of an empty index are written leaf by leaf; others are sorted first, within ``memory``.
+        ``keys`` and ``values`` are lists, arrays of NumPy, or Arrow arrays; or ``keys`` is a mapping, pairs of keys and
+        values, or a frame whose columns have the names that :meth:`scan` gives them. Values with fields may be a frame,
+        too. Sorted keys of an empty index are written leaf by leaf; others are sorted first, within ``memory``.
         Ctrl-C stops the work and leaves the index as it was.
 
         >>> import ogive, tempfile
@@ -244,11 +248,15 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
         (2, (2000, 1))
         >>> ix.close()
         """
-        if values is None:
+        sort_memory = size_bytes(memory) or _SORT_MEMORY
+        is_of_rows = values is None and is_frame(keys)
+        if values is None and not is_of_rows:
             pairs = list(pairs_of(keys))
             keys, values = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         with Progress.start(f"loading {self.path}", progress) as shown:
-            return self._load(keys, values, size_bytes(memory) or _SORT_MEMORY, shown)
+            if is_of_rows:
+                return self._load_frame(arrow_of(keys), sort_memory, shown)
+            return self._load(keys, arrow_of(values), sort_memory, shown)
 
     def transaction(self) -> IndexTransaction:
         """Changes that happen together, or not at all.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _internal
 from ._errors import InvalidArgument
 from ._index import Index
+from ._ordered import arrow_of
 from ._paths import PathLike, identity, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream, _Arrow
@@ -173,7 +174,7 @@ class Join(_Arrow):
                 f"the {name} input is of type {type(data).__name__}; give a table, an index, a store, a path, or a frame"
             )
         if hasattr(data, "__len__"):
-            return _internal.JoinInput.of_frame(data, on, f"the {name} frame")
+            return _internal.JoinInput.of_frame(arrow_of(data), on, f"the {name} frame")
         # A stream can be read only once, and may be longer than memory.
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="ogive-")

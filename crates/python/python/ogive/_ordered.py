@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -37,13 +37,30 @@ _UNSET: Any = _Unset()
 MISSING: Any = object()
 
 
-def pairs_of(records: Any) -> Any:
+def pairs_of(records: Any) -> Iterator[tuple[Any, Any]]:
     """The pairs of a mapping, of whatever else has keys, or of an iterable of pairs, as ``dict.update`` takes them."""
     if hasattr(records, "items"):
-        return records.items()
-    if hasattr(records, "keys"):
+        records = records.items()
+    elif hasattr(records, "keys"):
         return ((key, records[key]) for key in records.keys())
-    return iter(records)
+    elif not isinstance(records, Iterable) and not hasattr(records, "__getitem__"):
+        raise WrongType(f"{records!r} is neither a mapping nor an iterable of pairs of keys and values")
+    return map(_internal.pair_of, records)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a frame, a table or a stream of Arrow data, which has columns with names."""
+    is_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    return is_arrow and any(hasattr(data, name) for name in ("columns", "column_names", "schema"))
+
+
+def arrow_of(frame: Any) -> Any:
+    """A frame as Arrow data that others read, which some columns of polars are not."""
+    if type(frame).__module__.partition(".")[0] != "polars" or not hasattr(frame, "columns"):
+        return frame
+    if all(str(dtype) not in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
+        return frame
+    return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
 
 
 class Closing:
@@ -106,7 +123,7 @@ class Items(ItemsView[K, V]):
     def __contains__(self, item: object) -> bool:
         if not isinstance(item, tuple) or len(item) != 2:
             return False
-        return _is_value(_found(self._mapping, item[0]), item[1])
+        return any(_is_value(found, item[1]) for found in _all_found(self._mapping, item[0]))
 
 
 class Values(ValuesView[V]):
@@ -135,6 +152,18 @@ def _found(mapping: Any, key: Any) -> Any:
         if key is None:
             return MISSING
     return mapping.get(key, MISSING)
+
+
+def _all_found(mapping: Any, key: Any) -> list[Any]:
+    """The values of a key that need not be of the mapping's type: several where a key may be there twice."""
+    if isinstance(mapping, OrderedMapping):
+        found = _found(mapping, key)
+        return [] if found is MISSING else [found]
+    try:
+        values: list[Any] = mapping.get_all(key)
+    except WrongType:
+        return []
+    return values
 
 
 class Ordered(Generic[K, V]):

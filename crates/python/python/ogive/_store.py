@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
-from ._ordered import MISSING, Closing, K, OrderedMapping, V, pairs_of
+from ._ordered import MISSING, Closing, K, OrderedMapping, V, arrow_of, is_frame, pairs_of
 from ._paths import PathLike, absolute, identity, path_text
 from ._sizes import size_bytes
 
@@ -112,7 +112,10 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
         return found
 
     def update(self, records: Any = (), /, **named: Any) -> None:
-        """Inserts the records of a mapping, or pairs of keys and values, as one batch: all or nothing."""
+        """Inserts the records of a mapping, pairs of keys and values, or the rows of a frame: all or nothing.
+
+        The columns of a frame have the names that :meth:`scan` gives them: ``key`` and ``value``, or those of the fields.
+        """
         with Batch(self.db) as batch:
             batch.update(records, self)
             batch.update(named, self)
@@ -296,8 +299,13 @@ class Batch:
         self._batch.put(self._db if keyspace is None else keyspace, key, value)
 
     def update(self, records: Any, keyspace: Keyspace | None = None) -> None:
-        """Inserts the records of a mapping, or pairs of keys and values: all of them, or none after an error."""
-        self._batch.put_all(self._db if keyspace is None else keyspace, pairs_of(records))
+        """Inserts the records of a mapping, pairs of keys and values, or the rows of a frame, as of
+        :meth:`Keyspace.update`: all of them, or none after an error."""
+        target = self._db if keyspace is None else keyspace
+        if is_frame(records):
+            self._batch.put_frame(target, arrow_of(records))
+        else:
+            self._batch.put_all(target, pairs_of(records))
 
     def remove(self, key: Any, keyspace: Keyspace | None = None) -> None:
         """Removes a key, whether it is there or not."""

@@ -11,7 +11,7 @@ from . import _internal
 from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
-from ._ordered import Closing, K, Ordered, OrderedMapping, V
+from ._ordered import Closing, K, Ordered, OrderedMapping, V, arrow_of
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
@@ -143,6 +143,8 @@ def build(
 
 
 def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
+    if value is not None and _is_of_columns(data, key):
+        raise InvalidArgument("value= is for pairs of keys and values; of data with columns, the columns have their types")
     if isinstance(data, (str, os.PathLike)):
         return _build_file(path_text(data), _names(key), columns, target, shown)
     if _is_numpy(data):
@@ -156,9 +158,9 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
         stream = _internal.stream_of_columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+    if _has_arrow(data):
         rows = len(data) if hasattr(data, "__len__") else 0
-        return _internal.build_stream(data, _names(key), columns, target, rows, shown)
+        return _internal.build_stream(arrow_of(data), _names(key), columns, target, rows, shown)
     if columns is not None:
         raise InvalidArgument("columns= is for data with columns; these are keys and values")
     if hasattr(data, "collect") and hasattr(data, "lazy"):
@@ -169,8 +171,7 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
             f"and values"
         )
     items = getattr(data, "items", None)
-    pairs: Any = data if items is None else items()
-    return _internal.build_pairs(pairs, key, value, target, True, shown)
+    return _internal.build_pairs(data if items is None else items(), key, value, target, True, shown)
 
 
 def _build_file(path: str, key: list[str], columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
@@ -193,6 +194,11 @@ def _names(key: Any) -> list[str]:
     raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
 
 
+def _is_of_columns(data: Any, key: Any) -> bool:
+    is_file = isinstance(data, (str, os.PathLike))
+    return is_file or _is_numpy(data) or _has_arrow(data) or isinstance(data, Mapping) and _has_columns(data, key)
+
+
 def _has_columns(data: Mapping[Any, Any], key: Any) -> bool:
     """Whether a mapping is one of names to columns: to arrays, or, if one of its names is the key, to lists."""
     if not data or all(_is_numpy(column) for column in data.values()):
@@ -203,8 +209,11 @@ def _has_columns(data: Mapping[Any, Any], key: Any) -> bool:
 
 
 def _is_column(data: Any) -> bool:
-    is_arrow = hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
-    return is_arrow or isinstance(data, (list, range)) or _is_numpy(data)
+    return _has_arrow(data) or isinstance(data, (list, range)) or _is_numpy(data)
+
+
+def _has_arrow(data: Any) -> bool:
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
 
 
 def _listed(column: Any) -> Any:
@@ -213,4 +222,5 @@ def _listed(column: Any) -> Any:
 
 
 def _is_numpy(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] == "numpy" and hasattr(data, "dtype")
+    # Scalars have a type, too.
+    return type(data).__module__.partition(".")[0] == "numpy" and hasattr(data, "dtype") and data.ndim > 0

@@ -7,9 +7,9 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::replace::Force;
-use crate::separated::{Quote, parse_quote};
 use crate::size::counted;
 use ogive::types::RecordType;
+use ogive_text::{Quote, parse_quote};
 use serde_json::json;
 use std::path::PathBuf;
 

@@ -346,7 +346,7 @@ impl<'a, W: Word> IndexRecords<'a, W> {
         let payload = match (self.values, record.value) {
             (Some(ValueType::Row(_)), row) => encoded(row)?,
             (Some(values), written) => encoded(&value::from_argument(values, written).map_err(|_| {
-                let written = key::shortened(written);
+                let written = ogive_text::shortened(written);
                 Failure::refused(
                     format!("'{written}' in {} is not a value of type {values}", place()),
                     "the values of this index have this type",

@@ -99,7 +99,7 @@ impl Form {
         if significant > payload_bytes {
             return Err(format!(
                 "'{}' takes {significant} bytes, but payloads of this index have {payload_bytes}",
-                key::escaped(written)
+                ogive_text::escaped(written)
             ));
         }
         payload.resize(payload_bytes, 0);
@@ -110,7 +110,7 @@ impl Form {
     pub(super) fn shown(self, payload: &[u8]) -> String {
         match self {
             Self::Number if payload.len() <= NUMBER_BYTES_MAX => little_endian(payload).to_string(),
-            Self::Text => key::escaped(unpadded(payload)).into_owned(),
+            Self::Text => ogive_text::escaped(unpadded(payload)).into_owned(),
             _ => payload.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
@@ -139,7 +139,8 @@ fn little_endian(payload: &[u8]) -> u128 {
 
 fn number_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
     let number = std::str::from_utf8(written).ok().and_then(|text| text.parse::<u128>().ok());
-    let number = number.ok_or_else(|| format!("'{}' is not an integer from 0 to 2^128 - 1", key::escaped(written)))?;
+    let number =
+        number.ok_or_else(|| format!("'{}' is not an integer from 0 to 2^128 - 1", ogive_text::escaped(written)))?;
     Ok(number.to_le_bytes().to_vec())
 }
 
@@ -150,7 +151,9 @@ fn hex_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
         _ => None,
     });
     let bytes: Option<Vec<u8>> = pairs.collect();
-    bytes.ok_or_else(|| format!("'{}' is not a sequence of hexadecimal digits, two per byte", key::escaped(written)))
+    bytes.ok_or_else(|| {
+        format!("'{}' is not a sequence of hexadecimal digits, two per byte", ogive_text::escaped(written))
+    })
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 use crate::page_file::PageOption;
 use crate::replace::Force;
-use crate::separated::{Quote, Separated, parse_quote};
 use crate::size::ByteSize;
 use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinMethod};
+use ogive_text::{Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -4,11 +4,11 @@ use super::arguments::OutputFormat;
 use crate::failure::Result;
 use crate::key;
 use crate::records::RecordFields;
-use crate::separated::Quote;
 use crate::value;
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinSource, JoinedRecords};
 use ogive::types::RecordType;
+use ogive_text::Quote;
 
 /// Makes records of joined rows, and their text.
 #[derive(Clone, Debug)]

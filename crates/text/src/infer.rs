@@ -3,15 +3,14 @@
 //! A type fits a column if every value can be written as one of that type without loss: `007` is no integer, and
 //! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text.
 
-use super::rows::Written;
-use crate::key;
-use crate::size::grouped;
+use crate::reader::Written;
+use crate::show::{grouped, shortened};
 use ogive::KeyType;
 use ogive::types::TimeUnit;
 
 /// What was seen of a column: the types that still fit, and why others do not.
 #[derive(Clone, Debug)]
-pub(crate) struct ColumnGuess {
+pub struct ColumnGuess {
     values: u64,
     /// Values that are numbers.
     numbers: u64,
@@ -48,17 +47,25 @@ const EXACT_DIGITS: usize = 15;
 
 /// The type of a column, as guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GuessedType {
-    pub(crate) key_type: KeyType,
+pub struct GuessedType {
+    /// The type.
+    pub key_type: KeyType,
     /// Whether there are nulls: empty fields, but not in text, where `""` is empty text.
-    pub(crate) nullable: bool,
+    pub nullable: bool,
     /// Whether timestamps state a time zone, and all others must.
-    pub(crate) is_zoned: bool,
+    pub is_zoned: bool,
+}
+
+impl Default for ColumnGuess {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl ColumnGuess {
     /// Nothing seen yet.
-    pub(crate) fn new() -> Self {
+    #[must_use]
+    pub fn new() -> Self {
         Self {
             values: 0,
             numbers: 0,
@@ -81,7 +88,7 @@ impl ColumnGuess {
     }
 
     /// Adds the value of a record; records are counted from 1.
-    pub(crate) fn see(&mut self, record: u64, written: Written<'_>) {
+    pub fn see(&mut self, record: u64, written: Written<'_>) {
         self.has_nothing |= matches!(written, Written::Null | Written::Nothing);
         let is_string = matches!(written, Written::String(_));
         let field = written.text();
@@ -92,7 +99,7 @@ impl ColumnGuess {
         self.values += 1;
         let Ok(text) = std::str::from_utf8(field) else {
             self.is_text = false;
-            self.first_other.get_or_insert_with(|| (record, key::shortened(field)));
+            self.first_other.get_or_insert_with(|| (record, shortened(field)));
             return;
         };
         for (fits, key_type) in self.integers.iter_mut().zip(INTEGERS) {
@@ -103,12 +110,12 @@ impl ColumnGuess {
         let may_be_float = !is_string || may_be_string(KeyType::F64, field);
         self.is_float = self.is_float && may_be_float && (is_short_integer || is_float(text));
         if is_number && !self.is_float && self.inexact.is_none() {
-            self.inexact = Some((record, key::shortened(field)));
+            self.inexact = Some((record, shortened(field)));
         }
         self.is_bool &= !is_string;
         self.numbers += u64::from(is_number);
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
-            self.first_other = Some((record, key::shortened(field)));
+            self.first_other = Some((record, shortened(field)));
         }
         if is_number {
             (self.is_bool, self.is_uuid, self.is_date) = (false, false, false);
@@ -145,7 +152,8 @@ impl ColumnGuess {
     }
 
     /// The narrowest type for the values seen; a key that is not nullable has none for empty fields but text.
-    pub(crate) fn guessed(&self, may_be_null: bool) -> GuessedType {
+    #[must_use]
+    pub fn guessed(&self, may_be_null: bool) -> GuessedType {
         let integer = self.integers.iter().zip(INTEGERS).find(|(fits, _)| **fits).map(|(_, key_type)| key_type);
         let has_empty = self.first_empty.is_some();
         let key_type = match () {
@@ -168,7 +176,8 @@ impl ColumnGuess {
     }
 
     /// What is known of the values of two columns together.
-    pub(crate) fn with(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
         let mut integers = self.integers;
         integers.iter_mut().zip(other.integers).for_each(|(fits, also)| *fits &= also);
         Self {
@@ -194,7 +203,8 @@ impl ColumnGuess {
     }
 
     /// Why values that are of a narrower type alone are text together with those of `other`, which are those of `path`.
-    pub(crate) fn remark_with(&self, column: &str, other: &Self, path: &str, may_be_null: bool) -> Option<String> {
+    #[must_use]
+    pub fn remark_with(&self, column: &str, other: &Self, path: &str, may_be_null: bool) -> Option<String> {
         let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
         let (own, others) = (self.guessed(may_be_null).key_type, other.guessed(may_be_null).key_type);
         let together = self.with(other).guessed(may_be_null).key_type;
@@ -218,7 +228,8 @@ impl ColumnGuess {
     }
 
     /// Why a column with numbers is text, if it is.
-    pub(crate) fn remark(&self, column: &str, may_be_null: bool) -> Option<String> {
+    #[must_use]
+    pub fn remark(&self, column: &str, may_be_null: bool) -> Option<String> {
         let key_type = self.guessed(may_be_null).key_type;
         if self.numbers == 0 || !matches!(key_type, KeyType::Text | KeyType::Bytes) {
             return None;
@@ -235,7 +246,8 @@ impl ColumnGuess {
 
 /// Whether a string of JSON may be a value of a type: numbers and truth values are no strings, other than those that
 /// JSON cannot write.
-pub(crate) fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
+#[must_use]
+pub fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
     match key_type {
         KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 | KeyType::Bool => false,
         KeyType::F64 => matches!(text, b"NaN" | b"Infinity" | b"-Infinity" | b"inf" | b"-inf"),
@@ -244,7 +256,8 @@ pub(crate) fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
 }
 
 /// Whether text is a value of a type without loss. Timestamps must have a time zone or not, as stated.
-pub(crate) fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
+#[must_use]
+pub fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
     match key_type {
         KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 => is_integer(key_type, text),
         KeyType::F64 => is_float(text),

@@ -9,7 +9,7 @@ use crate::separated::{FieldForm, QUOTE, Separated, unescaped};
 
 /// The fields of one row.
 #[derive(Debug)]
-pub(super) struct RowParser {
+pub(crate) struct RowParser {
     form: Separated,
     is_lenient: bool,
     /// Whether an empty line is a row of one empty field.
@@ -34,7 +34,7 @@ pub(super) struct RowParser {
 
 /// How a field is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FieldKind {
+pub(crate) enum FieldKind {
     Plain,
     Quoted,
     /// `\N` in escaped form.
@@ -43,7 +43,7 @@ pub(super) enum FieldKind {
 
 /// The place in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// Before a row, where ends of lines are skipped.
     RowStart,
     FieldStart,
@@ -60,7 +60,7 @@ pub(super) enum State {
 }
 
 impl RowParser {
-    pub(super) fn new(form: Separated, is_lenient: bool) -> Self {
+    pub(crate) fn new(form: Separated, is_lenient: bool) -> Self {
         Self {
             form,
             is_lenient,
@@ -78,56 +78,56 @@ impl RowParser {
     }
 
     /// Sets the number of fields of each row.
-    pub(super) fn set_fields(&mut self, count: usize) {
+    pub(crate) fn set_fields(&mut self, count: usize) {
         self.takes_empty_lines = count == 1;
     }
 
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.state = State::RowStart;
         self.text.clear();
         self.ends.clear();
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.state
     }
 
     /// The line in which the row starts.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
     /// The line of the last byte that was taken.
-    pub(super) fn current_line(&self) -> u64 {
+    pub(crate) fn current_line(&self) -> u64 {
         self.current_line
     }
 
     /// The number of empty lines so far that were no rows.
-    pub(super) fn empty_lines(&self) -> u64 {
+    pub(crate) fn empty_lines(&self) -> u64 {
         self.empty_lines
     }
 
     /// Whether the row ended with a carriage return in a text whose lines end with line feeds, so that one must follow.
-    pub(super) fn wants_line_feed(&self) -> bool {
+    pub(crate) fn wants_line_feed(&self) -> bool {
         self.is_after_return && self.has_line_feeds
     }
 
     /// Whether the row has not begun.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.state == State::RowStart && self.ends.is_empty()
     }
 
     /// The number of fields.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn field(&self, column: usize) -> &[u8] {
+    pub(crate) fn field(&self, column: usize) -> &[u8] {
         let end = self.ends.get(column).map_or(0, |(end, _)| *end);
         self.text.get(self.start(column)..end).unwrap_or_default()
     }
 
-    pub(super) fn kind(&self, column: usize) -> FieldKind {
+    pub(crate) fn kind(&self, column: usize) -> FieldKind {
         self.ends.get(column).map_or(FieldKind::Plain, |(_, kind)| *kind)
     }
 
@@ -136,7 +136,7 @@ impl RowParser {
     }
 
     /// Takes bytes of a piece of the input; gives their number, and whether the row is complete or refused.
-    pub(super) fn take(&mut self, piece: &[u8]) -> (usize, bool) {
+    pub(crate) fn take(&mut self, piece: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
             let is_end = byte == self.form.delimiter || matches!(byte, b'\r' | b'\n');
@@ -265,7 +265,7 @@ impl RowParser {
     }
 
     /// Ends the row at the end of the input; `false` if there is none, or if it cannot end here.
-    pub(super) fn end_input(&mut self) -> bool {
+    pub(crate) fn end_input(&mut self) -> bool {
         match self.state {
             State::RowStart | State::Quoted | State::Refused => return false,
             State::Escape if self.is_lenient => self.take_as_is(),

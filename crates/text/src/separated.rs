@@ -1,13 +1,13 @@
 //! Forms of text files of separated fields: quoted, as CSV (RFC 4180), or escaped, as PostgreSQL's COPY writes text.
 
 /// What some editors put at the start of UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The byte that begins and ends a quoted field.
-pub(crate) const QUOTE: u8 = b'"';
+pub const QUOTE: u8 = b'"';
 
 /// How the fields of a row are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FieldForm {
+pub enum FieldForm {
     /// Fields with delimiters, quotes or ends of lines are in quotes. Nothing is a null, `""` is empty text.
     Quoted,
     /// `\t`, `\n`, `\r` and `\\` are escapes, `\N` is a null, and quotes are characters.
@@ -16,30 +16,33 @@ pub(crate) enum FieldForm {
 
 /// The form of a file of separated fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Separated {
+pub struct Separated {
     /// The byte between fields.
-    pub(crate) delimiter: u8,
-    pub(crate) fields: FieldForm,
+    pub delimiter: u8,
+    /// How they are told apart.
+    pub fields: FieldForm,
 }
 
 impl Separated {
     /// Comma-separated values.
-    pub(crate) const CSV: Self = Self { delimiter: b',', fields: FieldForm::Quoted };
+    pub const CSV: Self = Self { delimiter: b',', fields: FieldForm::Quoted };
 
     /// Tab-separated values, with quotes if that is asked for.
-    pub(crate) fn tsv(quote: Option<Quote>) -> Self {
+    #[must_use]
+    pub fn tsv(quote: Option<Quote>) -> Self {
         let fields = if quote.is_some() { FieldForm::Quoted } else { FieldForm::Escaped };
         Self { delimiter: b'\t', fields }
     }
 
     /// Appends a row of fields that come one after the other; `None` is a null.
-    pub(crate) fn row<'a>(self, line: &'a mut Vec<u8>) -> SeparatedRow<'a> {
+    pub fn row<'a>(self, line: &'a mut Vec<u8>) -> SeparatedRow<'a> {
         SeparatedRow { form: self, line, is_first: true }
     }
 }
 
 /// A row that is being written.
-pub(crate) struct SeparatedRow<'a> {
+#[derive(Debug)]
+pub struct SeparatedRow<'a> {
     form: Separated,
     line: &'a mut Vec<u8>,
     is_first: bool,
@@ -47,7 +50,7 @@ pub(crate) struct SeparatedRow<'a> {
 
 impl SeparatedRow<'_> {
     /// Appends a field; `None` is a null.
-    pub(crate) fn field(&mut self, field: Option<&[u8]>) {
+    pub fn field(&mut self, field: Option<&[u8]>) {
         if !std::mem::take(&mut self.is_first) {
             self.line.push(self.form.delimiter);
         }
@@ -60,7 +63,7 @@ impl SeparatedRow<'_> {
     }
 
     /// Ends the row.
-    pub(crate) fn end(self) {
+    pub fn end(self) {
         self.line.push(b'\n');
     }
 
@@ -117,13 +120,13 @@ pub(crate) fn unescaped(second: u8, delimiter: u8) -> Option<u8> {
 
 /// The quote of fields, where it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quote;
+pub struct Quote;
 
 /// The quote of an argument.
 ///
 /// # Errors
 /// Another character than `"`.
-pub(crate) fn parse_quote(text: &str) -> Result<Quote, String> {
+pub fn parse_quote(text: &str) -> Result<Quote, String> {
     match text.as_bytes() {
         &[QUOTE] => Ok(Quote),
         _ => Err("the quote is '\"'".to_owned()),
