@@ -3,7 +3,7 @@
 //! Errors of the crate `object_store` contain the URL of the request with its query, and the answer, which may repeat
 //! the key id and the text that was signed. So only the status, the code of the answer and our own words are shown.
 
-use crate::answers::{NotAListing, OtherRegion};
+use crate::answers::{OtherRegion, WrongListing};
 use object_store::client::{HttpError, HttpErrorKind};
 use ogive::Error;
 use std::error::Error as StdError;
@@ -125,8 +125,8 @@ impl From<object_store::Error> for Failure {
         if let Some(region) = &answer.region {
             return Self::new(FailureKind::Other, answer.describe(&of_region(region)));
         }
-        if answer.is_no_listing {
-            return Self::new(FailureKind::Wrong, "the answer to the request for a listing is none");
+        if let Some(wrong) = answer.wrong_listing {
+            return Self::new(FailureKind::Wrong, wrong);
         }
         let no_bucket = answer.code.as_deref().is_some_and(|code| {
             matches!(code, "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" | "PermanentRedirect")
@@ -169,7 +169,8 @@ struct Answer {
     is_past_end: bool,
     /// The region of the bucket, if it is another one than that of the request.
     region: Option<String>,
-    is_no_listing: bool,
+    /// What is wrong with a listing.
+    wrong_listing: Option<&'static str>,
     reason: &'static str,
 }
 
@@ -181,7 +182,7 @@ impl Answer {
             http: None,
             is_past_end: false,
             region: None,
-            is_no_listing: false,
+            wrong_listing: None,
             reason: UNKNOWN_REASON,
         };
         let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
@@ -191,7 +192,8 @@ impl Answer {
             answer.code = answer.code.take().or_else(|| code_in(&text));
             answer.http = answer.http.or_else(|| error.downcast_ref::<HttpError>().map(HttpError::kind));
             answer.is_past_end |= text.contains("but object was only");
-            answer.is_no_listing |= error.downcast_ref::<NotAListing>().is_some();
+            answer.wrong_listing =
+                answer.wrong_listing.or_else(|| error.downcast_ref::<WrongListing>().map(|wrong| wrong.0));
             if let Some(other) = error.downcast_ref::<OtherRegion>() {
                 answer.status = Some(other.status);
                 answer.region = Some(other.region.clone());

@@ -1,7 +1,7 @@
 //! Read-ahead of scans. Goal: a scan whose values are in value files returns the same records from both ends, in any
 //! order of steps, reads many values with each call, and reports an error at the record that has it. Method: ranges are
-//! taken from both ends at random and compared with a map, also on as keys or pairs; calls are counted; reads fail one by
-//! one, for scans from one end and from both.
+//! taken from both ends at random and compared with a map, also where they go on as keys or pairs; calls are counted;
+//! reads fail one by one, in scans from one end and from both.
 
 use crate::batches::{Call, Noting};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, Storage};
