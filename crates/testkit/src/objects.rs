@@ -176,6 +176,7 @@ struct ClientPlan {
     false_listings: Option<(Random, u64, Vec<Vec<ListedFile>>)>,
     /// An object of which answers have this many bytes only, and how many answers.
     shortened: Option<(String, usize, u32)>,
+    lacks_e_tags: bool,
     /// An object that is denied, and in how many answers.
     denied: Option<(String, u32)>,
     /// The change of which the object store keeps only some bytes, and their number.
@@ -246,6 +247,16 @@ impl ObjectClient {
     /// Cuts the next answers of this number with an object to these bytes, and states that length.
     pub fn shorten(&self, name: &str, bytes: usize, answers: u32) {
         self.plan().shortened = Some((name.to_owned(), bytes, answers));
+    }
+
+    /// Whether listings and answers state ETags, which some servers do not have.
+    pub fn state_e_tags(&self, is_stated: bool) {
+        self.plan().lacks_e_tags = !is_stated;
+    }
+
+    /// An ETag, if they are stated.
+    fn stated(&self, e_tag: String) -> Option<String> {
+        (!self.plan().lacks_e_tags).then_some(e_tag)
     }
 
     /// Denies an object in the next answers to reads of this number, as if it were not there.
@@ -375,7 +386,7 @@ impl ObjectClient {
         let mut difference = None;
         for _ in 0..2 {
             let found = self.read(&listed.name)?;
-            difference = listed.difference(found.len() as u64, Some(&e_tag_of(&found)));
+            difference = listed.difference(found.len() as u64, self.stated(e_tag_of(&found)).as_deref());
             if difference.is_none() {
                 return Ok(found.to_vec());
             }

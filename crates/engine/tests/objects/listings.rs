@@ -2,7 +2,7 @@
 //! that is shorter than its object loses acknowledged writes, denies a store, or is called damage; and an object store
 //! that ignores conditions is refused. Method: clients that are given false listings and cut answers.
 
-use crate::support::{Records, STUB, client, open, records, small};
+use crate::support::{Records, STUB, client, open, put_part, records, small};
 use ogive::io::{ListedFile, MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::{Error, Result, verify_store};
@@ -74,6 +74,8 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
     for (place, listing) in &listings {
         // Nothing of it was kept.
         let written = open(&shared(misled(&server, listing))).and_then(|db| db.insert("misled", "x"));
+        // It has met the stub, and no other writer.
+        assert!(!listing.is_empty() || matches!(written, Err(Error::WrongAnswer { .. })), "{place}: {written:?}");
         assert_told(written, place);
         let mut without = small();
         without.create = false;
@@ -219,6 +221,8 @@ fn an_answer_that_is_shorter_than_its_object_is_asked_for_again_or_told() {
                 // Each way is tried on objects of its own, since the last one writes.
                 let cut = || {
                     let client = killed_writer().0.client();
+                    // Where there are no ETags, the length alone tells.
+                    client.state_e_tags(bytes % 2 == 0);
                     client.shorten(&name, bytes, answers);
                     shared(client)
                 };
@@ -250,15 +254,70 @@ fn a_late_part_of_which_the_answer_is_short_is_told() {
         let opener = server.client();
         opener.shorten(&name, bytes, u32::MAX);
         opener.set_false_listings(Random::new(1), 1, vec![listing.clone()]);
-        let (hooked, begun) = (opener.clone(), opener.requests());
+        // Until the late part has been read.
+        let (hooked, looked) = (opener.clone(), server.clone());
+        let part = name.clone();
+        server.take_read();
         opener.set_hook(Some(Box::new(move || {
-            if hooked.requests() > begun {
+            if looked.take_read().contains(&part) {
                 hooked.set_false_listings(Random::new(1), 0, Vec::new());
             }
         })));
         let found = open(&shared(opener)).and_then(|db| records(&db));
         assert!(matches!(&found, Err(Error::WrongAnswer { .. })), "{bytes} of {whole}: {found:?}, not {expected:?}");
     }
+}
+
+/// One that only a log points into, so that no manifest states its length.
+#[test]
+fn a_value_file_of_which_the_answer_is_short_is_asked_for_again_or_told() {
+    let grown = || {
+        let server = SimulatedObjects::new();
+        let db = open(&client(&server)).unwrap();
+        db.insert("long", vec![b'x'; (1 << 20) + 10]).unwrap();
+        std::mem::forget(db);
+        server
+    };
+    let server = grown();
+    let (name, content) = server.objects().into_iter().find(|(name, _)| name.ends_with(".values")).unwrap();
+    for bytes in [0, 10, 30, 1000, 1 << 20, content.len() - 1] {
+        for answers in [1, u32::MAX] {
+            let cut = || {
+                let client = grown().client();
+                client.shorten(&name, bytes, answers);
+                shared(client)
+            };
+            for (way, found) in all_contents(&cut) {
+                let place = format!("{way}, {answers} answers of {bytes} bytes");
+                match found {
+                    Ok(found) => {
+                        let is_whole = |found: &Contents| found["default"][&b"long"[..]].len() == (1 << 20) + 10;
+                        assert!(answers == 1 && found.as_ref().is_none_or(is_whole), "{place}");
+                    }
+                    Err(_) => assert_told(found, &place),
+                }
+            }
+        }
+    }
+}
+
+/// The listing shows a manifest of that name which is another one.
+#[test]
+fn an_opening_does_not_take_a_manifest_that_had_the_name_before_for_its_own() {
+    let (server, _) = collected();
+    let before: Vec<String> = server.objects().into_keys().collect();
+    let opener = server.client();
+    let (hooked, looked) = (opener.clone(), server.clone());
+    opener.set_hook(Some(Box::new(move || {
+        let mut listing = looked.listing();
+        let new = listing.iter_mut().filter(|file| file.name.starts_with("manifest") && !before.contains(&file.name));
+        new.for_each(|file| file.e_tag = Some("of another".to_owned()));
+        hooked.set_false_listings(Random::new(1), 1, vec![listing]);
+    })));
+    let opened = Db::open_in(shared(opener.clone()), &small());
+    opener.set_hook(None);
+    assert!(matches!(opened, Err(Error::WrongAnswer { .. })), "{opened:?}");
+    set_unix_time_s(None);
 }
 
 #[test]
@@ -483,19 +542,24 @@ fn a_listing_of_two_moments_gives_a_whole_version_or_is_told() {
     assert!(right > 100 && told > 100, "{right} right, {told} told");
 }
 
-/// Servers may give fewer names in an answer than the usual thousand, and a writer goes on between any two of them.
+/// Servers may give fewer names in an answer than the usual thousand, and a writer goes on between any two of them: it
+/// makes a keyspace, or takes a table over, and writes after that.
 #[test]
 fn a_reader_of_short_answers_to_listings_sees_no_write_without_the_edit_before_it() {
-    for acts_at in 0..24 {
+    for (acts_at, adopts) in (0..24).flat_map(|at| [(at, false), (at, true)]) {
         let (server, mut states, _) = grown();
         let db = open(&client(&server)).unwrap();
         server.list_by(3);
         let reader = server.client();
         let (writer, made, mut requests) = (db.clone(), Arc::new(Mutex::new(Vec::new())), 0);
-        let seen = Arc::clone(&made);
+        let (seen, worker_server) = (Arc::clone(&made), server.clone());
         reader.set_hook(Some(Box::new(move || {
             if requests == acts_at {
-                let other = writer.keyspace("late").unwrap();
+                let other = if adopts { (*writer).clone() } else { writer.keyspace("late").unwrap() };
+                if adopts {
+                    let (worker, name, _) = put_part(&worker_server, 7);
+                    writer.adopt_from(&[(worker, name)]).unwrap();
+                }
                 seen.lock().unwrap().push(contents(&writer).unwrap());
                 let mut batch = writer.batch();
                 batch.insert(&writer, "last", "late").insert(&other, "first", "x");
