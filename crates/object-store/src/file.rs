@@ -295,10 +295,7 @@ impl Shared {
         let found = Identity::of(&answer.meta);
         match self.identity.get() {
             Some(known) => known.failure(&found).map_or(Ok(()), Err)?,
-            None if found.length_bytes != self.length_bytes => {
-                let detail = format!("it has {} bytes, not {}", found.length_bytes, self.length_bytes);
-                return Err(Failure::new(FailureKind::Wrong, detail));
-            }
+            None if found.length_bytes != self.length_bytes => return Err(self.other_length(found.length_bytes).await),
             None => {}
         }
         check_answered(&answer, &range)?;
@@ -306,6 +303,20 @@ impl Shared {
         match self.identity.get_or_init(|| found.clone()).failure(&found) {
             Some(failure) => Err(failure),
             None => Ok(bytes),
+        }
+    }
+
+    /// The failure of a first answer that states another length: of an object that has changed since its length was
+    /// noted, or an answer that a HEAD contradicts.
+    async fn other_length(&self, answered: u64) -> Failure {
+        let known = self.length_bytes;
+        match self.client.store.head(&self.object.location).await.map_err(Failure::from) {
+            Ok(now) if now.size == known => {
+                let detail = format!("the answer says that it has {answered} bytes, but it has {known}");
+                Failure::new(FailureKind::Wrong, detail)
+            }
+            Err(failure) if failure.is_transient() => failure,
+            _ => Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {answered} now")),
         }
     }
 

@@ -72,11 +72,15 @@ fn an_answer_that_is_not_of_the_opened_object_is_asked_for_again_and_then_told()
     }
     for is_known in [true, false] {
         let file = if is_known { storage.open_known("a", 1 << 20).unwrap() } else { storage.open("a").unwrap() };
-        store.fail_gets(&[Fault::Cut(500); 4]);
+        // The length of one that was not opened is asked for after each answer.
+        store.fail_gets(&vec![Fault::Cut(500); if is_known { 8 } else { 4 }]);
         let text = told(read(&*file, 100, 200));
         assert!(text.contains("test://bucket/folder/a") && text.contains("500") && text.contains("1048576"), "{text}");
         assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300]);
     }
+    // It is another one by now.
+    let file = storage.open_known("a", (1 << 20) + 1).unwrap();
+    assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
 }
 
 #[test]
