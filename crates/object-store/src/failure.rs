@@ -128,6 +128,9 @@ impl From<object_store::Error> for Failure {
         if let Some(wrong) = answer.wrong_listing {
             return Self::new(FailureKind::Wrong, wrong);
         }
+        if let Some(reason) = answer.wrong_range {
+            return Self::new(FailureKind::Wrong, reason);
+        }
         let no_bucket = answer.code.as_deref().is_some_and(|code| {
             matches!(code, "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" | "PermanentRedirect")
         });
@@ -169,6 +172,8 @@ struct Answer {
     is_past_end: bool,
     /// The region of the bucket, if it is another one than that of the request.
     region: Option<String>,
+    /// What is wrong with the range of an answer.
+    wrong_range: Option<&'static str>,
     /// What is wrong with a listing.
     wrong_listing: Option<&'static str>,
     reason: &'static str,
@@ -182,6 +187,7 @@ impl Answer {
             http: None,
             is_past_end: false,
             region: None,
+            wrong_range: None,
             wrong_listing: None,
             reason: UNKNOWN_REASON,
         };
@@ -192,6 +198,7 @@ impl Answer {
             answer.code = answer.code.take().or_else(|| code_in(&text));
             answer.http = answer.http.or_else(|| error.downcast_ref::<HttpError>().map(HttpError::kind));
             answer.is_past_end |= text.contains("but object was only");
+            answer.wrong_range = answer.wrong_range.or_else(|| wrong_range_in(&text));
             answer.wrong_listing =
                 answer.wrong_listing.or_else(|| error.downcast_ref::<WrongListing>().map(|wrong| wrong.0));
             if let Some(other) = error.downcast_ref::<OtherRegion>() {
@@ -269,6 +276,14 @@ pub(crate) fn region_in(text: &str) -> Option<String> {
 pub(crate) fn is_region(text: &str) -> bool {
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     is_word && (1..=32).contains(&text.len())
+}
+
+/// What is wrong with the range of an answer, by the words of the crate `object_store`.
+fn wrong_range_in(text: &str) -> Option<&'static str> {
+    if text.starts_with("Requested ") && text.contains(", got ") {
+        return Some("the answer has another range than was asked for");
+    }
+    text.contains("CONTENT_RANGE header").then_some("the answer does not say which range it has")
 }
 
 /// The status in the words of the crate `object_store`.

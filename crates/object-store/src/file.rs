@@ -192,9 +192,17 @@ async fn contradicted(client: &Client, object: &ObjectName, length_bytes: Option
     let said = match failure.kind {
         FailureKind::NotFound => "there is no such object (404)",
         FailureKind::Range => "it ends before that range (416)",
+        // Another range is one of a shorter object, or wrong.
+        FailureKind::Wrong => "",
         _ => return failure,
     };
     match client.store.head(&object.location).await.map_err(Failure::from) {
+        Ok(found) if failure.kind == FailureKind::Wrong => match length_bytes.filter(|&known| known != found.size) {
+            Some(known) => {
+                Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {} now", found.size))
+            }
+            None => failure,
+        },
         Ok(found) if failure.kind == FailureKind::NotFound || length_bytes == Some(found.size) => {
             let detail = format!("a GET of it says that {said}, but a HEAD finds {} bytes", found.size);
             Failure::new(FailureKind::Wrong, detail)

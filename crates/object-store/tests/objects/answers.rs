@@ -166,9 +166,11 @@ fn serving(mut answer: impl FnMut(&str) -> (String, String) + Send + 'static) ->
             while !head.ends_with(b"\r\n\r\n") && connection.read(&mut byte).is_ok_and(|read| read > 0) {
                 head.push(byte[0]);
             }
-            let (status, body) = answer(&String::from_utf8_lossy(&head));
+            let answered = String::from_utf8_lossy(&head).into_owned();
+            let (status, body) = answer(&answered);
             let length = body.len();
             let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            let body = if answered.starts_with("HEAD ") { String::new() } else { body };
             _ = connection.write_all(format!("{head}{body}").as_bytes());
         }
     });
@@ -284,4 +286,27 @@ fn a_page_that_is_repeated_cut_or_leads_nowhere_is_told() {
         assert!(told(Db::open_in(storage.clone(), &DbOptions::default())).contains(words));
         assert!(told(storage.list_below()).contains(words));
     }
+}
+
+/// The client of S3 compares ranges before this crate does.
+#[test]
+fn a_part_of_an_object_that_is_shorter_than_was_asked_for_is_asked_for_again_and_then_told() {
+    let shortening = |short: usize| {
+        let mut gets = 0;
+        serving(move |head| {
+            let facts = "ETag: \"x\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT";
+            if head.starts_with("HEAD ") {
+                return (format!("200 OK\r\n{facts}"), "x".repeat(1000));
+            }
+            gets += 1;
+            let end = if gets <= short { 150 } else { 300 };
+            let range = format!("Content-Range: bytes 100-{}/1000", end - 1);
+            (format!("206 Partial Content\r\n{range}\r\n{facts}"), "x".repeat(end - 100))
+        })
+    };
+    let read_part = |short| read(&*folder(&shortening(short)).open_known("a", 1000).unwrap(), 100, 200);
+    assert_eq!(read_part(2).unwrap(), [b'x'; 200]);
+    assert!(told(read_part(1000)).contains("another range"));
+    let changed = read(&*folder(&shortening(1000)).open_known("a", 999).unwrap(), 100, 200);
+    assert!(matches!(changed, Err(Error::ObjectChanged { .. })), "{changed:?}");
 }
