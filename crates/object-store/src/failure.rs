@@ -3,7 +3,7 @@
 //! Errors of the crate `object_store` contain the URL of the request with its query, and the answer, which may repeat
 //! the key id and the text that was signed. So only the status, the code of the answer and our own words are shown.
 
-use crate::answers::{NotAListing, OtherRegion};
+use crate::answers::{OtherRegion, WrongListing};
 use object_store::client::{HttpError, HttpErrorKind};
 use ogive::Error;
 use std::error::Error as StdError;
@@ -125,8 +125,11 @@ impl From<object_store::Error> for Failure {
         if let Some(region) = &answer.region {
             return Self::new(FailureKind::Other, answer.describe(&of_region(region)));
         }
-        if answer.is_no_listing {
-            return Self::new(FailureKind::Wrong, "the answer to the request for a listing is none");
+        if let Some(wrong) = answer.wrong_listing {
+            return Self::new(FailureKind::Wrong, wrong);
+        }
+        if let Some(reason) = answer.wrong_range {
+            return Self::new(FailureKind::Wrong, reason);
         }
         let no_bucket = answer.code.as_deref().is_some_and(|code| {
             matches!(code, "NoSuchBucket" | "ContainerNotFound" | "InvalidBucketName" | "PermanentRedirect")
@@ -169,7 +172,10 @@ struct Answer {
     is_past_end: bool,
     /// The region of the bucket, if it is another one than that of the request.
     region: Option<String>,
-    is_no_listing: bool,
+    /// What is wrong with the range of an answer.
+    wrong_range: Option<&'static str>,
+    /// What is wrong with a listing.
+    wrong_listing: Option<&'static str>,
     reason: &'static str,
 }
 
@@ -181,7 +187,8 @@ impl Answer {
             http: None,
             is_past_end: false,
             region: None,
-            is_no_listing: false,
+            wrong_range: None,
+            wrong_listing: None,
             reason: UNKNOWN_REASON,
         };
         let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
@@ -191,7 +198,9 @@ impl Answer {
             answer.code = answer.code.take().or_else(|| code_in(&text));
             answer.http = answer.http.or_else(|| error.downcast_ref::<HttpError>().map(HttpError::kind));
             answer.is_past_end |= text.contains("but object was only");
-            answer.is_no_listing |= error.downcast_ref::<NotAListing>().is_some();
+            answer.wrong_range = answer.wrong_range.or_else(|| wrong_range_in(&text));
+            answer.wrong_listing =
+                answer.wrong_listing.or_else(|| error.downcast_ref::<WrongListing>().map(|wrong| wrong.0));
             if let Some(other) = error.downcast_ref::<OtherRegion>() {
                 answer.status = Some(other.status);
                 answer.region = Some(other.region.clone());
@@ -267,6 +276,14 @@ pub(crate) fn region_in(text: &str) -> Option<String> {
 pub(crate) fn is_region(text: &str) -> bool {
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
     is_word && (1..=32).contains(&text.len())
+}
+
+/// What is wrong with the range of an answer, by the words of the crate `object_store`.
+fn wrong_range_in(text: &str) -> Option<&'static str> {
+    if text.starts_with("Requested ") && text.contains(", got ") {
+        return Some("the answer has another range than was asked for");
+    }
+    text.contains("CONTENT_RANGE header").then_some("the answer does not say which range it has")
 }
 
 /// The status in the words of the crate `object_store`.

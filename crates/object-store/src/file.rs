@@ -54,10 +54,23 @@ impl Identity {
         }
     }
 
-    /// The difference of the object of an answer, if it is another one.
+    /// The failure of an answer that is not of this object: of another one, or one that cannot be right, since it says
+    /// that this one has another length.
+    fn failure(&self, found: &Self) -> Option<Failure> {
+        let detail = self.difference(found)?;
+        let is_same = match (&self.e_tag, &found.e_tag) {
+            (Some(one), Some(other)) => one == other,
+            (None, None) => self.modified_ns.is_some() && self.modified_ns == found.modified_ns,
+            _ => false,
+        };
+        Some(Failure::new(if is_same { FailureKind::Wrong } else { FailureKind::Changed }, detail))
+    }
+
+    /// The difference of the object of an answer, if there is one.
     fn difference(&self, found: &Self) -> Option<String> {
         if self.length_bytes != found.length_bytes {
-            return Some(format!("it had {} bytes, and has {} now", self.length_bytes, found.length_bytes));
+            let (known, found) = (self.length_bytes, found.length_bytes);
+            return Some(format!("it had {known} bytes, and the answer says that it has {found} now"));
         }
         match (&self.e_tag, &found.e_tag) {
             (None, None) if self.modified_ns != found.modified_ns => {
@@ -97,9 +110,19 @@ impl OpenedObject {
     }
 
     /// Opens an object by one request for its last bytes. Where they cannot be asked for without its length, that is
-    /// asked for first.
-    pub(crate) async fn open(client: &Client, object: &ObjectName) -> Result<Self> {
-        Call::begin(client.limits).attempts("open", &object.path, |_| Self::attempt(client, object)).await
+    /// asked for first. An answer that is not of the object that was listed is asked for again.
+    pub(crate) async fn open(client: &Client, object: &ObjectName, listed: &ListedFile) -> Result<Self> {
+        let attempt = |_| async move {
+            let opened = match Self::attempt(client, object).await {
+                Err(failure) if !listed.is_named_only() => {
+                    return Err(contradicted(client, object, listed.length_bytes, failure).await);
+                }
+                opened => opened?,
+            };
+            check_listed(listed, opened.identity.length_bytes, opened.identity.e_tag.as_deref())?;
+            Ok(opened)
+        };
+        Call::begin(client.limits).attempts("open", &object.path, attempt).await
     }
 
     async fn attempt(client: &Client, object: &ObjectName) -> Result<Self, Failure> {
@@ -144,15 +167,50 @@ impl OpenedObject {
 pub(crate) async fn read_whole(client: &Client, object: &ObjectName, listed: &ListedFile) -> Result<Bytes> {
     let attempt = |_| async {
         let _place = client.places.acquire().await;
-        let answer = client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from)?;
+        let answer = match client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from) {
+            Ok(answer) => answer,
+            Err(failure) if listed.is_named_only() => return Err(failure),
+            Err(failure) => return Err(contradicted(client, object, listed.length_bytes, failure).await),
+        };
         let e_tag = answer.meta.e_tag.clone();
         let bytes = body(answer).await?;
-        match listed.difference(bytes.len() as u64, e_tag.as_deref()) {
-            None => Ok(bytes),
-            Some(detail) => Err(Failure::new(FailureKind::Wrong, detail)),
-        }
+        check_listed(listed, bytes.len() as u64, e_tag.as_deref())?;
+        Ok(bytes)
     };
     Call::begin(client.limits).attempts("read", &object.path, attempt).await
+}
+
+/// Compares an answer with what a listing says of its object.
+fn check_listed(listed: &ListedFile, length_bytes: u64, e_tag: Option<&str>) -> Result<(), Failure> {
+    let difference = listed.difference(length_bytes, e_tag);
+    difference.map_or(Ok(()), |detail| Err(Failure::new(FailureKind::Wrong, detail)))
+}
+
+/// The failure of a read of an object that was listed, or opened before. That it is not there, or ends before what was
+/// asked for, is looked at once more.
+async fn contradicted(client: &Client, object: &ObjectName, length_bytes: Option<u64>, failure: Failure) -> Failure {
+    let said = match failure.kind {
+        FailureKind::NotFound => "there is no such object (404)",
+        FailureKind::Range => "it ends before that range (416)",
+        // Another range is one of a shorter object, or wrong.
+        FailureKind::Wrong => "",
+        _ => return failure,
+    };
+    match client.store.head(&object.location).await.map_err(Failure::from) {
+        Ok(found) if failure.kind == FailureKind::Wrong => match length_bytes.filter(|&known| known != found.size) {
+            Some(known) => {
+                Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {} now", found.size))
+            }
+            None => failure,
+        },
+        Ok(found) if failure.kind == FailureKind::NotFound || length_bytes == Some(found.size) => {
+            let detail = format!("a GET of it says that {said}, but a HEAD finds {} bytes", found.size);
+            Failure::new(FailureKind::Wrong, detail)
+        }
+        // What fails now may be there.
+        Err(other) if other.is_transient() => other,
+        _ => failure,
+    }
 }
 
 /// All bytes that an answer announced.
@@ -169,24 +227,35 @@ async fn body(answer: GetResult) -> Result<Bytes, Failure> {
 
 /// A range of the object that was opened, or the failure that it is not that one any more.
 async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range: Range<u64>) -> Result<Bytes, Failure> {
-    let changed = |detail: String| Failure::new(FailureKind::Changed, detail);
+    let changed = |detail: &str| Failure::new(FailureKind::Changed, detail);
     let options = GetOptions::new().with_range(Some(range.clone())).with_if_match(identity.condition());
-    let answer = client.store.get_opts(&object.location, options).await.map_err(|error| {
-        let failure = Failure::from(error);
-        match failure.kind {
-            FailureKind::NotFound => changed("it was removed".to_owned()),
-            FailureKind::Exists => changed("another object has its name".to_owned()),
-            FailureKind::Range => changed("it is shorter now".to_owned()),
-            _ => failure,
+    let answer = match client.store.get_opts(&object.location, options).await.map_err(Failure::from) {
+        Ok(answer) => answer,
+        Err(failure) => {
+            let failure = contradicted(client, object, Some(identity.length_bytes), failure).await;
+            return Err(match failure.kind {
+                FailureKind::NotFound => changed("it was removed: the answer is that there is no such object (404)"),
+                FailureKind::Exists => changed("another object has its name"),
+                FailureKind::Range => changed("it is shorter now"),
+                _ => failure,
+            });
         }
-    })?;
-    if let Some(detail) = identity.difference(&Identity::of(&answer.meta)) {
-        return Err(changed(detail));
+    };
+    if let Some(failure) = identity.failure(&Identity::of(&answer.meta)) {
+        return Err(failure);
     }
-    if answer.range != range {
-        return Err(Failure::new(FailureKind::Broken, "the answer has another range than the request"));
-    }
+    check_answered(&answer, &range)?;
     body(answer).await
+}
+
+/// Whether an answer has the range that was asked for.
+fn check_answered(answer: &GetResult, range: &Range<u64>) -> Result<(), Failure> {
+    if answer.range == *range {
+        return Ok(());
+    }
+    let (asked, got) = (range.end - range.start, answer.range.end.saturating_sub(answer.range.start));
+    let detail = format!("the answer has {got} bytes at {}, not {asked} at {}", answer.range.start, range.start);
+    Err(Failure::new(FailureKind::Wrong, detail))
 }
 
 /// What a request needs, shared with the tasks that make it.
@@ -225,21 +294,37 @@ impl Shared {
     /// Reads a range of an object that was opened by its length, and remembers which object has answered first.
     async fn fetch_first(&self, range: Range<u64>) -> Result<Bytes, Failure> {
         let options = GetOptions::new().with_range(Some(range.clone()));
-        let answer = self.client.store.get_opts(&self.object.location, options).await.map_err(Failure::from)?;
+        let answer = match self.client.store.get_opts(&self.object.location, options).await.map_err(Failure::from) {
+            Ok(answer) => answer,
+            Err(failure) => {
+                return Err(contradicted(&self.client, &self.object, Some(self.length_bytes), failure).await);
+            }
+        };
         let found = Identity::of(&answer.meta);
-        let known = self.identity.get().cloned();
-        let known = known.unwrap_or_else(|| Identity { length_bytes: self.length_bytes, ..found.clone() });
-        if let Some(detail) = known.difference(&found) {
-            return Err(Failure::new(FailureKind::Changed, detail));
+        match self.identity.get() {
+            Some(known) => known.failure(&found).map_or(Ok(()), Err)?,
+            None if found.length_bytes != self.length_bytes => return Err(self.other_length(found.length_bytes).await),
+            None => {}
         }
-        let range_found = answer.range.clone();
+        check_answered(&answer, &range)?;
         let bytes = body(answer).await?;
-        if range_found != range {
-            return Err(Failure::new(FailureKind::Broken, "the answer has another range than the request"));
-        }
-        match self.identity.get_or_init(|| found.clone()).difference(&found) {
-            Some(detail) => Err(Failure::new(FailureKind::Changed, detail)),
+        match self.identity.get_or_init(|| found.clone()).failure(&found) {
+            Some(failure) => Err(failure),
             None => Ok(bytes),
+        }
+    }
+
+    /// The failure of a first answer that states another length: of an object that has changed since its length was
+    /// noted, or an answer that a HEAD contradicts.
+    async fn other_length(&self, answered: u64) -> Failure {
+        let known = self.length_bytes;
+        match self.client.store.head(&self.object.location).await.map_err(Failure::from) {
+            Ok(now) if now.size == known => {
+                let detail = format!("the answer says that it has {answered} bytes, but it has {known}");
+                Failure::new(FailureKind::Wrong, detail)
+            }
+            Err(failure) if failure.is_transient() => failure,
+            _ => Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {answered} now")),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A folder of an object store as [`Storage`].
 
+use crate::answers::watched;
 use crate::cache::LocalCache;
 use crate::failure::{Failure, FailureKind};
 use crate::file::{ObjectFile, OpenedObject, read_whole};
@@ -14,8 +15,8 @@ use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
 use ogive::io::{
-    FileLock, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, copy_file,
-    not_for_objects,
+    FileLock, FolderListing, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name,
+    copy_file, not_for_objects,
 };
 use ogive::{Error, Result};
 use std::any::Any;
@@ -178,23 +179,36 @@ impl ObjectStorage {
     }
 }
 
-/// An object of a listing as a file; `None` if its name is none of a file. A listing of another folder is a wrong
-/// answer.
-fn listed_file(object: &ObjectMeta, prefix: Option<&Location>) -> Result<Option<ListedFile>, Failure> {
-    let name = match prefix {
-        None => Some(object.location.as_ref()),
-        Some(prefix) => object.location.as_ref().strip_prefix(prefix.as_ref()).and_then(|rest| rest.strip_prefix('/')),
+/// The path of an object of a listing from its folder; `None` for that itself, which may be an object. A listing of
+/// another folder is a wrong answer.
+fn path_below<'l>(location: &'l Location, folder: Option<&Location>) -> Result<Option<&'l str>, Failure> {
+    let path = match folder {
+        None => Some(location.as_ref()),
+        Some(folder) => location.as_ref().strip_prefix(folder.as_ref()).and_then(|rest| rest.strip_prefix('/')),
     };
-    // The folder itself may be an object.
-    if name.is_none() && Some(&object.location) == prefix {
-        return Ok(None);
+    match path {
+        None if Some(location) != folder => {
+            Err(Failure::new(FailureKind::Wrong, "the listing has objects of another folder"))
+        }
+        path => Ok(path),
     }
-    let Some(name) = name else {
-        return Err(Failure::new(FailureKind::Wrong, "the listing has objects of another folder"));
-    };
+}
+
+/// An object of a listing as a file; `None` if its name is none of a file.
+fn listed_file(object: &ObjectMeta, prefix: Option<&Location>) -> Result<Option<ListedFile>, Failure> {
     let file =
         |name: &str| ListedFile { name: name.to_owned(), length_bytes: Some(object.size), e_tag: object.e_tag.clone() };
-    Ok(check_name(name).is_ok().then(|| file(name)))
+    let name = path_below(&object.location, prefix)?.filter(|name| check_name(name).is_ok());
+    Ok(name.map(file))
+}
+
+/// Refuses a listing that shows a name twice. The names are sorted.
+fn check_once<'l>(mut names: impl Iterator<Item = &'l str>) -> Result<(), Failure> {
+    let mut last = None;
+    match names.find(|&name| last.replace(name) == Some(name)) {
+        Some(name) => Err(Failure::new(FailureKind::Wrong, format!("the listing shows {name} twice"))),
+        None => Ok(()),
+    }
 }
 
 impl Storage for ObjectStorage {
@@ -207,9 +221,14 @@ impl Storage for ObjectStorage {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let object = self.object(name)?;
-        let (client, place) = (Arc::clone(&self.client), object.clone());
-        let opened = replay::ask("open", &object.path, async move { OpenedObject::open(&client, &place).await })?;
+        self.open_listed(&ListedFile::named(name))
+    }
+
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        let object = self.object(&listed.name)?;
+        let (client, place, listed) = (Arc::clone(&self.client), object.clone(), listed.clone());
+        let open = async move { OpenedObject::open(&client, &place, &listed).await };
+        let opened = replay::ask("open", &object.path, open)?;
         Ok(Arc::new(ObjectFile::new(Arc::clone(&self.client), object, opened)))
     }
 
@@ -287,24 +306,29 @@ impl Storage for ObjectStorage {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        Ok(self.list_files()?.into_iter().map(|file| file.name).collect())
+        Ok(self.list_files()?.files.into_iter().map(|file| file.name).collect())
     }
 
-    fn list_files(&self) -> Result<Vec<ListedFile>> {
+    fn list_files(&self) -> Result<FolderListing> {
         let prefix = self.folder_location()?;
         let path = PathBuf::from(&self.shown);
         let (client, place) = (Arc::clone(&self.client), path.clone());
-        let mut files = replay::ask("list", &path, async move {
+        replay::ask("list", &path, async move {
             let (client, prefix) = (&client, prefix.as_ref());
             let list = |_| async move {
-                let listed = client.store.list_with_delimiter(prefix).await.map_err(Failure::from)?;
+                let (listed, answers) = watched(client.store.list_with_delimiter(prefix)).await;
+                let listed = listed.map_err(Failure::from)?;
                 let files = listed.objects.iter().map(|object| listed_file(object, prefix));
-                files.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()
+                let mut files = files.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+                files.sort_by(|one, other| one.name.cmp(&other.name));
+                check_once(files.iter().map(|file| file.name.as_str()))?;
+                let listing = FolderListing::of(files);
+                // Of stores without answers that can be looked at, there are none.
+                let is_at_once = if answers == 0 { listing.is_at_once } else { answers == 1 };
+                Ok(FolderListing { is_at_once, ..listing })
             };
             Call::begin(client.limits).attempts("list", &place, list).await
-        })?;
-        files.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(files)
+        })
     }
 
     fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
@@ -319,17 +343,20 @@ impl Storage for ObjectStorage {
     fn list_below(&self) -> Result<Vec<String>> {
         let prefix = self.folder_location()?;
         let path = PathBuf::from(&self.shown);
-        let (client, place, below) = (Arc::clone(&self.client), path.clone(), prefix.clone());
-        let objects: Vec<ObjectMeta> = replay::ask("list all below", &path, async move {
+        let (client, place, below) = (Arc::clone(&self.client), path.clone(), prefix);
+        replay::ask("list all below", &path, async move {
             let (client, prefix) = (&client, below.as_ref());
-            let list = |_| async move { client.store.list(prefix).try_collect().await.map_err(Failure::from) };
+            let list = |_| async move {
+                let (listed, _) = watched(client.store.list(prefix).try_collect::<Vec<ObjectMeta>>()).await;
+                let listed = listed.map_err(Failure::from)?;
+                let paths = listed.iter().map(|object| path_below(&object.location, prefix));
+                let mut paths = paths.filter_map(Result::transpose).collect::<Result<Vec<_>, Failure>>()?;
+                paths.sort_unstable();
+                check_once(paths.iter().copied())?;
+                Ok(paths.into_iter().map(str::to_owned).collect())
+            };
             Call::begin(client.limits).attempts("list", &place, list).await
-        })?;
-        let folder = prefix.map_or_else(String::new, |prefix| format!("{prefix}/"));
-        let paths = objects.iter().filter_map(|object| object.location.as_ref().strip_prefix(&folder));
-        let mut paths: Vec<String> = paths.map(str::to_owned).collect();
-        paths.sort();
-        Ok(paths)
+        })
     }
 
     /// Objects are durable when they appear.
@@ -366,7 +393,17 @@ impl Storage for ObjectStorage {
         let client = Arc::clone(&self.client);
         run(&from.path.clone(), async move {
             let (client, from, to) = (&client, &from, &to);
-            let copy = |_| async move { client.store.copy(&from.location, &to.location).await.map_err(Failure::from) };
+            let copy = |_| async move {
+                client.store.copy(&from.location, &to.location).await.map_err(Failure::from)?;
+                // Some servers answer before they have copied, and then cannot.
+                match client.store.head(&to.location).await.map_err(Failure::from)?.size {
+                    copied if copied == meta.size => Ok(()),
+                    copied => {
+                        let detail = format!("it says that it has copied {} bytes, but has {copied}", meta.size);
+                        Err(Failure::new(FailureKind::Wrong, detail))
+                    }
+                }
+            };
             Call::begin(client.limits).attempts("copy", &from.path, copy).await
         })
     }

@@ -9,8 +9,8 @@
 
 use crate::Random;
 use ogive::io::{
-    FileLock, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
-    UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
+    FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
+    ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
 };
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +52,8 @@ struct Server {
     read: BTreeSet<String>,
     /// Whether a put if absent replaces an object of its name, as on servers that ignore conditions.
     ignores_conditions: bool,
+    /// Most names in one answer to a listing, if it is not the usual number.
+    names_per_list: Option<usize>,
 }
 
 /// A request that changes something.
@@ -134,6 +136,11 @@ impl SimulatedObjects {
         self.server().ignores_conditions = true;
     }
 
+    /// Gives at most this number of names in one answer to a listing from now on.
+    pub fn list_by(&self, names: usize) {
+        self.server().names_per_list = Some(names);
+    }
+
     /// The names of the objects that were read since the last call.
     pub fn take_read(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.server().read)
@@ -169,6 +176,11 @@ struct ClientPlan {
     false_listings: Option<(Random, u64, Vec<Vec<ListedFile>>)>,
     /// An object of which answers have this many bytes only, and how many answers.
     shortened: Option<(String, usize, u32)>,
+    lacks_e_tags: bool,
+    /// An object that is denied, and in how many answers.
+    denied: Option<(String, u32)>,
+    /// The change of which the object store keeps only some bytes, and their number.
+    cut_put: Option<(u64, usize)>,
 }
 
 impl Debug for ClientPlan {
@@ -237,6 +249,39 @@ impl ObjectClient {
         self.plan().shortened = Some((name.to_owned(), bytes, answers));
     }
 
+    /// Whether listings and answers state ETags, which some servers do not have.
+    pub fn state_e_tags(&self, is_stated: bool) {
+        self.plan().lacks_e_tags = !is_stated;
+    }
+
+    /// An ETag, if they are stated.
+    fn stated(&self, e_tag: String) -> Option<String> {
+        (!self.plan().lacks_e_tags).then_some(e_tag)
+    }
+
+    /// Denies an object in the next answers to reads of this number, as if it were not there.
+    pub fn deny(&self, name: &str, answers: u32) {
+        self.plan().denied = Some((name.to_owned(), answers));
+    }
+
+    /// Keeps only the first `bytes` of what the change of number `at` puts, counted from 0, and says that all is
+    /// stored.
+    pub fn cut_put(&self, at: u64, bytes: usize) {
+        self.plan().cut_put = Some((at, bytes));
+    }
+
+    /// What of a change is done: that whose bytes are to be cut keeps the first.
+    fn cut(&self, change: ObjectChange) -> ObjectChange {
+        let plan = self.plan();
+        let Some((_, bytes)) = plan.cut_put.filter(|(at, _)| *at == plan.changes) else { return change };
+        let cut = |content: Arc<[u8]>| content[..content.len().min(bytes)].into();
+        match change {
+            ObjectChange::PutIfAbsent(name, content) => ObjectChange::PutIfAbsent(name, cut(content)),
+            ObjectChange::Put(name, content) => ObjectChange::Put(name, cut(content)),
+            ObjectChange::Remove(name) => ObjectChange::Remove(name),
+        }
+    }
+
     /// A false listing, if this one is to be.
     fn false_listing(&self) -> Option<Vec<ListedFile>> {
         let mut plan = self.plan();
@@ -287,6 +332,7 @@ impl ObjectClient {
         self.check_alive(action, name)?;
         self.before_request();
         self.check_alive(action, name)?;
+        let change = self.cut(change);
         let fate = self.fate();
         let mut server = self.server.server();
         let outcome = match fate {
@@ -318,6 +364,13 @@ impl ObjectClient {
         let found = server.objects.get(name).cloned();
         drop(server);
         let found = found.ok_or_else(|| self.failed("read", name, ErrorKind::NotFound))?;
+        if let Some((denied, answers)) = &mut self.plan().denied
+            && denied == name
+            && *answers > 0
+        {
+            *answers -= 1;
+            return Err(self.failed("read", name, ErrorKind::NotFound));
+        }
         if let Some((shortened, bytes, answers)) = &mut self.plan().shortened
             && shortened == name
             && *answers > 0
@@ -333,7 +386,7 @@ impl ObjectClient {
         let mut difference = None;
         for _ in 0..2 {
             let found = self.read(&listed.name)?;
-            difference = listed.difference(found.len() as u64, Some(&e_tag_of(&found)));
+            difference = listed.difference(found.len() as u64, self.stated(e_tag_of(&found)).as_deref());
             if difference.is_none() {
                 return Ok(found.to_vec());
             }
@@ -406,27 +459,30 @@ impl Storage for ObjectClient {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        Ok(self.list_files()?.into_iter().map(|file| file.name).collect())
+        Ok(self.list_files()?.files.into_iter().map(|file| file.name).collect())
     }
 
-    fn list_files(&self) -> Result<Vec<ListedFile>> {
+    fn list_files(&self) -> Result<FolderListing> {
         let mut files: Vec<ListedFile> = Vec::new();
+        let names_per_list = self.server.server().names_per_list.unwrap_or(NAMES_PER_LIST);
+        let mut is_at_once = true;
         loop {
             self.check_alive("list", "x")?;
             self.before_request();
             self.check_alive("list", "x")?;
-            if let Some(listing) = self.false_listing() {
-                return Ok(listing);
+            if let Some(files) = self.false_listing() {
+                return Ok(FolderListing { files, is_at_once: true });
             }
             let all = self.server.listing();
             let after = files.last().map(|file| file.name.clone());
             let listed = all.into_iter().filter(|file| after.as_ref().is_none_or(|after| file.name > *after));
-            let listed: Vec<ListedFile> = listed.take(NAMES_PER_LIST).collect();
-            let is_last = listed.len() < NAMES_PER_LIST;
+            let listed: Vec<ListedFile> = listed.take(names_per_list).collect();
+            let is_last = listed.len() < names_per_list;
             files.extend(listed);
             if is_last {
-                return Ok(files);
+                return Ok(FolderListing { files, is_at_once });
             }
+            is_at_once = false;
         }
     }
 

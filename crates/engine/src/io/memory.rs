@@ -2,8 +2,8 @@
 
 use super::object_writer::ObjectWriter;
 use super::storage::{
-    FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name,
-    check_range, check_write, not_for_objects,
+    FileLock, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
+    check_name, check_range, check_write, not_for_objects,
 };
 use crate::error::{Error, Result};
 use std::collections::btree_map::Entry;
@@ -176,12 +176,12 @@ impl Storage for MemoryStorage {
         Ok(self.files().keys().cloned().collect())
     }
 
-    fn list_files(&self) -> Result<Vec<ListedFile>> {
+    fn list_files(&self) -> Result<FolderListing> {
         let listed = |(name, content): (&String, &Content)| {
             let length_bytes = content.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
             ListedFile { length_bytes: Some(length_bytes), ..ListedFile::named(name) }
         };
-        Ok(self.files().iter().map(listed).collect())
+        Ok(FolderListing { files: self.files().iter().map(listed).collect(), is_at_once: true })
     }
 
     fn sync_directory(&self) -> Result<()> {

@@ -72,8 +72,8 @@ pub use scratch::ScratchFolder;
 pub(crate) use spread::{TimeSpread, quantile_of_mixture};
 pub use stoppable::StoppableStorage;
 pub use storage::{
-    FileLock, FolderIdentity, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
-    check_name, check_range, check_write, copy_file, not_for_objects,
+    FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
+    WritableFile, check_name, check_range, check_write, copy_file, not_for_objects,
 };
 pub(crate) use storage::{read_whole, remove_if_present};
 pub use telemetry::StorageTelemetry;

@@ -84,6 +84,12 @@ impl ListedFile {
         Self { name: name.into(), length_bytes: None, e_tag: None }
     }
 
+    /// Whether nothing but its name is known.
+    #[must_use]
+    pub fn is_named_only(&self) -> bool {
+        self.length_bytes.is_none() && self.e_tag.is_none()
+    }
+
     /// The difference between the file as it was listed and an answer of this length and ETag, if there is one. What
     /// either of them does not state is no difference, nor are the quotes of an ETag, which some listings leave out.
     #[must_use]
@@ -99,6 +105,44 @@ impl ListedFile {
 
 fn bare_tag(e_tag: &str) -> &str {
     e_tag.trim_start_matches("W/").trim_matches('"')
+}
+
+/// Most files in one answer to a listing, as S3 and Google Cloud Storage have it. Azure gives five times as many; some
+/// servers give fewer.
+const LISTED_AT_ONCE: usize = 1000;
+
+/// The files of a folder as they were listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderListing {
+    /// The files, sorted by name.
+    pub files: Vec<ListedFile>,
+    /// Whether all names come from one answer, and so from one moment. A listing of several answers may have some names
+    /// from before a change, and others from after it.
+    pub is_at_once: bool,
+}
+
+impl FolderListing {
+    /// A listing of these files, of which nothing is known but how many they are.
+    #[must_use]
+    pub fn of(files: Vec<ListedFile>) -> Self {
+        Self { is_at_once: files.len() < LISTED_AT_ONCE, files }
+    }
+}
+
+/// Attempts to get an answer that is of what was listed.
+const LISTED_TRIES: u32 = 2;
+
+/// Opens a file that was listed, once more if the answer is not of what was listed.
+fn open_as_listed<S: Storage + ?Sized>(storage: &S, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+    let mut difference = None;
+    for _ in 0..LISTED_TRIES {
+        let file = storage.open(&listed.name)?;
+        difference = listed.difference(file.len(), None);
+        if difference.is_none() {
+            return Ok(file);
+        }
+    }
+    Err(Error::WrongAnswer { path: storage.path(&listed.name), detail: difference.unwrap_or_default() })
 }
 
 /// Reads a file that was listed, once more if the answer is not of what was listed.
@@ -173,9 +217,21 @@ pub trait Storage: Debug + Send + Sync {
         self.sync_directory()
     }
 
+    /// As [`Self::open`], for a file that was listed: the answer is compared with what the listing says, and asked for
+    /// again if it differs. The default compares lengths.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`Error::WrongAnswer`] for a file that stays different.
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        open_as_listed(self, listed)
+    }
+
     /// Opens an existing file whose length is known, so that an object store need not ask for it: a file that is
     /// missing or has another length may be an error of the first read only. The default opens it as any.
     fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+        if self.is_object_store() {
+            return open_as_listed(self, &ListedFile { length_bytes: Some(length_bytes), ..ListedFile::named(name) });
+        }
         let file = self.open(name)?;
         if file.len() != length_bytes {
             let detail = format!("it had {length_bytes} bytes when it was complete");
@@ -250,9 +306,9 @@ pub trait Storage: Debug + Send + Sync {
     /// The names of all files, sorted.
     fn list(&self) -> Result<Vec<String>>;
 
-    /// All files with what the listing says of each, sorted by name. The default knows their names.
-    fn list_files(&self) -> Result<Vec<ListedFile>> {
-        Ok(self.list()?.into_iter().map(ListedFile::named).collect())
+    /// All files with what the listing says of each. The default knows their names.
+    fn list_files(&self) -> Result<FolderListing> {
+        Ok(FolderListing::of(self.list()?.into_iter().map(ListedFile::named).collect()))
     }
 
     /// A file as it is now, in the words of a listing; `None` if there is none. The default opens it for its length.

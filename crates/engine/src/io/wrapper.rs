@@ -7,8 +7,8 @@
 use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
-    FileLock, FolderIdentity, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
-    copy_file, read_as_listed, read_whole,
+    FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
+    WritableFile, copy_file, read_as_listed, read_whole,
 };
 use crate::error::Result;
 use std::fmt::Debug;
@@ -149,7 +149,7 @@ impl<W: StorageWrapper> Storage for W {
         self.inner().list()
     }
 
-    fn list_files(&self) -> Result<Vec<ListedFile>> {
+    fn list_files(&self) -> Result<FolderListing> {
         self.inner().list_files()
     }
 

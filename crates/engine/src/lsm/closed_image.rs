@@ -3,11 +3,12 @@
 //! The files may be those of an image of a live store, or of a backup.
 
 use super::folder::NewFolder;
-use super::live::{StoreImage, changed, immutable_names, is_removal};
+use super::live::{StoreImage, changed, is_removal};
 use super::objects::ObjectFolder;
 use super::recover::LOCK_NAME;
 use super::version::{
-    ClosedLengths, FileKind, Manifest, ManifestState, RecoveredManifest, file_name, parse_file_name, recover,
+    ClosedLengths, FileKind, Manifest, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
+    recover,
 };
 use super::wal::log_name;
 use crate::block::header::new_nonce;
@@ -81,12 +82,19 @@ impl ClosedImage {
 
     /// The names of the other files: tables, value files and logs.
     pub(crate) fn data_names(&self) -> Vec<String> {
-        let mut names = immutable_names(&self.state);
-        let is_young = |number: &u64| !self.state.value_files.contains_key(number);
-        let values = self.lengths.value_files.iter().map(|(number, _)| *number).filter(is_young);
-        names.extend(values.map(values_name));
-        names.extend(self.lengths.logs.iter().map(|(number, _)| log_name(*number)));
-        names
+        self.data_files().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// These files with their lengths.
+    fn data_files(&self) -> Vec<(String, u64)> {
+        let table = |table: &TableFileMeta| (file_name(table.number, FileKind::Table), table.bytes);
+        let mut files: Vec<(String, u64)> = self.state.tables().map(|(_, _, meta)| table(meta)).collect();
+        files.extend(self.state.value_files.iter().map(|(&number, file)| (values_name(number), file.bytes)));
+        let is_young = |number: u64| !self.state.value_files.contains_key(&number);
+        let values = self.lengths.value_files.iter().filter(|(number, _)| is_young(*number));
+        files.extend(values.map(|&(number, bytes)| (values_name(number), bytes)));
+        files.extend(self.lengths.logs.iter().map(|&(number, bytes)| (log_name(number), bytes)));
+        files
     }
 
     /// Copies the files to a storage as a store of its own, which is complete when this returns; after an error,
@@ -133,9 +141,10 @@ impl ClosedImage {
     }
 
     fn copy_files(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>, made: &mut Vec<String>) -> Result<()> {
-        for name in self.data_names() {
+        for (name, bytes) in self.data_files() {
             made.push(name.clone());
             copy(&name, &**target)?;
+            check_copied(&**target, &name, bytes)?;
         }
         target.sync_directory()?;
         let mut state = self.state.clone();
@@ -143,8 +152,27 @@ impl ClosedImage {
         made.push(file_name(self.number, FileKind::NewManifest));
         made.push(self.manifest_name());
         Manifest::create(target, self.number, &state, Some(&self.lengths))?;
-        Ok(())
+        let bytes = Manifest::closed_bytes(self.number, &state, &self.lengths)?.len() as u64;
+        check_copied(&**target, &self.manifest_name(), bytes)
     }
+}
+
+/// Refuses an object store that says that it has stored a file, and has not, or not all of it: a copy is read when it
+/// is needed.
+///
+/// # Errors
+/// [`Error::WrongAnswer`]; errors of the storage.
+fn check_copied(target: &dyn Storage, name: &str, length_bytes: u64) -> Result<()> {
+    if !target.is_object_store() {
+        return Ok(());
+    }
+    let found = target.find_file(name)?.map(|found| found.length_bytes.unwrap_or(length_bytes));
+    if found == Some(length_bytes) {
+        return Ok(());
+    }
+    let has = found.map_or("has none of them".to_owned(), |found| format!("has {found}"));
+    let detail = format!("it says that it has stored {length_bytes} bytes, but {has}");
+    Err(Error::WrongAnswer { path: target.path(name), detail })
 }
 
 /// The right to copy a store into a folder of an object store, which has no locks: an object that is there while a copy

@@ -142,7 +142,7 @@ impl Keyspace {
     }
 
     /// The folder of the store, for error messages.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.core().path()
     }
 

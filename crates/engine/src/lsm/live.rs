@@ -84,6 +84,13 @@ impl StoreImage {
 
     fn try_take(storage: &Arc<dyn Storage>) -> Result<Attempt> {
         let objects = objects_of(storage)?;
+        match (Self::try_take_from(storage, objects.clone()), objects) {
+            (Err(Error::VersionGone { .. }), Some(objects)) => Err(objects.explain_gone()?),
+            (attempt, _) => attempt,
+        }
+    }
+
+    fn try_take_from(storage: &Arc<dyn Storage>, objects: Option<Arc<ObjectFolder>>) -> Result<Attempt> {
         let place =
             objects.as_ref().map_or_else(|| Arc::clone(storage), |objects| Arc::clone(objects) as Arc<dyn Storage>);
         let mut names = place.list()?;
@@ -95,8 +102,9 @@ impl StoreImage {
         files.add_content(manifest)?;
         let Some(recovered) = recover(&files)? else { return Ok(Attempt::Changed) };
         let state = &recovered.state;
-        if let Some(objects) = objects {
+        if let Some(objects) = &objects {
             objects.check_current(recovered.number, state)?;
+            objects.fetch_logs(&state.logs, true)?;
             objects.name_objects(state);
             names = objects.list()?;
         }
@@ -118,6 +126,7 @@ impl StoreImage {
         if !missing.is_empty() && !newest(storage)?.is_some_and(|now| are_lost(&missing, state, &now)) {
             return Ok(Attempt::Changed);
         }
+        objects.map_or(Ok(()), |objects| objects.check_absent_files(&missing))?;
         // On an object store, files wait for their removal, and a writer that was taken over may leave others.
         names.retain(|name| !state.retired.contains_key(name));
         let unnamed = match storage.is_object_store() {

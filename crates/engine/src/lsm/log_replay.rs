@@ -28,6 +28,8 @@ pub(super) struct LogReplay<'a> {
     storage: &'a Arc<dyn Storage>,
     objects: Option<&'a ObjectFolder>,
     keyspaces: HashSet<KeyspaceId>,
+    /// The number of the next keyspace.
+    next_keyspace: KeyspaceId,
     /// The identity of the current log, to which the value files it points into are bound as well.
     binding: StoreBinding,
     pub(super) values: ValueFiles,
@@ -161,7 +163,20 @@ impl<'a> LogReplay<'a> {
         let mut memtable_set = MemtableSet::of(BTreeMap::new());
         memtable_set.last_sequence = state.last_sequence;
         let (binding, logs) = (state.binding(), Vec::new());
-        Ok(Self { storage, objects, keyspaces, binding, values, memtable_set, unflushed, ends, before, logs })
+        let next_keyspace = state.next_keyspace;
+        Ok(Self {
+            storage,
+            objects,
+            keyspaces,
+            next_keyspace,
+            binding,
+            values,
+            memtable_set,
+            unflushed,
+            ends,
+            before,
+            logs,
+        })
     }
 
     /// What the next version of a reader can go on with.
@@ -249,6 +264,11 @@ impl<'a> LogReplay<'a> {
         self.note_value_ends(&operations, group);
         let last = operations.last().map_or(0, |operation| operation.sequence);
         self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last);
+        // On an object store, the listing may be of several moments. Dropped keyspaces have smaller numbers.
+        if self.objects.is_some() && operations.iter().any(|operation| operation.keyspace >= self.next_keyspace) {
+            let detail = "it writes to a keyspace that the manifest does not have yet";
+            return Err(Error::damaged(self.storage.path(&log_name(log)), 0, detail));
+        }
         let keyspaces = &self.keyspaces;
         let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
         if !self.memtable_set.insert(group.to_vec(), &mut operations, make) {

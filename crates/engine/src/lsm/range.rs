@@ -148,7 +148,15 @@ impl DbRange {
     ///
     /// # Errors
     /// As [`Keyspace::get`]; the range has then ended.
-    pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
+    pub fn visit(&mut self, visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
+        let outcome = self.try_visit(visit);
+        if outcome.is_err() {
+            self.end();
+        }
+        outcome
+    }
+
+    fn try_visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
         if self.pinned.is_some() {
             // The generation is checked for each record.
             for record in self.by_ref() {
@@ -203,11 +211,24 @@ impl DbRange {
 
     /// A record whose value is of the pinned types.
     #[inline]
-    fn adapted(&mut self, record: Result<(Slice, Slice)>) -> Result<(Slice, Slice)> {
+    fn adapted(&self, record: Result<(Slice, Slice)>) -> Result<(Slice, Slice)> {
         let Some(pinned) = self.pinned.as_ref().filter(|pinned| !pinned.is_current()) else { return record };
-        let adapted = record.and_then(|(key, value)| Ok((key, pinned.adapt(value)?)));
-        self.is_done |= adapted.is_err();
-        adapted
+        record.and_then(|(key, value)| Ok((key, pinned.adapt(value)?)))
+    }
+
+    /// Ends the range at both ends, after an error: records that the cursors have passed are not returned either.
+    fn end(&mut self) {
+        self.is_done = true;
+        (self.front_ahead, self.back_ahead) = Default::default();
+    }
+
+    /// The outcome of a call of one end. An error ends the range.
+    #[inline]
+    fn ended_by_error<T>(&mut self, record: Option<Result<T>>) -> Option<Result<T>> {
+        if matches!(record, Some(Err(_))) {
+            self.end();
+        }
+        record
     }
 
     /// The next record from one end, with its value.
@@ -222,7 +243,6 @@ impl DbRange {
             }
             Some(Ok((key, found))) => {
                 let value = self.keyspace.value(found, &self.view.values);
-                self.is_done |= value.is_err();
                 Some(value.map(|value| (key, value)))
             }
             Some(Err(error)) => Some(Err(error)),
@@ -260,32 +280,63 @@ impl DbRange {
 
     /// The next of the records that the cursor of one end has passed.
     fn take_queued(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
-        let queued = self.ahead(forward).records.pop_front();
-        queued.map(|queued| self.queued_value(queued))
+        let queued = self.ahead(forward).records.pop_front()?;
+        Some(self.queued_value(queued))
     }
 
-    /// At the end of the cursor of one end: the last of the records that the other one has passed, then its error.
+    /// At the end of the cursor of one end: the last of the records that the other one has passed.
     fn take_last_queued(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
-        if let Some(queued) = self.ahead(!forward).records.pop_back() {
-            return Some(self.queued_value(queued));
+        match self.last_queued(forward)? {
+            Ok(queued) => Some(self.queued_value(queued)),
+            Err(error) => Some(Err(error)),
         }
-        let failure = self.front_ahead.failure.take().or_else(|| self.back_ahead.failure.take());
-        failure.map(Err)
     }
 
-    /// The value of a collected record. After an error the range has ended.
-    fn queued_value(&mut self, queued: QueuedRecord) -> Result<(Slice, Slice)> {
-        let QueuedRecord { key, found, value } = queued;
-        let value = match (self.gone(), value) {
-            (Some(gone), _) => Err(gone),
-            (None, Some(value)) => Ok(value),
-            (None, None) => self.keyspace.value(found, &self.view.values),
-        };
-        if value.is_err() {
-            self.is_done = true;
-            (self.front_ahead, self.back_ahead) = Default::default();
+    /// As [`Self::take_last_queued`], without the value. After a failure of either cursor it is that: what lies between
+    /// the records of the two was not read.
+    fn last_queued(&mut self, forward: bool) -> Option<Result<QueuedRecord>> {
+        match self.front_ahead.failure.take().or_else(|| self.back_ahead.failure.take()) {
+            Some(failure) => Some(Err(failure)),
+            None => self.ahead(!forward).records.pop_back().map(Ok),
         }
-        value.map(|value| (key, value))
+    }
+
+    /// The value of a record that a cursor has passed.
+    fn queued_value(&self, queued: QueuedRecord) -> Result<(Slice, Slice)> {
+        if let Some(gone) = self.gone() {
+            return Err(gone);
+        }
+        let QueuedRecord { key, found, value } = queued;
+        let value = match value {
+            Some(value) => value,
+            None => self.keyspace.value(found, &self.view.values)?,
+        };
+        Ok((key, value))
+    }
+
+    fn lazy(&self, queued: QueuedRecord) -> LazyRecord {
+        let QueuedRecord { key, found, .. } = queued;
+        let (keyspace, view) = (self.keyspace.clone(), Arc::clone(&self.view));
+        LazyRecord { key, found, keyspace, view, pinned: None }
+    }
+
+    /// The next record of one end for iterators that read no values: of those that its cursor has passed, by `queued`,
+    /// or behind them, by `read`.
+    fn next_without_value<T>(
+        &mut self,
+        forward: bool,
+        queued: impl FnOnce(&Self, QueuedRecord) -> T,
+        read: fn(&Keyspace, &Arc<KeyspaceView>, &Entry<'_>, &VisibleCursor) -> Result<T>,
+    ) -> Option<Result<T>> {
+        let passed = match self.ahead(forward).records.pop_front() {
+            Some(passed) => Some(Ok(passed)),
+            None => match self.step(forward, read) {
+                None => self.last_queued(forward),
+                record => return self.ended_by_error(record),
+            },
+        };
+        let record = passed.map(|passed| self.gone().map_or(passed, Err).map(|passed| queued(self, passed)));
+        self.ended_by_error(record)
     }
 
     /// Moves one end by one record, and passes it to `read`.
@@ -424,15 +475,15 @@ impl Iterator for DbRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.record(true)?;
-        Some(self.adapted(record))
+        let record = self.record(true).map(|record| self.adapted(record));
+        self.ended_by_error(record)
     }
 }
 
 impl DoubleEndedIterator for DbRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let record = self.record(false)?;
-        Some(self.adapted(record))
+        let record = self.record(false).map(|record| self.adapted(record));
+        self.ended_by_error(record)
     }
 }
 
@@ -446,13 +497,13 @@ impl Iterator for KeyIter {
     type Item = Result<Slice>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.step(true, key)
+        self.0.next_without_value(true, |_, passed| passed.key, key)
     }
 }
 
 impl DoubleEndedIterator for KeyIter {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.step(false, key)
+        self.0.next_without_value(false, |_, passed| passed.key, key)
     }
 }
 
@@ -460,8 +511,9 @@ struct LazyRecordIter(DbRange);
 
 impl LazyRecordIter {
     fn step(&mut self, forward: bool) -> Option<Result<LazyRecord>> {
+        let record = self.0.next_without_value(forward, |range, passed| range.lazy(passed), pair);
         let pinned = self.0.pinned.clone();
-        Some(self.0.step(forward, pair)?.map(|record| LazyRecord { pinned, ..record }))
+        Some(record?.map(|record| LazyRecord { pinned, ..record }))
     }
 }
 

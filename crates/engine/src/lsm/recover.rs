@@ -266,7 +266,7 @@ fn fetch(
     std::thread::scope(|scope| {
         // If the system cannot start a thread, this one reads more.
         let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read_filters)).collect();
-        let fetched = objects.fetch_logs(&state.logs);
+        let fetched = objects.fetch_logs(&state.logs, false);
         read_filters();
         fetched
     })

@@ -10,6 +10,7 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
+use crate::table::KEY_BYTES_MAX;
 use crate::types::{Component, KeyType, range_of_prefix};
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
@@ -38,6 +39,29 @@ struct DeclaredIndex {
     pinned: PinnedTypes,
     components: Vec<Component>,
     entry_of: Arc<EntryOf>,
+}
+
+impl DeclaredIndex {
+    /// The entry of a record; `None` if the index leaves the record out.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for an entry that is too long, which takes the indexed value and the key.
+    fn entry(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
+        let entry = (self.entry_of)(key, value)?;
+        match entry.as_ref().map_or(0, Vec::len) {
+            length if length > KEY_BYTES_MAX => {
+                let entries = self.pinned.keyspace();
+                let detail = format!(
+                    "an entry of the index {:?} consists of what it indexes and the key, here of {} bytes; entries \
+                     have at most {KEY_BYTES_MAX} bytes",
+                    self.name,
+                    key.len()
+                );
+                Err(Error::KeyLength { path: entries.path(), length: length as u64, detail })
+            }
+            _ => Ok(entry),
+        }
+    }
 }
 
 /// A typed keyspace with secondary indexes: see [`TypedKeyspace::with_index`]. It is cheap to clone.
@@ -164,7 +188,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         let mut batch = self.db.batch();
         for record in self.records.iter() {
             let (key, value) = record?;
-            if let Some(entry) = (index.entry_of)(key.bytes(), value.bytes())? {
+            if let Some(entry) = index.entry(key.bytes(), value.bytes())? {
                 batch.insert(entries, entry, []);
             }
             if batch.len() >= BUILD_ENTRIES {
@@ -388,7 +412,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
         let old = records.get(key)?;
         let known = old.clone().map(|old| self.keyspace.records.pinned().adapt(old)).transpose()?;
         for index in &self.keyspace.indexes {
-            let entry = |value: &[u8]| (index.entry_of)(key, value);
+            let entry = |value: &[u8]| index.entry(key, value);
             let before = known.as_deref().map(entry).transpose()?.flatten();
             let after = new.map(entry).transpose()?.flatten();
             if before == after {

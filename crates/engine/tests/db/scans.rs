@@ -1,6 +1,7 @@
 //! Read-ahead of scans. Goal: a scan whose values are in value files returns the same records from both ends, in any
 //! order of steps, reads many values with each call, and reports an error at the record that has it. Method: ranges are
-//! taken from both ends at random and compared with a map; calls are counted; reads fail one by one.
+//! taken from both ends at random and compared with a map, also where they go on as keys or pairs; calls are counted;
+//! reads fail one by one, in scans from one end and from both.
 
 use crate::batches::{Call, Noting};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, Storage};
@@ -150,5 +151,96 @@ fn a_scan_whose_reads_fail_returns_the_records_before_and_then_the_error() {
             assert_eq!(failure.is_some(), injector.triggered(), "read {failing}");
             injector.clear();
         }
+    }
+}
+
+/// Each end reads ahead for itself, so one may fail while records wait at the other, or at its own.
+#[test]
+fn after_an_error_at_either_end_a_scan_has_ended_at_both() {
+    let injector = FaultInjector::new(Arc::new(MemoryStorage::new()));
+    let options = options().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
+    let (db, contents) = store(Arc::new(injector.clone()), &options);
+    for seed in 0..20 {
+        for failing in 0..60 {
+            let mut random = Random::new(seed);
+            injector.fail_from(Operation::Read, failing, Fault::DeviceError);
+            let mut range = db.iter();
+            let mut expected: VecDeque<_> = contents.iter().collect();
+            let failed = loop {
+                let (forward, visits) = (random.below(2) == 0, random.below(4) == 0);
+                let (found, next) = match forward {
+                    true if visits => {
+                        let mut found = None;
+                        let visited = range.visit(|key, value| {
+                            found = Some(Ok((key.into(), value.into())));
+                            ControlFlow::Break(())
+                        });
+                        (visited.err().map(Err).or(found), expected.pop_front())
+                    }
+                    true => (range.next(), expected.pop_front()),
+                    false => (range.next_back(), expected.pop_back()),
+                };
+                let place = format!("seed {seed}, read {failing}, {} left", expected.len());
+                match (found, next) {
+                    (Some(Ok((key, value))), Some((other, expected))) => {
+                        assert!(key[..] == other[..] && value[..] == expected[..], "{place}");
+                    }
+                    (Some(Err(_)), _) => break true,
+                    (None, None) => break false,
+                    (found, next) => panic!("{place}: {found:?}, not {next:?}"),
+                }
+            };
+            assert_eq!(failed, injector.triggered(), "read {failing}");
+            // What fails no longer does not bring it back.
+            injector.clear();
+            for _ in 0..2 {
+                assert!(range.next().is_none() && range.next_back().is_none(), "seed {seed}, read {failing}");
+                range.visit(|_, _| panic!("seed {seed}, read {failing}: a record after the error")).unwrap();
+            }
+            assert!(range.keys().next().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_scan_that_goes_on_as_keys_or_pairs_leaves_none_out() {
+    let (db, contents) = store(Arc::new(MemoryStorage::new()), &options());
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let (mut range, mut expected) = (db.iter(), contents.iter().collect::<VecDeque<_>>());
+        for _ in 0..random.below(60) {
+            let found = if random.below(2) == 0 {
+                expected.pop_front();
+                range.next()
+            } else {
+                expected.pop_back();
+                range.next_back()
+            };
+            found.unwrap().unwrap();
+        }
+        let (mut front, mut back) = (Vec::new(), Vec::new());
+        // Records are taken on from both ends in turn.
+        let mut collect = |next: &mut dyn FnMut(bool) -> Option<(Vec<u8>, Vec<u8>)>| {
+            while let Some(found) = next(true) {
+                front.push(found);
+                back.extend(next(false));
+            }
+        };
+        if seed % 2 == 0 {
+            let mut keys = range.keys();
+            collect(&mut |forward| {
+                let key = if forward { keys.next() } else { keys.next_back() };
+                key.map(|key| key.unwrap().to_vec()).map(|key| (key.clone(), contents[&key].clone()))
+            });
+        } else {
+            let mut pairs = range.pairs();
+            collect(&mut |forward| {
+                let pair = if forward { pairs.next() } else { pairs.next_back() };
+                pair.map(Result::unwrap).map(|pair| (pair.key().to_vec(), pair.value().unwrap().to_vec()))
+            });
+        }
+        let found: Vec<_> = front.into_iter().chain(back.into_iter().rev()).collect();
+        let expected: Vec<_> = expected.into_iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        assert!(found == expected, "seed {seed}: {} records of {}", found.len(), expected.len());
     }
 }

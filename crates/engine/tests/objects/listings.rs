@@ -2,11 +2,12 @@
 //! that is shorter than its object loses acknowledged writes, denies a store, or is called damage; and an object store
 //! that ignores conditions is refused. Method: clients that are given false listings and cut answers.
 
-use crate::support::{Records, STUB, client, open, records, small};
+use crate::support::{Records, STUB, client, open, put_part, records, small};
 use ogive::io::{ListedFile, MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::{Error, Result, verify_store};
 use ogive_testkit::{ObjectClient, Random, SimulatedObjects};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// A store whose first manifest and first log were collected, with the listings that it had before, the oldest first.
@@ -73,6 +74,8 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
     for (place, listing) in &listings {
         // Nothing of it was kept.
         let written = open(&shared(misled(&server, listing))).and_then(|db| db.insert("misled", "x"));
+        // It has met the stub, and no other writer.
+        assert!(!listing.is_empty() || matches!(written, Err(Error::WrongAnswer { .. })), "{place}: {written:?}");
         assert_told(written, place);
         let mut without = small();
         without.create = false;
@@ -104,13 +107,14 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
 /// The listing is true when a store is opened, and old from some request on, or the other way round.
 #[test]
 fn an_opening_that_is_misled_at_any_listing_wins_nothing() {
-    let (_, old) = collected();
+    let moments = collected().1.len();
     for lies_at in 0..24 {
-        for listing in old.iter().step_by(3) {
-            let (server, _) = collected();
+        for moment in (0..moments).step_by(3) {
+            // Its objects have ETags of their own.
+            let (server, mut old) = collected();
             let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
             let opener = server.client();
-            let (hooked, listing) = (opener.clone(), listing.clone());
+            let (hooked, listing) = (opener.clone(), old.swap_remove(moment));
             opener.set_hook(Some(Box::new(move || {
                 let n = u64::from(hooked.requests() >= lies_at);
                 hooked.set_false_listings(Random::new(1), n, vec![listing.clone()]);
@@ -218,6 +222,8 @@ fn an_answer_that_is_shorter_than_its_object_is_asked_for_again_or_told() {
                 // Each way is tried on objects of its own, since the last one writes.
                 let cut = || {
                     let client = killed_writer().0.client();
+                    // Where there are no ETags, the length alone tells.
+                    client.state_e_tags(bytes % 2 == 0);
                     client.shorten(&name, bytes, answers);
                     shared(client)
                 };
@@ -242,22 +248,78 @@ fn an_answer_that_is_shorter_than_its_object_is_asked_for_again_or_told() {
 fn a_late_part_of_which_the_answer_is_short_is_told() {
     let (server, expected) = killed_writer();
     let name = server.objects().into_keys().rfind(|name| name.starts_with("wal-")).unwrap();
-    let listing: Vec<ListedFile> = server.listing().into_iter().filter(|file| file.name != name).collect();
     let whole = server.objects()[&name].len();
     for bytes in 0..whole {
+        // Its objects have ETags of their own.
         let (server, _) = killed_writer();
+        let listing: Vec<ListedFile> = server.listing().into_iter().filter(|file| file.name != name).collect();
         let opener = server.client();
         opener.shorten(&name, bytes, u32::MAX);
-        opener.set_false_listings(Random::new(1), 1, vec![listing.clone()]);
-        let (hooked, begun) = (opener.clone(), opener.requests());
+        opener.set_false_listings(Random::new(1), 1, vec![listing]);
+        // Until the late part has been read.
+        let (hooked, looked) = (opener.clone(), server.clone());
+        let part = name.clone();
+        server.take_read();
         opener.set_hook(Some(Box::new(move || {
-            if hooked.requests() > begun {
+            if looked.take_read().contains(&part) {
                 hooked.set_false_listings(Random::new(1), 0, Vec::new());
             }
         })));
         let found = open(&shared(opener)).and_then(|db| records(&db));
         assert!(matches!(&found, Err(Error::WrongAnswer { .. })), "{bytes} of {whole}: {found:?}, not {expected:?}");
     }
+}
+
+/// One that only a log points into, so that no manifest states its length.
+#[test]
+fn a_value_file_of_which_the_answer_is_short_is_asked_for_again_or_told() {
+    let grown = || {
+        let server = SimulatedObjects::new();
+        let db = open(&client(&server)).unwrap();
+        db.insert("long", vec![b'x'; (1 << 20) + 10]).unwrap();
+        std::mem::forget(db);
+        server
+    };
+    let server = grown();
+    let (name, content) = server.objects().into_iter().find(|(name, _)| name.ends_with(".values")).unwrap();
+    for bytes in [0, 10, 30, 1000, 1 << 20, content.len() - 1] {
+        for answers in [1, u32::MAX] {
+            let cut = || {
+                let client = grown().client();
+                client.shorten(&name, bytes, answers);
+                shared(client)
+            };
+            for (way, found) in all_contents(&cut) {
+                let place = format!("{way}, {answers} answers of {bytes} bytes");
+                match found {
+                    Ok(found) => {
+                        let is_whole = |found: &Contents| found["default"][&b"long"[..]].len() == (1 << 20) + 10;
+                        assert!(answers == 1 && found.as_ref().is_none_or(is_whole), "{place}");
+                    }
+                    Err(_) => assert_told(found, &place),
+                }
+            }
+        }
+    }
+}
+
+/// The listing shows a manifest of that name which is another one.
+#[test]
+fn an_opening_does_not_take_a_manifest_that_had_the_name_before_for_its_own() {
+    let (server, _) = collected();
+    let before: Vec<String> = server.objects().into_keys().collect();
+    let opener = server.client();
+    let (hooked, looked) = (opener.clone(), server.clone());
+    opener.set_hook(Some(Box::new(move || {
+        let mut listing = looked.listing();
+        let new = listing.iter_mut().filter(|file| file.name.starts_with("manifest") && !before.contains(&file.name));
+        new.for_each(|file| file.e_tag = Some("of another".to_owned()));
+        hooked.set_false_listings(Random::new(1), 1, vec![listing]);
+    })));
+    let opened = Db::open_in(shared(opener.clone()), &small());
+    opener.set_hook(None);
+    assert!(matches!(opened, Err(Error::WrongAnswer { .. })), "{opened:?}");
+    set_unix_time_s(None);
 }
 
 #[test]
@@ -300,4 +362,272 @@ fn conditions_are_asked_for_while_the_first_manifest_is_the_newest() {
     };
     let counts: Vec<u64> = (0..4).map(|_| changes(&small())).collect();
     assert!(counts[1] >= counts[2] && counts[2] == counts[3], "{counts:?}");
+}
+
+/// What is in all keyspaces, by name.
+type Contents = BTreeMap<String, Records>;
+
+fn contents(db: &Db) -> Result<Contents> {
+    let of = |name: String| {
+        let keyspace = db.keyspace(&name)?;
+        let pairs = keyspace.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())));
+        Ok((name, pairs.collect::<Result<Records>>()?))
+    };
+    db.keyspaces().into_iter().map(of).collect()
+}
+
+/// A store whose writer was killed, with logs of several parts, tables, value files, and keyspaces that were made at
+/// different times; what it had at each time, and the listings of these times.
+fn grown() -> (SimulatedObjects, Vec<Contents>, Vec<Vec<ListedFile>>) {
+    let server = SimulatedObjects::new();
+    let (mut states, mut listings) = (vec![Contents::new()], Vec::new());
+    for round in 0..3 {
+        let db = open(&client(&server)).unwrap();
+        let note = |states: &mut Vec<Contents>, listings: &mut Vec<Vec<ListedFile>>| {
+            states.push(contents(&db).unwrap());
+            listings.push(server.listing());
+        };
+        note(&mut states, &mut listings);
+        for step in 0..3 {
+            db.insert(format!("{round} {step}"), vec![b'x'; 40 + 100 * step]).unwrap();
+            note(&mut states, &mut listings);
+            let other = db.keyspace(&format!("of {round} {step}")).unwrap();
+            note(&mut states, &mut listings);
+            let mut batch = db.batch();
+            batch.insert(&db, "last", format!("{round} {step}")).insert(&other, "first", "x");
+            batch.commit().unwrap();
+            note(&mut states, &mut listings);
+            if step == 1 {
+                db.flush().unwrap();
+                note(&mut states, &mut listings);
+            }
+        }
+        if round == 1 {
+            db.close().unwrap();
+        } else {
+            std::mem::forget(db);
+        }
+    }
+    (server, states, listings)
+}
+
+/// Whether these are the records of a store at one of these times. Keyspaces that were made later may be there, without
+/// records.
+fn is_of(states: &[Contents], found: &Contents) -> bool {
+    let filled = |state: &Contents| -> Contents {
+        state
+            .iter()
+            .filter(|(_, records)| !records.is_empty())
+            .map(|(name, records)| (name.clone(), records.clone()))
+            .collect()
+    };
+    let found = filled(found);
+    states.iter().any(|state| filled(state) == found)
+}
+
+/// What each way to read a store finds through clients that are made anew for each, with the words for the way. The
+/// verification finds nothing but that the store is sound.
+fn all_contents(misled: &dyn Fn() -> Arc<dyn Storage>) -> Vec<(&'static str, Result<Option<Contents>>)> {
+    let read = Db::open_read_only_in(misled(), &small()).and_then(|db| contents(&db));
+    let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let copied = checkpoint_store_in(&misled(), &target);
+    let copied = copied.and_then(|()| Db::open_in(target, &small())).and_then(|db| contents(&db));
+    let verified = verify_store(&misled(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
+        None => Ok(None),
+        Some(found) => Err(Error::damaged("a verified store", found.offset, found.detail.clone())),
+    });
+    let written = open(&misled()).and_then(|db| contents(&db));
+    vec![("read", read.map(Some)), ("copied", copied.map(Some)), ("verified", verified), ("written", written.map(Some))]
+}
+
+/// A copy of the objects of a server, on another one.
+fn same(server: &SimulatedObjects) -> SimulatedObjects {
+    let copy = SimulatedObjects::new();
+    let client = copy.client();
+    server.objects().iter().for_each(|(name, bytes)| client.put_if_absent(name, bytes).unwrap());
+    copy
+}
+
+/// The chain and the number of a part, by its name.
+fn part(name: &str) -> Option<(&str, u64)> {
+    let (chain, number) = name.rsplit_once('-')?;
+    Some((chain, number.parse().ok()?))
+}
+
+/// Each part of a log or a manifest is left out, and sets of them that are drawn.
+#[test]
+fn a_listing_with_holes_gives_the_newest_version_or_is_told() {
+    let (server, states, _) = grown();
+    let (expected, whole) = (states.last().unwrap(), server.listing());
+    let parts: Vec<&ListedFile> = whole.iter().filter(|file| part(&file.name).is_some()).collect();
+    let mut random = Random::new(3);
+    let single = parts.iter().map(|left_out| vec![left_out.name.clone()]);
+    let drawn = (0..20).map(|_| {
+        let drawn = parts.iter().filter(|_| random.below(5) == 0);
+        drawn.map(|file| file.name.clone()).collect::<Vec<_>>()
+    });
+    let (mut right, mut told) = (0, 0);
+    for left_out in single.chain(drawn).collect::<Vec<_>>() {
+        let listing: Vec<ListedFile> = whole.iter().filter(|file| !left_out.contains(&file.name)).cloned().collect();
+        let is_last = |name: &String| {
+            let (chain, number) = part(name).unwrap();
+            !listing.iter().filter_map(|file| part(&file.name)).any(|(other, later)| other == chain && later > number)
+        };
+        // A reader may lag, but it does not skip anything.
+        let may_lag = left_out.iter().any(is_last);
+        for (way, found) in all_contents(&|| shared(misled(&same(&server), &listing))) {
+            let place = format!("{way} without {left_out:?}");
+            match found {
+                Ok(Some(found)) if found != *expected => {
+                    assert!(may_lag && way != "written" && is_of(&states, &found), "{place}");
+                }
+                Ok(_) => right += 1,
+                Err(_) => {
+                    assert_told(found, &place);
+                    told += 1;
+                }
+            }
+        }
+    }
+    assert!(right > 100 && told > 20, "{right} right, {told} told");
+}
+
+/// Manifests of one time and logs of another, and mixtures that are drawn name by name.
+#[test]
+fn a_listing_of_two_moments_gives_a_whole_version_or_is_told() {
+    let (server, states, old) = grown();
+    let now = server.listing();
+    let mut random = Random::new(5);
+    let (mut right, mut told) = (0, 0);
+    for (at, before) in old.iter().enumerate().step_by(2) {
+        let of_one = |of_old: &mut dyn FnMut(&str) -> bool| {
+            let mut mixed: BTreeMap<&str, &ListedFile> = BTreeMap::new();
+            let of_now = now.iter().map(|file| (file, false)).chain(before.iter().map(|file| (file, true)));
+            for (file, is_old) in of_now {
+                if of_old(&file.name) == is_old {
+                    mixed.insert(&file.name, file);
+                }
+            }
+            mixed.into_values().cloned().collect::<Vec<_>>()
+        };
+        let mut mixtures = vec![
+            of_one(&mut |name| name.starts_with("manifest")),
+            of_one(&mut |name| name.starts_with("wal")),
+            of_one(&mut |name| part(name).is_none()),
+        ];
+        for _ in 0..2 {
+            let drawn: BTreeMap<String, bool> =
+                now.iter().chain(before).map(|file| (file.name.clone(), random.below(2) == 0)).collect();
+            mixtures.push(of_one(&mut |name| drawn[name]));
+        }
+        for (mixture, listing) in mixtures.iter().enumerate() {
+            for (way, found) in all_contents(&|| shared(misled(&same(&server), listing))) {
+                let place = format!("{way} by mixture {mixture} of listing {at}");
+                match found {
+                    Ok(Some(found)) => {
+                        let is_right = match way {
+                            "written" => found == *states.last().unwrap(),
+                            _ => is_of(&states, &found),
+                        };
+                        assert!(is_right, "{place}");
+                        right += 1;
+                    }
+                    Ok(None) => right += 1,
+                    Err(_) => {
+                        assert_told(found, &place);
+                        told += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(right > 100 && told > 100, "{right} right, {told} told");
+}
+
+/// Servers may give fewer names in an answer than the usual thousand, and a writer goes on between any two of them: it
+/// makes a keyspace, or takes a table over, and writes after that.
+#[test]
+fn a_reader_of_short_answers_to_listings_sees_no_write_without_the_edit_before_it() {
+    for (acts_at, adopts) in (0..24).flat_map(|at| [(at, false), (at, true)]) {
+        let (server, mut states, _) = grown();
+        let db = open(&client(&server)).unwrap();
+        server.list_by(3);
+        let reader = server.client();
+        let (writer, made, mut requests) = (db.clone(), Arc::new(Mutex::new(Vec::new())), 0);
+        let (seen, worker_server) = (Arc::clone(&made), server.clone());
+        reader.set_hook(Some(Box::new(move || {
+            if requests == acts_at {
+                let other = if adopts { (*writer).clone() } else { writer.keyspace("late").unwrap() };
+                if adopts {
+                    let (worker, name, _) = put_part(&worker_server, 7);
+                    writer.adopt_from(&[(worker, name)]).unwrap();
+                }
+                seen.lock().unwrap().push(contents(&writer).unwrap());
+                let mut batch = writer.batch();
+                batch.insert(&writer, "last", "late").insert(&other, "first", "x");
+                batch.commit().unwrap();
+                seen.lock().unwrap().push(contents(&writer).unwrap());
+            }
+            requests += 1;
+        })));
+        let found = Db::open_read_only_in(shared(reader.clone()), &small()).and_then(|db| contents(&db)).unwrap();
+        reader.set_hook(None);
+        states.extend(made.lock().unwrap().drain(..));
+        assert!(states.contains(&found), "acted at request {acts_at}");
+    }
+}
+
+/// Once, or always.
+#[test]
+fn an_object_that_is_denied_though_it_is_there_is_told_as_that() {
+    let (server, states, _) = grown();
+    let expected = states.last().unwrap();
+    let mut told = 0;
+    for name in server.objects().into_keys() {
+        for answers in [1, u32::MAX] {
+            let deny = || {
+                let client = same(&server).client();
+                client.deny(&name, answers);
+                shared(client)
+            };
+            for (way, found) in all_contents(&deny) {
+                let place = format!("{way}, {answers} answers that deny {name}");
+                match found {
+                    Ok(found) => assert!(found.is_none_or(|found| found == *expected), "{place}"),
+                    Err(_) => {
+                        let text = found.as_ref().unwrap_err().to_string();
+                        assert!(text.contains("404"), "{place}: {text}");
+                        assert_told(found, &place);
+                        told += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(told > 20, "{told} told");
+}
+
+/// The object store says that all is stored.
+#[test]
+fn a_copy_of_which_less_is_stored_than_was_put_fails() {
+    let (server, states, _) = grown();
+    let source = client(&server);
+    let mut refused = 0;
+    for at in 0.. {
+        let target = SimulatedObjects::new();
+        let copier = target.client();
+        copier.cut_put(at, 20);
+        let copied = checkpoint_store_in(&source, &shared(copier.clone()));
+        if copied.is_ok() {
+            let found = contents(&open(&client(&target)).unwrap()).unwrap();
+            assert_eq!(&found, states.last().unwrap(), "at put {at}");
+        } else {
+            assert_told(copied, &format!("at put {at}"));
+            refused += 1;
+        }
+        if copier.changes() <= at {
+            break;
+        }
+    }
+    assert!(refused >= 5, "{refused} refused");
 }

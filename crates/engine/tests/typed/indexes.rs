@@ -243,3 +243,28 @@ fn an_index_empties_no_keyspace_of_another_purpose() {
     again.insert(2, 10).unwrap();
     assert_eq!(keys(&again), [2]);
 }
+
+/// Both fit by themselves.
+#[test]
+fn an_entry_that_is_too_long_for_an_index_names_the_index_and_changes_nothing() {
+    let db = open(&MemoryStorage::new());
+    let texts = db.keyspace("texts").unwrap().typed::<str, str>().unwrap();
+    let long = "k".repeat(40_000);
+    texts.insert(&*long, &*"v".repeat(40_000)).unwrap();
+    let assert_told = |error: Error| {
+        let text = error.to_string();
+        assert!(matches!(error, Error::KeyLength { length, .. } if length > 80_000), "{error:?}");
+        assert!(text.contains("\"by_text\"") && text.contains("65536") && text.contains("40000"), "{text}");
+    };
+    let declare = || texts.clone().with_index("by_text", |_, text| Some((*text).to_owned()));
+    assert_told(declare().unwrap_err());
+    texts.remove(&*long).unwrap();
+    let indexed = declare().unwrap();
+    assert_told(indexed.insert(&*long, &*"v".repeat(40_000)).unwrap_err());
+    let mut batch = indexed.batch();
+    batch.insert("short", "text").insert(&*long, &*"v".repeat(40_000));
+    assert_told(batch.commit().unwrap_err());
+    assert_eq!((indexed.iter().count(), indexed.by::<str>("by_text").unwrap().range(..).count()), (0, 0));
+    indexed.insert(&*long, "short").unwrap();
+    assert_eq!(indexed.by::<str>("by_text").unwrap().keys("short").count(), 1);
+}

@@ -3,7 +3,7 @@
 //! on this machine that gives each client the same answer.
 
 use crate::faulty_store::{Fault, FaultyStore, Lacks};
-use crate::reads::bytes_of;
+use crate::reads::{bytes_of, read};
 use ogive::io::{ListedFile, Storage, locate_folder};
 use ogive::{Db, DbOptions, Error};
 use ogive_object_store::{ObjectOptions, ObjectStorage, register_with};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The only file that a storage has.
 fn only(storage: &dyn Storage) -> ListedFile {
-    let mut listed = storage.list_files().unwrap();
+    let mut listed = storage.list_files().unwrap().files;
     assert_eq!(listed.len(), 1);
     listed.remove(0)
 }
@@ -49,6 +49,73 @@ fn an_answer_that_is_not_of_the_listed_object_is_asked_for_again_and_then_told()
     assert_eq!(read(&ListedFile::named("a")).unwrap(), bytes_of(1000, 2));
 }
 
+/// By a listing, or by its length, as a manifest states it; with the first read, and with later ones.
+#[test]
+fn an_answer_that_is_not_of_the_opened_object_is_asked_for_again_and_then_told() {
+    let store = FaultyStore::new();
+    // Longer than an opening read.
+    let content = bytes_of(1 << 20, 1);
+    store.put("a", &content);
+    let storage = store.storage(ObjectOptions::default());
+    let listed = only(&*storage);
+    store.fail_gets(&[Fault::Cut(0), Fault::Cut(500)]);
+    assert_eq!(storage.open_listed(&listed).unwrap().len(), 1 << 20);
+    store.fail_gets(&[Fault::Cut(500); 4]);
+    let text = told(storage.open_listed(&listed));
+    assert!(text.contains("500 bytes") && text.contains("1048576"), "{text}");
+    for is_known in [true, false] {
+        let file = if is_known { storage.open_known("a", 1 << 20).unwrap() } else { storage.open("a").unwrap() };
+        for _ in 0..2 {
+            store.fail_gets(&[Fault::Cut(0), Fault::Cut(500), Fault::Cut(150)]);
+            assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300]);
+        }
+    }
+    for is_known in [true, false] {
+        let file = if is_known { storage.open_known("a", 1 << 20).unwrap() } else { storage.open("a").unwrap() };
+        // The length of one that was not opened is asked for after each answer.
+        store.fail_gets(&vec![Fault::Cut(500); if is_known { 8 } else { 4 }]);
+        let text = told(read(&*file, 100, 200));
+        assert!(text.contains("test://bucket/folder/a") && text.contains("500") && text.contains("1048576"), "{text}");
+        assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300]);
+    }
+    // It is another one by now.
+    let file = storage.open_known("a", (1 << 20) + 1).unwrap();
+    assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
+}
+
+#[test]
+fn an_object_that_a_head_finds_and_a_get_does_not_is_told() {
+    let store = FaultyStore::new();
+    store.put("a", &bytes_of(1 << 20, 1));
+    let storage = store.storage(ObjectOptions::default());
+    let (listed, opened) = (only(&*storage), storage.open("a").unwrap());
+    let known = storage.open_known("a", 1 << 20).unwrap();
+    store.deny("a", true);
+    let texts = [
+        told(storage.read_listed(std::slice::from_ref(&listed)).remove(0)),
+        told(storage.open_listed(&listed)),
+        told(read(&*opened, 100, 200)),
+        told(read(&*known, 100, 200)),
+    ];
+    assert!(texts.iter().all(|text| text.contains("404") && text.contains("HEAD")), "{texts:?}");
+    store.deny("a", false);
+    assert!(read(&*opened, 100, 200).is_ok() && read(&*known, 100, 200).is_ok());
+    store.remove("a");
+    let error = read(&*opened, 100, 200).unwrap_err();
+    assert!(matches!(error, Error::ObjectChanged { .. }) && error.to_string().contains("404"), "{error}");
+    let absent = storage.read_listed(std::slice::from_ref(&listed)).remove(0).unwrap_err();
+    assert!(matches!(absent, Error::Io { .. }), "{absent:?}");
+}
+
+#[test]
+fn a_copy_that_is_shorter_than_its_original_is_told() {
+    let store = FaultyStore::lacking(Lacks { copies: true, ..Lacks::default() });
+    store.put("a", &bytes_of(1000, 1));
+    let storage = store.storage(ObjectOptions::default());
+    let text = told(storage.export("a", &*storage, "b"));
+    assert!(text.contains("1000 bytes") && text.contains("has 500"), "{text}");
+}
+
 #[test]
 fn a_listing_of_another_folder_is_told() {
     let store = FaultyStore::new();
@@ -58,6 +125,7 @@ fn a_listing_of_another_folder_is_told() {
     store.list_also("other");
     let storage = store.storage(ObjectOptions::default());
     assert!(told(storage.list()).contains("another folder"));
+    assert!(told(storage.list_below()).contains("another folder"));
 }
 
 #[test]
@@ -79,11 +147,15 @@ fn a_store_that_ignores_conditions_is_found_out_and_refused() {
     }
 }
 
-/// A server that answers all requests the same, for the life of the process; its endpoint.
-#[expect(clippy::disallowed_methods, reason = "the server of a test lives as long as the process")]
+/// A server that answers all requests the same; its endpoint.
 fn answering(head: &str, body: &str) -> String {
-    let length = body.len();
-    let answer = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+    let (head, body) = (head.to_owned(), body.to_owned());
+    serving(move |_| (head.clone(), body.clone()))
+}
+
+/// A server for the life of the process, whose answers consist of a status with headers, and a body; its endpoint.
+#[expect(clippy::disallowed_methods, reason = "the server of a test lives as long as the process")]
+fn serving(mut answer: impl FnMut(&str) -> (String, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -94,7 +166,12 @@ fn answering(head: &str, body: &str) -> String {
             while !head.ends_with(b"\r\n\r\n") && connection.read(&mut byte).is_ok_and(|read| read > 0) {
                 head.push(byte[0]);
             }
-            _ = connection.write_all(answer.as_bytes());
+            let answered = String::from_utf8_lossy(&head).into_owned();
+            let (status, body) = answer(&answered);
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            let body = if answered.starts_with("HEAD ") { String::new() } else { body };
+            _ = connection.write_all(format!("{head}{body}").as_bytes());
         }
     });
     endpoint
@@ -149,4 +226,87 @@ fn the_region_of_a_bucket_elsewhere_is_named() {
     let storage = folder(&answering("301 Moved Permanently\r\nx-amz-bucket-region: SECRET", ""));
     let text = storage.list().unwrap_err().to_string();
     assert!(!text.contains("SECRET") && text.contains("region"), "{text}");
+}
+
+/// A page of a listing of S3, with the token for the next one.
+fn page(names: &[&str], next: Option<&str>, is_truncated: bool) -> String {
+    let object = |name: &&str| {
+        format!(
+            "<Contents><Key>fruit/{name}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+             <ETag>&quot;x&quot;</ETag></Contents>"
+        )
+    };
+    let objects: String = names.iter().map(object).collect();
+    let next = next.map_or_else(String::new, |next| format!("<NextContinuationToken>{next}</NextContinuationToken>"));
+    format!("<ListBucketResult><IsTruncated>{is_truncated}</IsTruncated>{objects}{next}</ListBucketResult>")
+}
+
+#[test]
+fn a_listing_of_short_pages_is_whole_and_known_to_be_of_several_moments() {
+    let endpoint = serving(|head| {
+        let body = match head {
+            head if head.contains("continuation-token=one") => page(&["b"], Some("two"), true),
+            head if head.contains("continuation-token=two") => page(&["c"], None, false),
+            _ => page(&["a"], Some("one"), true),
+        };
+        ("200 OK".to_owned(), body)
+    });
+    let listing = folder(&endpoint).list_files().unwrap();
+    let names: Vec<&str> = listing.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!((names, listing.is_at_once), (vec!["a", "b", "c"], false));
+    let all = folder(&answering("200 OK", &page(&["a", "b"], None, false))).list_files().unwrap();
+    assert_eq!((all.files.len(), all.is_at_once), (2, true));
+}
+
+#[test]
+fn a_page_that_is_repeated_cut_or_leads_nowhere_is_told() {
+    let whole = page(&["a", "b"], None, false);
+    let mut pages = 0;
+    let fresh_tokens = serving(move |_| {
+        pages += 1;
+        ("200 OK".to_owned(), page(&["a", "b"], Some(&format!("token-{pages}")), true))
+    });
+    let mut turns = 0;
+    let turning = serving(move |_| {
+        turns += 1;
+        ("200 OK".to_owned(), page(&[&format!("{turns:09}")], Some(["one", "two"][turns % 2]), true))
+    });
+    for (endpoint, words) in [
+        (answering("200 OK", &page(&["a"], None, true)), "more follows"),
+        (answering("200 OK", &page(&["a"], Some("same"), true)), "repeats"),
+        (fresh_tokens, "repeats"),
+        (turning, "repeats"),
+        (answering("200 OK", &page(&["a", "a"], None, false)), "twice"),
+        (answering("200 OK", &whole[..whole.len() / 2]), "ends within it"),
+        (answering("200 OK", &whole[..whole.len() - 3]), "ends within it"),
+    ] {
+        let storage = folder(&endpoint);
+        let text = told(storage.list());
+        assert!(text.contains(words) && text.contains("s3://bucket/fruit"), "{words}: {text}");
+        assert!(told(Db::open_in(storage.clone(), &DbOptions::default())).contains(words));
+        assert!(told(storage.list_below()).contains(words));
+    }
+}
+
+/// The client of S3 compares ranges before this crate does.
+#[test]
+fn a_part_of_an_object_that_is_shorter_than_was_asked_for_is_asked_for_again_and_then_told() {
+    let shortening = |short: usize| {
+        let mut gets = 0;
+        serving(move |head| {
+            let facts = "ETag: \"x\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT";
+            if head.starts_with("HEAD ") {
+                return (format!("200 OK\r\n{facts}"), "x".repeat(1000));
+            }
+            gets += 1;
+            let end = if gets <= short { 150 } else { 300 };
+            let range = format!("Content-Range: bytes 100-{}/1000", end - 1);
+            (format!("206 Partial Content\r\n{range}\r\n{facts}"), "x".repeat(end - 100))
+        })
+    };
+    let read_part = |short| read(&*folder(&shortening(short)).open_known("a", 1000).unwrap(), 100, 200);
+    assert_eq!(read_part(2).unwrap(), [b'x'; 200]);
+    assert!(told(read_part(1000)).contains("another range"));
+    let changed = read(&*folder(&shortening(1000)).open_known("a", 999).unwrap(), 100, 200);
+    assert!(matches!(changed, Err(Error::ObjectChanged { .. })), "{changed:?}");
 }

@@ -54,6 +54,8 @@ pub(crate) struct Lacks {
     pub(crate) conditions: bool,
     /// Conditions of puts: they are ignored.
     pub(crate) put_conditions: bool,
+    /// Whole copies: half of the bytes are there.
+    pub(crate) copies: bool,
 }
 
 /// What was asked of a store.
@@ -88,6 +90,8 @@ struct State {
     puts: VecDeque<Option<Fault>>,
     parts: VecDeque<Option<Fault>>,
     hidden: Vec<String>,
+    /// What GETs do not find, though HEADs do.
+    denied: Vec<String>,
     /// What listings show besides.
     strays: Vec<ObjectMeta>,
     in_wave: usize,
@@ -151,6 +155,13 @@ impl FaultyStore {
     /// Leaves an object out of listings, which lag.
     pub(crate) fn hide(&self, name: &str) {
         self.state().hidden.push(name.to_owned());
+    }
+
+    /// Answers GETs of an object by 404 from now on, or no longer.
+    pub(crate) fn deny(&self, name: &str, is_denied: bool) {
+        let mut state = self.state();
+        state.denied.retain(|denied| denied != name);
+        state.denied.extend(is_denied.then(|| name.to_owned()));
     }
 
     /// Shows the objects of another folder in listings.
@@ -293,6 +304,9 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             state.gets.pop_front().flatten()
         };
         before(fault, location).await?;
+        if !options.head && self.state().denied.iter().any(|name| location.filename() == Some(name)) {
+            return Err(Error::NotFound { path: location.to_string(), source: "denied".into() });
+        }
         if self.lacks.suffix_ranges && matches!(options.range, Some(GetRange::Suffix(_))) {
             return Err(Error::NotSupported { source: "suffix ranges".into() });
         }
@@ -325,7 +339,8 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
         }
         if let Some(Fault::Cut(kept)) = fault {
             let (mut meta, attributes) = (result.meta.clone(), result.attributes.clone());
-            let part: Bytes = result.bytes().await?.slice(..kept);
+            let whole = result.bytes().await?;
+            let part: Bytes = whole.slice(..kept.min(whole.len()));
             meta.size = kept as u64;
             let payload = GetResultPayload::Stream(stream::once(async { Ok(part) }).boxed());
             return Ok(GetResult { payload, meta, range: 0..kept as u64, attributes });
@@ -343,7 +358,8 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
+        let strays = self.state().strays.clone();
+        self.inner.list(prefix).chain(stream::iter(strays.into_iter().map(Ok))).boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
@@ -358,6 +374,11 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        if self.lacks.copies {
+            let whole = self.inner.get(from).await?.bytes().await?;
+            self.inner.put(to, whole.slice(..whole.len() / 2).into()).await?;
+            return Ok(());
+        }
         self.inner.copy_opts(from, to, options).await
     }
 }

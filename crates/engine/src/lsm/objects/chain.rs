@@ -3,7 +3,9 @@
 use super::names::ChainId;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
-use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects};
+use crate::io::{
+    ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects,
+};
 use crate::lsm::version::file_name;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,9 +23,11 @@ pub(super) fn put_part(storage: &dyn Storage, chain: ChainId, part: u64, bytes: 
     let name = chain.part_name(part);
     match storage.put_if_absent(&name, bytes) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-            let found = storage.read_whole(std::slice::from_ref(&name)).pop();
-            match found {
+            // An answer that is shorter than the object is asked for again.
+            let listed = storage.find_file(&name)?.unwrap_or_else(|| ListedFile::named(&name));
+            match storage.read_listed(std::slice::from_ref(&listed)).pop() {
                 Some(Ok(found)) if found == bytes => Ok(()),
+                Some(Err(error @ Error::WrongAnswer { .. })) => Err(error),
                 _ => Err(Error::io("create", storage.path(&name), ErrorKind::AlreadyExists.into())),
             }
         }

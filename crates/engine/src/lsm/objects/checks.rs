@@ -4,6 +4,8 @@
 //! ```text
 //! an empty listing         the name of the first part of the first manifest is taken, by it or by its stub
 //! an old listing           the parts that it names are gone, or manifests have been put that it does not show
+//! a listing with holes     parts that it leaves out before others are asked for
+//! one of several moments   so are the parts that manifests and ended logs get next
 //! after a put              a listing shows what was put, and nothing newer
 //! another size or ETag     the answer is not of the object that was listed
 //! a put of a taken name    is refused, or the object store ignores conditions
@@ -15,7 +17,7 @@ use super::names::ChainId;
 use super::seal;
 use super::stub::{self, FIRST_MANIFEST, stub_name};
 use crate::error::{Error, Result};
-use crate::io::{ListedFile, remove_if_present};
+use crate::io::{ListedFile, Storage, remove_if_present};
 use crate::lsm::LOCK_NAME;
 use crate::lsm::version::{FileKind, ManifestState};
 use std::io::ErrorKind;
@@ -67,7 +69,8 @@ impl ObjectFolder {
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
         for _ in 0..LISTINGS_MAX {
             let listing = self.read_listing()?;
-            if listing.newest(FileKind::Manifest) > number {
+            // Any part proves it, also if the listing leaves out the first one.
+            if listing.last_manifests().iter().any(|chain| chain.number > number) {
                 return Err(self.fenced());
             }
             if listing.newest(FileKind::Manifest) < number {
@@ -194,10 +197,13 @@ impl ObjectFolder {
     pub(super) fn explained_part<T>(&self, listed: &ListedFile, part: Result<T>) -> Result<T> {
         match part {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                let detail = format!("it shows {}, which is not there", listed.name);
-                _ = self.absent_part.set(detail.clone());
+                _ = self.absent_part.set(listed.name.clone());
                 // A writer may have removed it from a reader.
-                Err(if self.is_reading() { self.version_gone() } else { self.outdated(&detail) })
+                Err(if self.is_reading() {
+                    self.version_gone()
+                } else {
+                    self.denied(&listed.name, "a listing shows it")
+                })
             }
             Err(Error::WrongAnswer { .. }) if listed.name == stub_name() => {
                 self.check_not_stub()?;
@@ -213,28 +219,66 @@ impl ObjectFolder {
     /// # Errors
     /// Errors of the storage.
     pub(crate) fn explain_gone(&self) -> Result<Error> {
-        if let Some(detail) = self.absent_part.get() {
-            return Ok(self.outdated(detail));
+        if let Some(name) = self.absent_part.get() {
+            return Ok(self.denied(name, "a listing shows it"));
         }
-        for name in self.listed(Listing::next_manifest_parts)? {
-            if self.inner.exists(&name)? {
-                return Ok(self.outdated(&format!("it does not show {name}")));
-            }
-        }
+        self.check_not_left_out(&self.listed(Listing::next_manifest_parts)?)?;
         // No writer removes what the newest version needs.
         Ok(Error::damaged(self.store(), 0, "an object that its newest version needs is missing"))
     }
 
-    /// The error of a log or a manifest that seems to be damaged: a listing that leaves out its last parts may be the
-    /// cause.
+    /// The error of a store that seems to be damaged: a listing that leaves out the last parts of a log or a manifest,
+    /// or the newest manifest, may be the cause.
     ///
     /// # Errors
-    /// Errors of the storage.
+    /// [`Error::WrongAnswer`], if it is; errors of the storage.
     pub(crate) fn explain_damage(&self, error: Error) -> Result<Error> {
         let Error::Damaged { path, .. } = &error else { return Ok(error) };
-        let Some(chain) = path.file_name().and_then(|name| chain_of(name.to_str()?)) else { return Ok(error) };
-        let next = chain.part_name(self.listed(|listing| listing.parts(chain))?);
-        Ok(if self.inner.exists(&next)? { self.outdated(&format!("it does not show {next}")) } else { error })
+        let mut names = self.listed(Listing::next_manifest_parts)?;
+        if let Some(chain) = path.file_name().and_then(|name| chain_of(name.to_str()?)) {
+            names.push(chain.part_name(self.listed(|listing| listing.parts(chain))?));
+        }
+        self.check_not_left_out(&names)?;
+        Ok(error)
+    }
+
+    /// Fails if any of these parts, which a listing does not show, is there.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`]; errors of the storage.
+    pub(super) fn check_not_left_out(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            if self.inner.exists(name)? {
+                return Err(self.leaves_out(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if any of these files, of which a read has said that it is not there, is there.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`]; errors of the storage.
+    pub(crate) fn check_absent_files(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            if self.find_file(name)?.is_some() {
+                return Err(self.denied(name, "finds it when it is asked again"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a listing without a part that is there.
+    pub(super) fn leaves_out(&self, name: &str) -> Error {
+        self.outdated(&format!("it does not show {name}, which is there"))
+    }
+
+    /// The error of an object that is not there when it is asked for, though it must be.
+    pub(super) fn denied(&self, name: &str, but: &str) -> Error {
+        let detail = format!(
+            "it says that there is no {name} (404), but {but}: the answer is wrong, or the listing is out of date"
+        );
+        Error::WrongAnswer { path: self.store(), detail }
     }
 
     /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
@@ -253,13 +297,16 @@ impl ObjectFolder {
     /// log that the state does not know, though a log is named before anything is written to it.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; errors of the storage.
+    /// [`Error::Damaged`]; [`Error::WrongAnswer`] if the listing leaves out the newest one; errors of the storage.
     pub(crate) fn check_current(&self, number: u64, state: &ManifestState) -> Result<()> {
         let manifests = |listing: &Listing| {
             let newer = listing.chains().filter(|chain| chain.kind == FileKind::Manifest && chain.number > number);
             newer.max()
         };
-        let outdated = |name: String, detail: &str| Err(Error::damaged(self.inner.path(&name), 0, detail));
+        let outdated = |name: String, detail: &str| {
+            self.check_not_left_out(&self.listed(Listing::next_manifest_parts)?)?;
+            Err(Error::damaged(self.inner.path(&name), 0, detail))
+        };
         if let Some(newer) = self.listed(manifests)? {
             return outdated(newer.part_name(0), "it is missing, but later parts of this manifest are there");
         }

@@ -28,6 +28,9 @@ use std::sync::{Arc, OnceLock};
 /// three bytes each for integer keys.
 const TAIL_BYTES_MAX: u64 = 128 << 10;
 
+/// Times that a part is not there to be read, while a put says that it is.
+const DENIALS_MAX: u32 = 4;
+
 /// The purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderPurpose {
@@ -112,7 +115,14 @@ impl ObjectFolder {
 
     /// Decides on a new listing from now on.
     pub(crate) fn list_anew(&self) -> Result<()> {
-        let mut listing = self.read_listing()?;
+        let listing = self.read_listing()?;
+        let chains = match &self.mode {
+            FolderPurpose::Read(Some(version)) => version.chains().to_vec(),
+            _ => listing.last_manifests(),
+        };
+        *self.listing.lock() = Some(listing);
+        chains.into_iter().try_for_each(|chain| self.fill_holes(chain))?;
+        let Some(mut listing) = self.listing.lock().take() else { return Ok(()) };
         self.check_shown(&listing)?;
         if let FolderPurpose::Read(Some(version)) = &self.mode
             && !listing.cut(version)
@@ -120,6 +130,21 @@ impl ObjectFolder {
             return Err(self.version_gone());
         }
         *self.listing.lock() = Some(listing);
+        Ok(())
+    }
+
+    /// Adds the parts of a chain that the listing by which the store is being opened has left out before others, though
+    /// they are there. Parts before a listed one belong to its version: a writer orders its parts before it puts them.
+    pub(super) fn fill_holes(&self, chain: ChainId) -> Result<()> {
+        let hole = || self.listing.lock().as_ref().and_then(|listing| listing.hole(chain));
+        let mut filled = None;
+        while let Some(part) = hole().filter(|&part| filled < Some(part)) {
+            let Some(found) = self.inner.find_file(&chain.part_name(part))? else { return Ok(()) };
+            if let Some(listing) = &mut *self.listing.lock() {
+                listing.add_left_out(found);
+            }
+            filled = Some(part);
+        }
         Ok(())
     }
 
@@ -243,7 +268,12 @@ impl ObjectFolder {
     /// Opens a file of a known length without a request.
     pub(crate) fn open_later(&self, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
         let known = KnownFile { length_bytes, tail: Arc::default() };
-        Arc::new(LaterFile::new(&self.inner, &self.object_of(name), known, self.is_reading()))
+        Arc::new(LaterFile::new(self.place_of(&self.object_of(name)), known))
+    }
+
+    /// The place of a file that is a single object.
+    fn place_of(&self, object: &str) -> FilePlace {
+        FilePlace::new(&self.inner, object, self.is_reading())
     }
 
     /// Whether this is a reader of the newest version.
@@ -271,6 +301,7 @@ impl ObjectFolder {
         let listed = self.listed(|listing| listing.parts(chain))?;
         // The last part may be a seal already.
         let mut part = listed.saturating_sub(1);
+        let mut denied = 0;
         loop {
             let name = chain.part_name(part);
             match self.read_part(&name)? {
@@ -286,11 +317,17 @@ impl ObjectFolder {
                         return Ok(part > listed);
                     }
                     // A part has arrived meanwhile.
-                    Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                        denied += 1;
+                        if denied == DENIALS_MAX {
+                            return Err(self.denied(&name, "a put of it is refused since it is there"));
+                        }
+                        continue;
+                    }
                     Err(error) => return Err(error),
                 },
             }
-            part += 1;
+            (part, denied) = (part + 1, 0);
         }
     }
 
@@ -340,10 +377,12 @@ impl ObjectFolder {
 
     /// Reads a chain up to its seal or its end, without the beginning that is known.
     fn read_chain(&self, name: &str, chain: ChainId) -> Result<PartsFile> {
+        self.fill_holes(chain)?;
         let parts = self.listed(|listing| listing.parts(chain))?;
         let path = self.inner.path(name);
         let known = self.known_chain(chain);
         if parts == 0 || parts < known.parts {
+            self.check_not_left_out(&[chain.part_name(parts)])?;
             return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
         }
         let names: Vec<String> = (known.parts..parts).map(|part| chain.part_name(part)).collect();
@@ -368,24 +407,30 @@ impl ObjectFolder {
     /// Reads the parts of logs side by side, before they are opened one after the other.
     ///
     /// # Errors
-    /// Errors of the storage; [`Error::VersionGone`] for a reader if the manifest has grown since it was listed, so
-    /// that the logs may contain what came after an edit that the reader does not know.
-    pub(crate) fn fetch_logs(&self, numbers: &BTreeSet<u64>) -> Result<()> {
-        let mut names = Vec::new();
+    /// Errors of the storage; [`Error::WrongAnswer`] for a reader if the manifest has grown since it was listed, so
+    /// that the logs may contain what came after an edit that the reader does not know, or a log that has ended is
+    /// longer than it was listed. Unless it `is_thorough`, that is looked for where the listing may be of several
+    /// moments.
+    pub(crate) fn fetch_logs(&self, numbers: &BTreeSet<u64>, is_thorough: bool) -> Result<()> {
+        let (mut names, mut later) = (Vec::new(), Vec::new());
         for chain in numbers.iter().map(|&number| ChainId { kind: FileKind::Log, number }) {
+            self.fill_holes(chain)?;
             let parts = self.listed(|listing| listing.parts(chain))?;
             names.extend((self.known_chain(chain).parts..parts).map(|part| chain.part_name(part)));
+            later.push(chain.part_name(parts));
         }
-        let later = match self.mode {
-            FolderPurpose::Read(None) => self.listed(Listing::later_manifest_parts)?,
-            _ => Vec::new(),
-        };
-        if self.fetch(&names, &later)? { Err(self.version_gone()) } else { Ok(()) }
+        if !self.reads_newest() || !is_thorough && !self.listed(Listing::is_mixed)? {
+            return self.fetch(&names, &[]).map(drop);
+        }
+        // The last one goes on.
+        later.pop();
+        later.extend(self.listed(Listing::next_manifest_parts)?);
+        self.fetch(&names, &later)?.map_or(Ok(()), |name| Err(self.leaves_out(&name)))
     }
 
-    /// Reads those of these parts that were not read yet, and with the same requests looks for others. Returns whether
-    /// any of those is there.
-    fn fetch(&self, names: &[String], others: &[String]) -> Result<bool> {
+    /// Reads those of these parts that were not read yet, and with the same requests looks for others. Returns the
+    /// first of those that is there.
+    fn fetch(&self, names: &[String], others: &[String]) -> Result<Option<String>> {
         let known = self.parts.lock();
         let wanted: Vec<&String> = names.iter().filter(|name| !known.contains_key(*name)).collect();
         drop(known);
@@ -398,15 +443,15 @@ impl ObjectFolder {
             let part = self.explained_part(listed, part)?;
             self.parts.lock().insert(listed.name.clone(), part.into());
         }
-        let mut has_others = false;
-        for (_, other) in read {
+        let mut found = None;
+        for (listed, other) in read {
             match other {
-                Ok(_) => has_others = true,
+                Ok(_) => _ = found.get_or_insert_with(|| listed.name.clone()),
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(has_others)
+        Ok(found)
     }
 
     /// A new log, of which nothing is stored yet.
@@ -477,7 +522,7 @@ pub(super) fn chain_of(name: &str) -> Option<ChainId> {
 
 /// Opens an object when it is first read.
 pub(super) fn open_lazily(storage: &Arc<dyn Storage>, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
-    Arc::new(LaterFile::new(storage, name, KnownFile { length_bytes, tail: Arc::default() }, false))
+    Arc::new(LaterFile::new(FilePlace::new(storage, name, false), KnownFile { length_bytes, tail: Arc::default() }))
 }
 
 impl Storage for ObjectFolder {
@@ -491,14 +536,18 @@ impl Storage for ObjectFolder {
         }
         let object = self.object_of(name);
         if let Some(known) = self.known.lock().remove(name) {
-            return Ok(Arc::new(LaterFile::new(&self.inner, &object, known, self.is_reading())));
+            return Ok(Arc::new(LaterFile::new(self.place_of(&object), known)));
         }
-        let file = self.explained(self.inner.open(&object))?;
+        let listed = self.listing.lock().as_ref().and_then(|listing| listing.object(&object));
+        let file = match listed {
+            Some(listed) => self.explained_part(&listed, self.inner.open_listed(&listed))?,
+            None => self.place_of(&object).explained(self.inner.open(&object))?,
+        };
         if !self.is_reading() {
             return Ok(file);
         }
         let known = KnownFile { length_bytes: file.len(), tail: Arc::default() };
-        let later = LaterFile::new(&self.inner, &object, known, true);
+        let later = LaterFile::new(self.place_of(&object), known);
         _ = later.file.set(file);
         Ok(Arc::new(later))
     }
@@ -577,8 +626,22 @@ impl Storage for ObjectFolder {
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         match chain_of(name) {
             Some(_) => copy_file(&*self.open(name)?, target, new_name),
-            None => self.explained(self.inner.export(&self.object_of(name), target, new_name)),
+            None => {
+                let object = self.object_of(name);
+                self.place_of(&object).explained(self.inner.export(&object, target, new_name))
+            }
         }
+    }
+
+    /// Of a chain, the length of its parts, as they are there.
+    fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
+        let Some(chain) = chain_of(name) else { return self.inner.find_file(&self.object_of(name)) };
+        let mut found = None;
+        for part in 0.. {
+            let Some(part) = self.inner.find_file(&chain.part_name(part))? else { break };
+            found = Some(found.unwrap_or(0) + part.length_bytes.unwrap_or(0));
+        }
+        Ok(found.map(|bytes| ListedFile { length_bytes: Some(bytes), ..ListedFile::named(name) }))
     }
 }
 
@@ -601,30 +664,50 @@ struct FilePlace {
 }
 
 impl FilePlace {
-    /// A file that a reader does not find was removed by the store's writer.
+    fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool) -> Self {
+        let (storage, path) = (Arc::clone(storage), storage.path(name));
+        Self { storage, name: name.to_owned(), path, is_readers }
+    }
+
+    /// A file that a reader does not find was removed by the store's writer. Its writer has it.
     fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
+        let is_absent = |error: &Error| match error {
+            // Not of the target of a copy.
+            Error::Io { path, source, .. } => source.kind() == ErrorKind::NotFound && *path == self.path,
+            _ => false,
+        };
         match outcome {
-            Err(error) if self.is_readers && self.is_gone(&error) => {
-                Err(Error::VersionGone { path: self.path.parent().map(Into::into).unwrap_or_default() })
+            Err(error) if is_absent(&error) || matches!(error, Error::ObjectChanged { .. }) => {
+                match self.storage.exists(&self.name) {
+                    Ok(false) if self.is_readers => {
+                        let path = self.path.parent().map(Into::into).unwrap_or_default();
+                        Err(Error::VersionGone { path })
+                    }
+                    Ok(is_there) if is_absent(&error) => Err(self.denied(is_there)),
+                    _ => Err(error),
+                }
             }
             outcome => outcome,
         }
     }
 
-    /// Whether an error says that the file was removed, perhaps while it was open.
-    fn is_gone(&self, error: &Error) -> bool {
-        match error {
-            Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
-            Error::ObjectChanged { .. } => matches!(self.storage.exists(&self.name), Ok(false)),
-            _ => false,
+    /// The error of a file that the store has, of which a read says that it is not there.
+    fn denied(&self, is_there: bool) -> Error {
+        let path = self.path.clone();
+        if is_there {
+            let detail = "it says that there is no such object (404), and then that there is one".to_owned();
+            return Error::WrongAnswer { path, detail };
         }
+        // A writer that was taken over finds out by an error of this kind.
+        let detail = "the object store says that there is no such object (404), though the manifest of the store names \
+                      it; check whether another program has written to the store or removed the object";
+        Error::io("read", path, std::io::Error::new(ErrorKind::NotFound, detail))
     }
 }
 
 impl LaterFile {
-    fn new(storage: &Arc<dyn Storage>, name: &str, known: KnownFile, is_readers: bool) -> Self {
-        let (storage, path) = (Arc::clone(storage), storage.path(name));
-        Self { place: FilePlace { storage, name: name.to_owned(), path, is_readers }, known, file: OnceLock::new() }
+    fn new(place: FilePlace, known: KnownFile) -> Self {
+        Self { place, known, file: OnceLock::new() }
     }
 
     fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
@@ -659,10 +742,7 @@ impl ReadableFile for LaterFile {
 
     fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
         let reads = self.place.explained(self.file()?.start_reads(ranges))?;
-        match self.place.is_readers {
-            true => Ok(Box::new(ReadersReads { reads, place: self.place.clone() })),
-            false => Ok(reads),
-        }
+        Ok(Box::new(PlacedReads { reads, place: self.place.clone() }))
     }
 
     fn path(&self) -> &Path {
@@ -670,14 +750,14 @@ impl ReadableFile for LaterFile {
     }
 }
 
-/// Reads that a reader has started.
+/// Reads that were started.
 #[derive(Debug)]
-struct ReadersReads {
+struct PlacedReads {
     reads: Box<dyn PendingReads>,
     place: FilePlace,
 }
 
-impl PendingReads for ReadersReads {
+impl PendingReads for PlacedReads {
     fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
         self.place.explained(self.reads.wait())
     }

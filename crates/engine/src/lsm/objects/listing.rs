@@ -4,30 +4,28 @@ use super::names::{ChainId, parse_part_name};
 use super::stub::{FIRST_MANIFEST, STUB_BYTES};
 use super::version::StoreVersion;
 use crate::error::Result;
-use crate::io::{ListedFile, Storage};
+use crate::io::{FolderListing, ListedFile, Storage};
 use crate::lsm::version::{FileKind, file_name};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Most objects in one answer to a listing, as S3 and Google Cloud Storage have it; Azure gives five times as many.
-const LISTED_AT_ONCE: usize = 1000;
-
-/// The objects of a store at one time; of a large one, by several requests after each other.
+/// The objects of a store as an object store lists them: at one time, or by several answers after each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
-    /// Files that are single objects.
-    objects: BTreeSet<String>,
+    /// Files that are single objects, each as it was listed.
+    objects: BTreeMap<String, ListedFile>,
     /// The parts of the others, each as it was listed.
     chains: BTreeMap<ChainId, BTreeMap<u64, ListedFile>>,
     /// Whether the first part of the first manifest is a stub. Then it is no part of that.
     has_stub: bool,
+    /// Whether what it shows may be of several moments.
+    is_mixed: bool,
 }
 
 impl Listing {
     pub(super) fn read(storage: &dyn Storage) -> Result<Self> {
-        let mut listing = Self::default();
-        for file in storage.list_files()? {
-            listing.add(file);
-        }
+        let FolderListing { files, is_at_once } = storage.list_files()?;
+        let mut listing = Self { is_mixed: !is_at_once, ..Self::default() };
+        files.into_iter().for_each(|file| listing.add(file));
         Ok(listing)
     }
 
@@ -36,8 +34,19 @@ impl Listing {
         match parse_part_name(&file.name) {
             Some((FIRST_MANIFEST, 0)) if file.length_bytes == Some(STUB_BYTES as u64) => self.note_stub(),
             Some((chain, part)) => _ = self.chains.entry(chain).or_default().insert(part, file),
-            None => _ = self.objects.insert(file.name),
+            None => _ = self.objects.insert(file.name.clone(), file),
         }
+    }
+
+    /// Adds a part that it has left out, though it shows later ones.
+    pub(super) fn add_left_out(&mut self, file: ListedFile) {
+        self.is_mixed = true;
+        self.add(file);
+    }
+
+    /// Whether what it shows may be of several moments: it took several answers, or has left out a part.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.is_mixed
     }
 
     /// Notes that the first part of the first manifest is a stub.
@@ -77,6 +86,20 @@ impl Listing {
         (0..).zip(parts).take_while(|(expected, part)| expected == *part).count() as u64
     }
 
+    /// The first absent part of a chain of which later parts are there. A writer leaves none, unless groups that were
+    /// in flight have arrived without one before; so the listing may have left it out.
+    pub(super) fn hole(&self, chain: ChainId) -> Option<u64> {
+        let absent = self.parts(chain);
+        self.chains.get(&chain)?.range(absent..).next().map(|_| absent)
+    }
+
+    /// Chains of manifests of which the newest may be one, also if the listing left out its first part.
+    pub(super) fn last_manifests(&self) -> Vec<ChainId> {
+        let newest = self.newest(FileKind::Manifest);
+        let is_last = |chain: &ChainId| chain.kind == FileKind::Manifest && chain.number >= newest;
+        self.chains().filter(is_last).collect()
+    }
+
     pub(super) fn has_part(&self, chain: ChainId, part: u64) -> bool {
         self.chains.get(&chain).is_some_and(|parts| parts.contains_key(&part))
     }
@@ -92,14 +115,19 @@ impl Listing {
     }
 
     pub(super) fn has_object(&self, name: &str) -> bool {
-        self.objects.contains(name)
+        self.objects.contains_key(name)
+    }
+
+    /// A file that is a single object as it was listed.
+    pub(super) fn object(&self, name: &str) -> Option<ListedFile> {
+        self.objects.get(name).cloned()
     }
 
     /// The names of all files, sorted; a chain without its first part is none.
     pub(super) fn files(&self) -> Vec<String> {
         let chains = self.chains.keys().filter(|chain| self.parts(**chain) > 0);
         let mut names: Vec<String> = chains.map(|chain| file_name(chain.number, chain.kind)).collect();
-        names.extend(self.objects.iter().cloned());
+        names.extend(self.objects.keys().cloned());
         names.sort_unstable();
         names
     }
@@ -120,15 +148,8 @@ impl Listing {
         StoreVersion { manifest, manifest_parts, log, log_parts }
     }
 
-    /// The parts of manifests that were not there yet. Where the listing took several requests, the manifest may have
-    /// grown between the one that listed it and the one that listed the logs: then one of these is there now. None for
-    /// a listing by one request.
-    pub(super) fn later_manifest_parts(&self) -> Vec<String> {
-        let objects = self.objects.len() + self.chains.values().map(BTreeMap::len).sum::<usize>();
-        if objects < LISTED_AT_ONCE { Vec::new() } else { self.next_manifest_parts() }
-    }
-
-    /// The part that the newest manifest gets next, and the first one of the manifest after it.
+    /// The part that the newest manifest gets next, and the first one of the manifest after it. If one of them is
+    /// there, the manifest has grown since it was listed, or the listing is out of date.
     pub(super) fn next_manifest_parts(&self) -> Vec<String> {
         let number = self.newest(FileKind::Manifest);
         let chain = ChainId { kind: FileKind::Manifest, number };

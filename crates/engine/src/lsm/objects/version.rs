@@ -3,7 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
+use super::names::ChainId;
 use crate::error::Error;
+use crate::lsm::version::FileKind;
 
 /// A version of a store on an object store: what its writer had acknowledged at one time. It is shown, and read, as
 /// `MANIFEST.PARTS-LOG.PARTS`.
@@ -17,6 +19,14 @@ pub struct StoreVersion {
     /// Number of the newest log, and of its parts.
     pub(super) log: u64,
     pub(super) log_parts: u64,
+}
+
+impl StoreVersion {
+    /// The chains whose parts it counts.
+    pub(super) fn chains(&self) -> [ChainId; 2] {
+        let chain = |kind, number| ChainId { kind, number };
+        [chain(FileKind::Manifest, self.manifest), chain(FileKind::Log, self.log)]
+    }
 }
 
 impl Display for StoreVersion {
