@@ -289,6 +289,20 @@ impl Core {
 }
 
 impl KeyspaceTree {
+    /// Refuses a value where keys are all that is stated: no query would show it.
+    #[inline]
+    pub(super) fn check_value_bytes(&self, bytes: u64) -> Result<()> {
+        if bytes == 0 || !self.keys_only.load(Ordering::Acquire) { Ok(()) } else { Err(self.keys_only_error()) }
+    }
+
+    #[cold]
+    fn keys_only_error(&self) -> Error {
+        Error::InvalidArgument(format!(
+            "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
+            self.name
+        ))
+    }
+
     /// How often types were stated; 0 while they are undecided.
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
@@ -298,6 +312,7 @@ impl KeyspaceTree {
     /// Publishes types, then their generation: who sees it sees them.
     fn set_types(&self, stated: StatedTypes) {
         let generation = stated.generation;
+        self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
         self.types.set(stated);
         self.generation.store(generation, Ordering::Release);
     }
