@@ -8,6 +8,7 @@ mod inserts;
 mod joins;
 mod keys_alone;
 mod literals;
+mod old_timestamps;
 mod places;
 mod queries;
 mod relations;
