@@ -112,7 +112,7 @@ async fn a_literal_finer_than_a_column_is_compared_exactly() {
 async fn digits_behind_those_of_a_float_count() {
     let context = ours(2);
     let table = "create table w as select cast('123456789012345678.901' as decimal(21,3)) as d, \
-                 0.30000000000000004 as f";
+                 0.30000000000000004 as f, cast('0.92030920993190389' as double) as g";
     rows(&context, table).await;
     for (condition, is_found) in [
         ("18446744073709551615 < 18446744073709551616", true),
@@ -125,10 +125,27 @@ async fn digits_behind_those_of_a_float_count() {
         ("d between 123456789012345678.9009 and 123456789012345678.9011", true),
         ("f = 0.30000000000000004", true),
         ("f = 0.3", false),
+        ("g = 0.92030920993190389", true),
+        ("g = 0.92030920993190380", false),
         ("f in (0.30000000000000004, 5, 6, 7)", true),
     ] {
         let found = count(&context, &format!("select count(*) as n from w where {condition}")).await;
         assert_eq!(found, usize::from(is_found), "{condition}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn literals_between_two_times_before_1970_are_compared_exactly() {
+    let context = ours(2);
+    let time = "arrow_cast('1969-12-31T23:59:59.999999', 'Timestamp(Microsecond, None)')";
+    rows(&context, &format!("create table b as select 1 as id, {time} as t")).await;
+    for (literal, is_less) in [("999998500", false), ("999999500", true)] {
+        for said in ["", "timestamp "] {
+            let literal = format!("{said}'1969-12-31T23:59:59.{literal}'");
+            let wanted: &[u64] = if is_less { &[1] } else { &[] };
+            assert_eq!(ids(&context, "b", &format!("t < {literal}")).await, wanted, "{literal}");
+            assert_eq!(ids(&context, "b", &format!("not t > {literal}")).await, wanted, "{literal}");
+        }
     }
 }
 
