@@ -337,7 +337,8 @@ fn record_type(schema: &Schema, key: &[usize], values: &[usize], are_chosen: boo
         Ok(if schema.field(column).is_nullable() { of.nullable() } else { of })
     };
     let fields = values.iter().map(field).collect::<Result<Vec<Field>, RecordError>>()?;
-    let values = match fields.is_empty() {
+    let is_keys_only = fields.is_empty();
+    let values = match is_keys_only {
         true => ValueType::default(),
         false => ValueType::Row(RowType::new(fields)?),
     };
@@ -345,7 +346,8 @@ fn record_type(schema: &Schema, key: &[usize], values: &[usize], are_chosen: boo
         name: schema.field(column).name().clone(),
         position: u16::try_from(if are_chosen { index } else { column }).unwrap_or(u16::MAX),
     };
-    Ok(RecordType::new(keys, values).key_columns(key.iter().enumerate().map(column).collect()))
+    let types = RecordType::new(keys, values).key_columns(key.iter().enumerate().map(column).collect());
+    Ok(if is_keys_only { types.keys_only() } else { types })
 }
 
 #[cfg(test)]

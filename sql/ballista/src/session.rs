@@ -16,7 +16,7 @@ use ballista_core::optimizer::ballista_default_optimizer_rules;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use ogive_datafusion::{OgiveOptions, UrlTables, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, with_long_timestamps, with_ogive};
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub const SCHEDULER_PORT: u16 = 50050;
 /// rows then lose the order of a query at times, and some queries do not end.
 #[must_use]
 pub fn session_config(tables: &Arc<OpenTables>) -> SessionConfig {
-    SessionConfig::new_with_ballista()
+    with_long_timestamps(SessionConfig::new_with_ballista())
         .with_ballista_adaptive_query_planner(false)
         .with_ballista_logical_extension_codec(Arc::new(OgiveLogicalCodec::new(tables.clone())))
         .with_ballista_physical_extension_codec(Arc::new(OgivePhysicalCodec::new(tables.clone())))

@@ -12,7 +12,7 @@
 use crate::exact_numbers::FLOAT_DIGITS_MAX;
 use crate::exact_text::is_finer;
 use arrow_schema::DataType;
-use datafusion::arrow::datatypes::DECIMAL128_MAX_PRECISION;
+use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, i256};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::config::ConfigOptions;
@@ -21,7 +21,7 @@ use datafusion::logical_expr::expr::{Between, Cast, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, cast, lit};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Comparison<'_> {
             return None;
         }
         if self.is_float(value) {
-            return Some(binary_expr(value.clone(), op, lit(float(literal)?)));
+            return Some(binary_expr(value.clone(), op, self.as_float(literal)?));
         }
         let (floor, value) = (self.floor(value, literal)?, value.clone());
         Some(match (op, floor) {
@@ -109,7 +109,7 @@ impl Comparison<'_> {
 
     fn in_list(&self, list: &InList) -> Option<Expr> {
         if self.is_float(&list.expr) {
-            let items = list.list.iter().map(|item| float(item).map_or_else(|| item.clone(), lit));
+            let items = list.list.iter().map(|item| self.as_float(item).unwrap_or_else(|| item.clone()));
             let floats = InList { list: items.collect(), ..list.clone() };
             return with_both_zeros(&floats).or_else(|| (floats != *list).then_some(Expr::InList(floats)));
         }
@@ -141,6 +141,13 @@ impl Comparison<'_> {
         Some(if *negated { !(first.and(last)) } else { first.and(last) })
     }
 
+    /// A decimal number that is compared with floats as the float that is nearest to it. DataFusion would make decimal
+    /// numbers of the floats, of which some are too large, and others have more digits.
+    fn as_float(&self, value: &Expr) -> Option<Expr> {
+        let is_decimal = || value.get_type(self.schema).is_ok_and(|it| it.is_decimal());
+        float(value).map(lit).or_else(|| is_decimal().then(|| cast(value.clone(), DataType::Float64)))
+    }
+
     fn is_float(&self, value: &Expr) -> bool {
         value.get_type(self.schema).is_ok_and(|it| it.is_floating())
     }
@@ -155,8 +162,7 @@ impl Comparison<'_> {
             DataType::Date32 | DataType::Timestamp(..) | DataType::Time32(_) | DataType::Time64(_) => {
                 self.time(&to, literal)
             }
-            DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => number(&to, literal),
-            _ if to.is_integer() => number(&to, literal),
+            _ if to.is_decimal() || to.is_integer() => number(&to, literal),
             _ => None,
         }
     }
@@ -175,9 +181,15 @@ impl Comparison<'_> {
             Expr::Literal(said, _) => said,
             Expr::Cast(Cast { expr, field }) if matches!(field.data_type(), DataType::Timestamp(..)) => {
                 let Expr::Literal(said, _) = expr.as_ref() else { return None };
-                // A text is what its type has of it.
-                folded = said.cast_to(field.data_type()).ok()?;
-                &folded
+                match said.cast_to(field.data_type()) {
+                    // A text is what its type has of it.
+                    Ok(value) => {
+                        folded = value;
+                        &folded
+                    }
+                    // Nanoseconds, of which the timestamps of statements are, end in 2262.
+                    Err(_) => said,
+                }
             }
             Expr::ScalarFunction(_) if !literal.any_column_refs() && !literal.is_volatile() => {
                 let context = SimplifyContext::builder().with_config_options(Arc::new(self.config.clone())).build();
@@ -191,7 +203,9 @@ impl Comparison<'_> {
         };
         let is_time = matches!(said.data_type(), DataType::Timestamp(..)) && matches!(to, DataType::Timestamp(..));
         if let Some(Some(text)) = said.try_as_str() {
-            return if is_finer(text, to) { said.cast_to(to).ok().map(Floor::Above) } else { None };
+            // DataFusion would make nanoseconds of it.
+            let value = said.cast_to(to).ok().filter(|value| !value.is_null())?;
+            return Some(if is_finer(text, to) { Floor::Above(value) } else { Floor::Same(value) });
         }
         if !is_time || said.is_null() {
             return None;
@@ -200,7 +214,12 @@ impl Comparison<'_> {
         let value = said.cast_to(to).ok()?;
         let back = value.cast_to(&said.data_type()).ok()?;
         if back == *said {
-            return None;
+            // In a list, one of nanoseconds makes nanoseconds of all.
+            let is_same_zone = match (said.data_type(), to) {
+                (DataType::Timestamp(unit, zone), DataType::Timestamp(of, other)) => unit != *of && zone == *other,
+                _ => false,
+            };
+            return is_same_zone.then_some(Floor::Same(value));
         }
         Some(Floor::Above(if back > *said { before(&value)? } else { value }))
     }
@@ -272,13 +291,16 @@ fn number(to: &DataType, literal: &Expr) -> Option<Floor> {
         _ => return None,
     };
     let scale = match to {
-        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => *scale,
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => *scale,
         _ => 0,
     };
-    let beyond = || if said.digits < 0 { Floor::BelowAll } else { Floor::AboveAll };
+    let beyond = || if said.digits.is_negative() { Floor::BelowAll } else { Floor::AboveAll };
     let Some((units, is_exact)) = said.floor(scale) else { return Some(beyond()) };
     // Integers are decimal numbers without a scale.
-    let units = ScalarValue::Decimal128(Some(units), DECIMAL128_MAX_PRECISION, scale);
+    let units = ScalarValue::Decimal256(Some(units), DECIMAL256_MAX_PRECISION, scale);
     Some(match units.cast_to(to) {
         Ok(value) if is_exact => Floor::Same(value),
         Ok(value) => Floor::Above(value),
@@ -289,7 +311,7 @@ fn number(to: &DataType, literal: &Expr) -> Option<Floor> {
 /// A number as it is written: `digits * 10 ^ exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Number {
-    digits: i128,
+    digits: i256,
     exponent: i32,
 }
 
@@ -305,6 +327,9 @@ impl Number {
             ScalarValue::Decimal32(Some(digits), _, scale) => Some(Self::new((*digits).into(), -i32::from(*scale))),
             ScalarValue::Decimal64(Some(digits), _, scale) => Some(Self::new((*digits).into(), -i32::from(*scale))),
             ScalarValue::Decimal128(Some(digits), _, scale) => Some(Self::new(*digits, -i32::from(*scale))),
+            ScalarValue::Decimal256(Some(digits), _, scale) => {
+                Some(Self { digits: *digits, exponent: -i32::from(*scale) })
+            }
             ScalarValue::Int64(Some(number)) => Some(Self::new((*number).into(), 0)),
             ScalarValue::UInt64(Some(number)) => Some(Self::new((*number).into(), 0)),
             _ => None,
@@ -312,7 +337,7 @@ impl Number {
     }
 
     fn new(digits: i128, exponent: i32) -> Self {
-        Self { digits, exponent }
+        Self { digits: i256::from_i128(digits), exponent }
     }
 
     /// The number of a text such as `-1.50` or `1.5e-3`.
@@ -320,7 +345,7 @@ impl Number {
         let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let exponent = exponent.parse::<i32>().ok()?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-        Some(Self { digits: format!("{whole}{fraction}").parse().ok()?, exponent })
+        Some(Self { digits: i256::from_string(&format!("{whole}{fraction}"))?, exponent })
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -329,18 +354,23 @@ impl Number {
     }
 
     /// The whole number of units of `10 ^ -scale` that is not greater, and whether it is the same; `None` for one of
-    /// more than 38 digits.
-    fn floor(&self, scale: i8) -> Option<(i128, bool)> {
+    /// more than 76 digits.
+    fn floor(&self, scale: i8) -> Option<(i256, bool)> {
         let places = self.exponent.checked_add(scale.into())?;
-        if self.digits == 0 {
-            return Some((0, true));
+        if self.digits == i256::ZERO {
+            return Some((i256::ZERO, true));
         }
-        match 10_i128.checked_pow(places.unsigned_abs()) {
+        let below_zero = if self.digits.is_negative() { i256::MINUS_ONE } else { i256::ZERO };
+        match i256::from_i128(10).checked_pow(places.unsigned_abs()) {
             Some(factor) if places >= 0 => Some((self.digits.checked_mul(factor)?, true)),
-            Some(factor) => Some((self.digits.div_euclid(factor), self.digits.rem_euclid(factor) == 0)),
+            Some(factor) => match self.digits.checked_rem(factor)? {
+                i256::ZERO => Some((self.digits.checked_div(factor)?, true)),
+                // Divisions round towards zero.
+                _ => Some((self.digits.checked_div(factor)?.checked_add(below_zero)?, false)),
+            },
             None if places >= 0 => None,
             // All of it is behind the unit.
-            None => Some((if self.digits < 0 { -1 } else { 0 }, false)),
+            None => Some((below_zero, false)),
         }
     }
 }
@@ -351,7 +381,8 @@ mod tests {
 
     #[test]
     fn numbers_are_parsed_and_rounded_down_exactly() {
-        let floor = |text: &str, scale| Number::parse(text).unwrap().floor(scale);
+        let of_units = |(units, is_exact): (i256, bool)| (units.to_i128().unwrap(), is_exact);
+        let floor = |text: &str, scale| Number::parse(text).unwrap().floor(scale).map(of_units);
         assert_eq!(floor("1.239", 2), Some((123, false)));
         assert_eq!(floor("-1.239", 2), Some((-124, false)));
         assert_eq!(floor("1.230", 2), Some((123, true)));
@@ -366,8 +397,11 @@ mod tests {
             Some((12_345_678_901_234_567_890_123_456_789_012, true))
         );
         let of = |float| Number::of(&ScalarValue::Float64(Some(float)));
-        assert_eq!(of(999_999_999.999).unwrap().floor(3), Some((999_999_999_999, true)));
-        assert_eq!(of(0.1), Some(Number { digits: 1, exponent: -1 }));
+        assert_eq!(of(999_999_999.999).unwrap().floor(3).map(of_units), Some((999_999_999_999, true)));
+        assert_eq!(of(0.1), Some(Number::new(1, -1)));
+        let wide = "340282366920938463463374607431768211455";
+        assert_eq!(Number::parse(wide).unwrap().floor(0), Some((i256::from_string(wide).unwrap(), true)));
+        assert_eq!(floor(&format!("-{wide}.5"), -9), Some((-340_282_366_920_938_463_463_374_607_432, false)));
         assert_eq!(of(0.1 + 0.2), None);
         assert_eq!(of(f64::NAN), None);
     }

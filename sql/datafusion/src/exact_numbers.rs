@@ -9,10 +9,11 @@ use std::ops::ControlFlow;
 /// Most digits of a number that is the same after it was a float.
 pub(crate) const FLOAT_DIGITS_MAX: usize = 15;
 /// Most digits of a decimal number of SQL.
-const DECIMAL_DIGITS_MAX: usize = 38;
+const DECIMAL_DIGITS_MAX: usize = 76;
 
-/// Makes fractions that are compared, and have more digits than a float keeps, casts of their text to a decimal number:
-/// the parser of DataFusion 55 makes floats of them, and what they are compared with may have all digits.
+/// Makes numbers that are compared, and have more digits than a float keeps, casts of their text to a decimal number:
+/// the parser of DataFusion 55 makes floats of fractions, and of whole numbers beyond 64 bits, and what they are
+/// compared with may have all digits.
 pub(crate) fn keep_digits(parsed: &mut impl VisitMut) {
     _ = visit_expressions_mut(parsed, |expr| {
         match expr {
@@ -41,7 +42,13 @@ fn keep(operand: &mut Expr) {
         other => ("", other),
     };
     let Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) = number else { return };
-    let Some((whole, fraction)) = number.split_once('.') else { return };
+    let (whole, fraction) = match number.split_once('.') {
+        Some(parts) => parts,
+        // The parser makes integers of these, with their sign.
+        None if sign.is_empty() && number.parse::<u64>().is_ok() => return,
+        None if format!("{sign}{number}").parse::<i64>().is_ok() => return,
+        None => (number.as_str(), ""),
+    };
     let whole = whole.trim_start_matches('0');
     let digits = whole.len() + fraction.len();
     let is_plain = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());

@@ -59,8 +59,6 @@ impl KeyColumns {
         };
         let part = |(component, &position): (&Component, &usize)| {
             let field = schema.field(position);
-            // Integers of 128 bits are text in Arrow.
-            let is_text = matches!(component.key_type, KeyType::U128 | KeyType::I128);
             let is_float = matches!(component.key_type, KeyType::F32 | KeyType::F64);
             KeyPart {
                 name: field.name().clone(),
@@ -68,7 +66,7 @@ impl KeyColumns {
                 component: *component,
                 data_type: field.data_type().clone(),
                 in_tuple: matches!(key_type, KeyType::Tuple(_)),
-                order: if is_text || is_float && is_raw { PartOrder::Other } else { PartOrder::Same },
+                order: if is_float && is_raw { PartOrder::Other } else { PartOrder::Same },
             }
         };
         Self { key_type, columns: components.iter().zip(positions).map(part).collect() }
@@ -319,12 +317,6 @@ impl KeyPart {
             return None;
         }
         let key_type = self.component.key_type;
-        if matches!(key_type, KeyType::U128 | KeyType::I128) {
-            let text = literal.try_as_str().flatten()?;
-            // A number has one form as text, and other text is equal to none.
-            let key = key_type.parse(text).ok().filter(|key| key_type.display(key) == text);
-            return Some(key.and_then(|key| self.encoded(&key_type.decode(&key).ok()?)));
-        }
         let value = value_of(&array, key_type, 0);
         if value == Value::Null {
             return None;

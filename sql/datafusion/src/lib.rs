@@ -74,7 +74,7 @@ pub use key_set::KeyRange;
 pub use open::{OgiveOptions, stores_and_keyspaces};
 pub use parse::parse_statements;
 pub use relation::RelationIdentity;
-pub use session::{configure, with_key_joins, with_ogive};
+pub use session::{configure, with_key_joins, with_long_timestamps, with_ogive};
 pub use single_value::aggregate_function;
 pub use source::{OgiveSource, PartitionRows, partition_rows};
 pub use store_schema::StoreSchema;

@@ -30,9 +30,19 @@ const LISTED_KEYS_MAX: usize = 20_000;
 /// Most bytes of such a list.
 const LISTED_BYTES_MAX: usize = 16 << 20;
 
-/// Settings under which scans of Ogive tables get the keys of the other side of a join as a list.
+/// Settings under which timestamps of the type INT96 of Parquet files are of microseconds, as in indexes beside the
+/// files: nanoseconds wrap outside 1677 to 2262.
 #[must_use]
-pub fn configure(mut config: SessionConfig) -> SessionConfig {
+pub fn with_long_timestamps(mut config: SessionConfig) -> SessionConfig {
+    config.options_mut().execution.parquet.coerce_int96 = Some("us".to_owned());
+    config
+}
+
+/// Settings under which scans of Ogive tables get the keys of the other side of a join as a list, and those of
+/// [`with_long_timestamps`].
+#[must_use]
+pub fn configure(config: SessionConfig) -> SessionConfig {
+    let mut config = with_long_timestamps(config);
     let options = &mut config.options_mut().optimizer;
     options.hash_join_inlist_pushdown_max_distinct_values = LISTED_KEYS_MAX;
     options.hash_join_inlist_pushdown_max_size = LISTED_BYTES_MAX;

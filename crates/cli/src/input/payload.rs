@@ -15,7 +15,8 @@ pub(crate) struct WithPayload {
 impl WithPayload {
     /// Replaces the values of `inner` by values of `width_bytes`.
     pub(crate) fn new(inner: Box<dyn Input + Send>, width_bytes: u32) -> Self {
-        let record_type = RecordType { values: ValueType::default(), ..inner.facts().record_type.clone() };
+        let found = inner.facts().record_type.clone().with_values();
+        let record_type = RecordType { values: ValueType::default(), ..found };
         let facts = InputFacts { value_width: Some(width_bytes), record_type, ..inner.facts().clone() };
         Self { inner, facts, value: vec![0; width_bytes as usize] }
     }

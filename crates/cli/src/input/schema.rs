@@ -283,7 +283,9 @@ impl Schema {
         let components = component_count(key_type);
         let key_columns =
             if is_named && keys.len() == components { keys.iter().map(column).collect() } else { Vec::new() };
+        let has_columns = !key_columns.is_empty();
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
+        let record_type = if has_columns && values.is_empty() { record_type.keys_only() } else { record_type };
         Ok(Self { keys, values, record_type, remarks, names: Vec::new(), guesses: Vec::new() })
     }
 }

@@ -144,3 +144,23 @@ fn advice_on_a_wrong_key_fits_columns_and_lines() {
     build("empty.csv").complains_of("--key-type '(u64?)'").keeps_quiet_about("fits any line");
     build("lines.txt").complains_of("`bytes` fits any line");
 }
+
+#[test]
+fn keys_without_values_say_so_and_take_none() {
+    let folder = Folder::new();
+    folder.write("ids.csv", "id\n3\n1\n2\n");
+    let import = ["db", "import", "s", "ids.csv", "--key-type", "u64"];
+    let told = folder.run(&import).exits_with(0).stdout;
+    assert!(told.contains("types: u64 -> {}"), "{told}");
+    folder.run(&import).exits_with(0);
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n");
+    folder.run(&["db", "put", "s", "4", "four"]).exits_with(2).complains_of("keys alone");
+    folder.run(&["db", "put", "s", "4", ""]).exits_with(0);
+    folder.build("ids.csv", "t.ogive", &["--key-type", "u64"]);
+    folder.run(&["db", "ingest", "s", "t.ogive"]).exits_with(0);
+    folder.run(&["db", "export", "s", "t2.ogive"]).exits_with(0);
+    folder.run(&["export", "t2.ogive", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n");
+    // An import of values is told, and then there are some.
+    let told = folder.run(&["db", "import", "s", "ids.csv", "--payload", "8"]).exits_with(0).stdout;
+    assert!(told.contains("types: u64 -> bytes"), "{told}");
+}

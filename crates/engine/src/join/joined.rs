@@ -110,7 +110,9 @@ impl JoinedRecords {
         first.extend(fields);
         let builder = if first.is_empty() { None } else { Some(RowBuilder::new(RowType::new(first)?)) };
         let values = builder.as_ref().map_or_else(ValueType::default, |builder| builder.row_type().clone().into());
-        let record_type = RecordType::new(keys, values).key_columns(key_columns);
+        let named = RecordType::new(keys, values).key_columns(key_columns);
+        let is_bare = builder.is_none() && !named.key_columns.is_empty();
+        let record_type = if is_bare { named.keys_only() } else { named };
         let names = ["the left relation", "the right relation"].map(str::to_owned);
         let mut rows = Self { record_type, sides, builder, marks: None, names, types: types.map(Clone::clone) };
         rows.marks = rows.find_marks(widths);

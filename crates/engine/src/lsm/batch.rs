@@ -86,7 +86,7 @@ impl Operations {
             }
             length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
-                Ok(())
+                keyspace.check_value_bytes(length)
             }
             _ => Ok(()),
         });

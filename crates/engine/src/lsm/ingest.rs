@@ -92,7 +92,7 @@ impl Keyspace {
     fn ingest_files(&self, files: &[(Arc<dyn Storage>, String)], by_reference: bool) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
-        let mut incoming = IncomingTables { core, tables: Vec::new() };
+        let mut incoming = IncomingTables { core, tables: Vec::new(), longest_value_bytes: 0 };
         for (storage, name) in files {
             match core.adopts(&**storage, name).filter(|_| by_reference) {
                 Some(objects) => incoming.adopt(objects, name)?,
@@ -105,7 +105,7 @@ impl Keyspace {
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
         };
-        core.install_ingested(self, &mut incoming.tables)?;
+        core.install_ingested(self, &mut incoming)?;
         core.work_after_write();
         Ok(ingested)
     }
@@ -120,13 +120,13 @@ fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Ar
 struct IncomingTables<'a> {
     core: &'a Core,
     tables: Vec<TableFileMeta>,
+    longest_value_bytes: u64,
 }
 
 impl IncomingTables<'_> {
     fn take(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<()> {
         // Examined in place first, so that a file that is not a table is not even linked.
-        let examined = examine(self.core, storage, name)?;
-        let Some(mut meta) = examined else { return Ok(()) };
+        let Some(mut meta) = self.examine(storage, name)? else { return Ok(()) };
         meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
         storage.export(name, &*self.core.storage, &new_name)?;
@@ -138,6 +138,10 @@ impl IncomingTables<'_> {
         self.core.storage.open_update(&new_name)?.sync()
     }
 
+    fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
+        examine(self.core, storage, name, &mut self.longest_value_bytes)
+    }
+
     /// Takes an object of the store's folder by reference.
     fn adopt(&mut self, objects: &ObjectFolder, name: &str) -> Result<()> {
         let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
@@ -146,7 +150,7 @@ impl IncomingTables<'_> {
             return Err(Error::InvalidArgument(format!("{} {what}", self.core.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
-        let Some(mut meta) = examine(self.core, &self.core.storage, name)? else { return Ok(()) };
+        let Some(mut meta) = self.examine(&self.core.storage, name)? else { return Ok(()) };
         let object: Arc<str> = name.into();
         meta.number = self.core.take_number()?;
         objects.name_object(meta.number, &object);
@@ -169,8 +173,14 @@ impl Drop for IncomingTables<'_> {
     }
 }
 
-/// Reads a whole table and returns its metadata without numbers; `None` if it is empty.
-fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
+/// Reads a whole table and returns its metadata without numbers; `None` if it is empty. Raises the greatest length of
+/// values to that of its longest one.
+fn examine(
+    core: &Core,
+    storage: &Arc<dyn Storage>,
+    name: &str,
+    longest_value_bytes: &mut u64,
+) -> Result<Option<TableFileMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let unversioned = (ValueKind::Value as u8, 0);
     let options = SharedOptions {
@@ -210,6 +220,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         meta.largest.clear();
         meta.largest.extend_from_slice(entry.key);
         meta.records += 1;
+        *longest_value_bytes = (*longest_value_bytes).max(entry.value.len() as u64);
         cursor.next()?;
     }
     if meta.records != table.len() {
@@ -227,10 +238,12 @@ impl Core {
     }
 
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
-    fn install_ingested(&self, keyspace: &Keyspace, tables: &mut Vec<TableFileMeta>) -> Result<()> {
+    fn install_ingested(&self, keyspace: &Keyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
         let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;
+        keyspace.check_value_bytes(incoming.longest_value_bytes)?;
+        let tables = &mut incoming.tables;
         if tree.is_dropped() {
             return Err(self.gone(tree));
         }

@@ -202,6 +202,7 @@ impl Keyspace {
     /// As [`Self::insert`]; errors of the stream.
     pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
         check_key(self, key.as_ref())?;
+        self.check_value_bytes(1)?;
         self.core().commit_stream(self, key.as_ref(), value, None)
     }
 

@@ -277,7 +277,29 @@ impl Core {
     }
 }
 
+impl Keyspace {
+    /// Refuses a value where keys are all that is stated, by the keyspace or by writes of this handle: no query would
+    /// show it.
+    #[inline]
+    pub(super) fn check_value_bytes(&self, bytes: u64) -> Result<()> {
+        let tree = self.tree();
+        let keys_only = match self.statement() {
+            Some(stated) if !stated.yields || tree.generation() == 0 => stated.types.is_keys_only(),
+            _ => tree.keys_only.load(Ordering::Acquire),
+        };
+        if bytes == 0 || !keys_only { Ok(()) } else { Err(tree.keys_only_error()) }
+    }
+}
+
 impl KeyspaceTree {
+    #[cold]
+    fn keys_only_error(&self) -> Error {
+        Error::InvalidArgument(format!(
+            "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
+            self.name
+        ))
+    }
+
     /// How often types were stated; 0 while they are undecided.
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
@@ -287,6 +309,7 @@ impl KeyspaceTree {
     /// Publishes types, then their generation: who sees it sees them.
     pub(super) fn set_types(&self, stated: StatedTypes) {
         let generation = stated.generation;
+        self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
         self.types.set(stated);
         self.generation.store(generation, Ordering::Release);
     }

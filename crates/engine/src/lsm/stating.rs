@@ -156,7 +156,10 @@ impl Core {
 
     /// As [`Self::state_types`], of batches that are about to be logged.
     pub(super) fn state_types_of(&self, batches: &[Operations]) -> Result<()> {
-        batches.iter().filter(|batch| !batch.stating.is_empty()).try_for_each(|batch| self.state_types(&batch.stating))
+        batches
+            .iter()
+            .filter(|batch| !batch.stating().is_empty())
+            .try_for_each(|batch| self.state_types(batch.stating()))
     }
 }
 

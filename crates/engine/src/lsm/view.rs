@@ -24,6 +24,8 @@ pub(crate) struct KeyspaceTree {
     /// Changed by [`PinnedTypes`](super::PinnedTypes) alone, with the generation behind it.
     pub(super) types: Published<StatedTypes>,
     pub(super) generation: AtomicU64,
+    /// Whether the types say that there are no values.
+    pub(super) keys_only: AtomicBool,
     /// Typed handles, ranges and batches of this process.
     pub(super) pins: AtomicUsize,
     pub(crate) view: Published<KeyspaceView>,
@@ -38,6 +40,7 @@ impl KeyspaceTree {
             id,
             name,
             generation: AtomicU64::new(types.generation),
+            keys_only: AtomicBool::new(types.types.is_keys_only()),
             types: Published::new(types),
             pins: AtomicUsize::new(0),
             view: Published::new(view),

@@ -24,6 +24,7 @@ use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::tune::DesignRequest;
+use crate::types::record_type::are_keys_only;
 use ogive_model::Fence;
 use ogive_model::coded::{
     CodedLayer, Effort, GROUP_CHILDREN_MAX, StringLayer, cheapest_border, fit_flexible, fit_strings, shortest_separator,
@@ -286,12 +287,17 @@ impl TableWriter {
     /// Rejects a value that is not of the stated type; `record` is its number, for messages.
     pub(super) fn check_value(&self, record: u64, value: &[u8]) -> Result<()> {
         let value_type = &self.options.value_type;
-        if value_type.is_bytes() || value_type.accepts(value) {
+        let is_of_type = match value_type.is_bytes() {
+            true => value.is_empty() || !are_keys_only(&self.options.key_columns),
+            false => value_type.accepts(value),
+        };
+        if is_of_type {
             return Ok(());
         }
         let (path, bytes) = (self.storage.path(&self.name), value.len());
+        let types = self.options.types();
         Err(Error::InvalidArgument(format!(
-            "record {record} of {} has a value of {bytes} bytes that is not of type {value_type}",
+            "record {record} of {} has a value of {bytes} bytes that is not of type {types}",
             path.display()
         )))
     }

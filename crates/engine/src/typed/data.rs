@@ -1,7 +1,7 @@
 //! Rust types as keys and values: their bytes, and how they are read back.
 
 use crate::error::Result;
-use crate::types::{KeyType, ValueType};
+use crate::types::{KeyType, RecordType, ValueType};
 use std::borrow::Cow;
 
 /// A Rust type with a form in bytes.
@@ -55,6 +55,14 @@ pub trait TypedValue: TypedData {
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a type that no values can have.
     fn value_type() -> Result<ValueType>;
+
+    /// The types of records with such values: keys alone for `()`.
+    ///
+    /// # Errors
+    /// As [`Self::value_type`] and [`TypedKey::key_type`].
+    fn record_type<K: TypedKey + ?Sized>() -> Result<RecordType> {
+        Ok(RecordType::new(K::key_type()?, Self::value_type()?))
+    }
 
     /// The bytes of a value: those of [`TypedData::encode`], but for floats, which keep all their bits.
     ///

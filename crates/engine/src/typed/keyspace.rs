@@ -49,15 +49,15 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::declare`].
     pub fn typed<K: TypedKey + ?Sized, V: TypedValue + ?Sized>(&self) -> Result<TypedKeyspace<K, V>> {
-        let pinned = self.state(RecordType::new(K::key_type()?, V::value_type()?))?;
+        let pinned = self.state(V::record_type::<K>()?)?;
         Ok(TypedKeyspace { pinned, data: PhantomData })
     }
 
     /// Declares types, and keeps the names of key columns.
     pub(super) fn state(&self, types: RecordType) -> Result<PinnedTypes> {
         let found = self.record_type();
-        let columns = if found.keys == types.keys { found.key_columns.clone() } else { Vec::new() };
-        self.declare(&types.key_columns(columns))
+        let has_names = found.keys == types.keys && !self.is_undecided()?;
+        self.declare(&if has_names { types.named_as(&found) } else { types })
     }
 }
 

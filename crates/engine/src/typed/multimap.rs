@@ -5,7 +5,7 @@ use super::parts::TypedParts;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::{Batch, Db, DbRange, DbSnapshot, Keyspace, PinnedTypes};
-use crate::types::{KeyType, RecordType, TupleType, ValueType, end_of_prefix};
+use crate::types::{KeyType, RecordType, TupleType, end_of_prefix};
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -76,7 +76,7 @@ impl Db {
     pub fn multimap<K: TypedParts + ?Sized, V: TypedParts + ?Sized>(&self, name: &str) -> Result<TypedMultimap<K, V>> {
         let components = [K::components(), V::components()].concat();
         let keys = TupleType::new(&components).map(KeyType::Tuple)?;
-        Ok(TypedMultimap::of(self.keyspace(name)?.state(RecordType::new(keys, ValueType::default()))?))
+        Ok(TypedMultimap::of(self.keyspace(name)?.state(RecordType::new(keys, KeyType::Bytes).keys_only())?))
     }
 }
 

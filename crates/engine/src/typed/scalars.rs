@@ -1,9 +1,9 @@
 //! The scalars of Rust as keys, values, components and fields.
 
-use super::data::{TypedData, TypedScalar, TypedValue, take_fixed, take_variable};
+use super::data::{TypedData, TypedKey, TypedScalar, TypedValue, take_fixed, take_variable};
 use crate::error::Result;
 use crate::types::{
-    KeyType, ValueType, decode_f32, decode_f64, encode_f32, encode_f32_value, encode_f64, encode_f64_value,
+    KeyType, RecordType, ValueType, decode_f32, decode_f64, encode_f32, encode_f32_value, encode_f64, encode_f64_value,
 };
 use std::borrow::Cow;
 
@@ -203,5 +203,9 @@ impl TypedData for () {
 impl TypedValue for () {
     fn value_type() -> Result<ValueType> {
         Ok(ValueType::default())
+    }
+
+    fn record_type<K: TypedKey + ?Sized>() -> Result<RecordType> {
+        Ok(RecordType::new(K::key_type()?, Self::value_type()?).keys_only())
     }
 }

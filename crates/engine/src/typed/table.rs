@@ -199,7 +199,13 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTableWriter<K, V> {
     /// # Errors
     /// As [`TableWriter::create`].
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Result<Self> {
-        let options = options.key_type(K::key_type()?).value_type(V::value_type()?);
+        let stated = V::record_type::<K>()?;
+        let types = match options.key_columns.clone() {
+            columns if columns.is_empty() => stated,
+            columns if stated.is_keys_only() => stated.key_columns(columns).keys_only(),
+            columns => stated.key_columns(columns),
+        };
+        let options = options.record_type(types);
         Ok(Self { writer: TableWriter::create(storage, name, options)?, data: PhantomData })
     }
 

@@ -39,7 +39,7 @@ mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
 pub(crate) use prefix::{end_of_prefix, range_of_prefix};
-pub use record_type::{ColumnPlace, KeyColumn, RecordColumn, RecordType};
+pub use record_type::{ColumnPlace, KEYS_ONLY, KeyColumn, RecordColumn, RecordType};
 pub use row::{FieldReader, Row, RowBuilder, RowFields};
 pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
 pub use scalar::{decode_f32, decode_f64, encode_f64, encode_f64_value, encode_i64};

@@ -14,8 +14,12 @@ pub struct KeyColumn {
     /// Its name.
     pub name: String,
     /// Its position among all columns, counted from 0. The other columns are the fields of the value, in order.
+    /// [`KEYS_ONLY`] is added to it if there are no others.
     pub position: u16,
 }
+
+/// Added to the positions of key columns that are all the columns: see [`RecordType::keys_only`].
+pub const KEYS_ONLY: u16 = 1 << 15;
 
 /// The types of the keys and values of a table or a keyspace; by default bytes.
 ///
@@ -79,6 +83,53 @@ impl RecordType {
         Self { key_columns, ..self }
     }
 
+    /// The same keys without values: the columns of the key are all the columns. The values are bytes, and empty. This
+    /// is stated with the names of the key columns, which get the default ones if they have none.
+    ///
+    /// ```
+    /// use ogive::types::{KeyType, RecordType};
+    ///
+    /// let ids = RecordType::new(KeyType::U64, KeyType::Bytes);
+    /// let names = |types: RecordType| types.columns().into_iter().map(|column| column.name).collect::<Vec<_>>();
+    /// assert_eq!(names(ids.clone()), ["key", "value"]);
+    /// assert_eq!(names(ids.keys_only()), ["key"]);
+    /// ```
+    #[must_use]
+    pub fn keys_only(mut self) -> Self {
+        self.values = ValueType::default();
+        if self.key_columns.is_empty() {
+            let keys = self.columns().into_iter().filter(|column| matches!(column.place, ColumnPlace::Key(_)));
+            self.key_columns = (0..).zip(keys).map(|(position, key)| KeyColumn { name: key.name, position }).collect();
+        }
+        self.key_columns.iter_mut().for_each(|column| column.position |= KEYS_ONLY);
+        self
+    }
+
+    /// Whether the columns of the key are all the columns: see [`Self::keys_only`].
+    #[must_use]
+    pub fn is_keys_only(&self) -> bool {
+        self.values.is_bytes() && are_keys_only(&self.key_columns)
+    }
+
+    /// The same types with values, if there were none.
+    #[must_use]
+    pub fn with_values(mut self) -> Self {
+        if self.is_keys_only() {
+            self.key_columns.iter_mut().for_each(|column| column.position &= !KEYS_ONLY);
+        }
+        self
+    }
+
+    /// The same types with the names of the columns of `other`, which has keys of the same type. Keys are alone only if
+    /// they are in both.
+    #[must_use]
+    pub fn named_as(self, other: &Self) -> Self {
+        match (self.is_keys_only(), other.is_keys_only()) {
+            (true, true) => other.clone(),
+            _ => self.key_columns(other.clone().with_values().key_columns),
+        }
+    }
+
     /// Whether keys and values are bytes without names.
     #[must_use]
     pub fn is_bytes(&self) -> bool {
@@ -86,7 +137,7 @@ impl RecordType {
     }
 
     /// All columns in their order: the components of the key at their positions, and the fields of the value; a value
-    /// that is not a row is one column. Their names differ.
+    /// that is not a row is one column, and none of [keys alone](Self::keys_only). Their names differ.
     #[must_use]
     pub fn columns(&self) -> Vec<RecordColumn> {
         let component = |index: usize, key_type, nullable, count| {
@@ -105,6 +156,7 @@ impl RecordType {
             key_type => keys.push(component(0, key_type, false, 1)),
         }
         let mut columns: Vec<RecordColumn> = match &self.values {
+            _ if self.is_keys_only() => Vec::new(),
             ValueType::Scalar(key_type) => {
                 let place = ColumnPlace::Value(0);
                 vec![RecordColumn { name: "value".into(), key_type: *key_type, nullable: false, place }]
@@ -132,10 +184,11 @@ impl RecordType {
     }
 
     /// Whether a keyspace of the type `older`, with records, can be one of this type from now on. Names of key columns
-    /// can change.
+    /// can change, and keys alone can get values; values do not vanish.
     #[must_use]
     pub fn extends(&self, older: &Self) -> bool {
-        self.keys == older.keys && self.values.extends(&older.values)
+        let hides_values = self.is_keys_only() && !older.is_keys_only();
+        self.keys == older.keys && self.values.extends(&older.values) && !hides_values
     }
 
     /// Rejects types with parameters out of bounds, and names that do not fit.
@@ -211,6 +264,11 @@ impl RecordType {
     }
 }
 
+/// Whether the columns of the key of records whose values are bytes are all the columns.
+pub(crate) fn are_keys_only(key_columns: &[KeyColumn]) -> bool {
+    !key_columns.is_empty() && key_columns.iter().all(|column| column.position >= KEYS_ONLY)
+}
+
 /// Gives the columns of values other names than those of the key.
 fn rename_fields(keys: &[RecordColumn], values: &mut [RecordColumn]) {
     let is_key = |name: &str| keys.iter().any(|key| key.name == name);
@@ -248,7 +306,10 @@ fn take_string<'a>(code: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
 
 impl fmt::Display for RecordType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} -> {}", self.keys, self.values)
+        match self.is_keys_only() {
+            true => write!(f, "{} -> {{}}", self.keys),
+            false => write!(f, "{} -> {}", self.keys, self.values),
+        }
     }
 }
 
@@ -292,6 +353,33 @@ mod tests {
         assert_eq!(shown(&two), "key1 key2 a b c");
         assert_eq!(shown(&two.key_columns(columns(&[("y", 3), ("x", 1)]))), "a x b y c");
         assert_eq!(shown(&RecordType::default()), "key value");
+    }
+
+    #[test]
+    fn keys_alone_have_no_column_of_the_value() {
+        let shown =
+            |types: &RecordType| types.columns().into_iter().map(|column| column.name).collect::<Vec<_>>().join(" ");
+        let ids = RecordType::new(KeyType::U64, KeyType::Bytes);
+        let pair = RecordType::new("(u8, u8)".parse().unwrap(), KeyType::Bytes);
+        for (types, with_values, alone) in [
+            (ids.clone(), "key value", "key"),
+            (ids.clone().key_columns(columns(&[("value", 0)])), "value value_2", "value"),
+            (ids.clone().key_columns(columns(&[("id", 1)])), "value id", "id"),
+            (pair.clone(), "key1 key2 value", "key1 key2"),
+            (pair.key_columns(columns(&[("y", 1), ("x", 0)])), "x y value", "x y"),
+        ] {
+            let without = types.clone().keys_only();
+            assert_eq!((shown(&types).as_str(), shown(&without).as_str()), (with_values, alone));
+            assert!(without.is_keys_only() && !types.is_keys_only());
+            assert_eq!(RecordType::from_code(&without.code()), Some(without.clone()));
+            assert_eq!(shown(&without.clone().with_values()), with_values);
+            assert!(types.extends(&without) && without.extends(&without) && !without.extends(&types));
+        }
+        assert_eq!(ids.clone().keys_only().to_string(), "u64 -> {}");
+        // Values of a type are columns, wherever the key stands.
+        let typed = RecordType::new(KeyType::U64, KeyType::U8).key_columns(columns(&[("id", u16::MAX)]));
+        assert!(!typed.is_keys_only());
+        assert_eq!(shown(&typed), "value id");
     }
 
     #[test]

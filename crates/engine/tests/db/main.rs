@@ -14,6 +14,7 @@ mod folders;
 mod healing;
 mod identity;
 mod ingest;
+mod keys_only;
 mod least_memory;
 mod linear;
 mod live;

@@ -63,7 +63,7 @@ fn a_multimap_answers_as_a_set_of_pairs_does() {
 fn keys_and_values_of_several_components_are_one_tuple() {
     let db = open(&MemoryStorage::new());
     let map = db.multimap::<(u8, &str), (Desc<u16>, Option<bool>)>("map").unwrap();
-    assert_eq!(map.untyped().record_type().to_string(), "(u8, text, u16 desc, bool? nulls last) -> bytes");
+    assert_eq!(map.untyped().record_type().to_string(), "(u8, text, u16 desc, bool? nulls last) -> {}");
     let mut batch = db.batch();
     batch.multimap_insert(&map, (1, "x"), (Desc(3), None)).multimap_insert(&map, (1, "x"), (Desc(4), Some(true)));
     batch.multimap_insert(&map, (1, "xy"), (Desc(5), None)).multimap_remove(&map, (1, "xy"), (Desc(5), None));

@@ -20,9 +20,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The column of a value that is no row.
-const EMPTY_VALUE: &str = "value";
-
 /// Where rows go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
@@ -102,10 +99,6 @@ impl WriteRequest {
         };
         if let Some((_, twice)) = key.iter().enumerate().find(|(at, name)| key[..*at].contains(name)) {
             return plan_err!("the key of {place} names '{twice}' twice");
-        }
-        // A table whose columns are all of the key has an empty value, which is a column, too.
-        if key.len() == schema.fields().len() && key.iter().any(|name| name == EMPTY_VALUE) {
-            return plan_err!("{place} cannot have a key '{EMPTY_VALUE}' and no other column; rename it by AS");
         }
         let target = match &options.keyspace {
             Some(_) if options.replace => {
@@ -214,6 +207,8 @@ impl WriteRequest {
                          INSERT INTO casts rows to its types"
                     );
                 }
+                // Stores of older versions have keys alone with a column of empty values.
+                let found = if given.is_keys_only() { (*found).clone().keys_only() } else { (*found).clone() };
                 let (found, given) = (names(&found), names(given));
                 if found != given {
                     let (found, given) = (found.join(", "), given.join(", "));

@@ -6,6 +6,8 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch,
 use arrow_schema::{DataType, Field};
 use datafusion::arrow::compute::cast;
 use datafusion::prelude::{ParquetReadOptions, SessionContext};
+use ogive::{LocalStorage, Storage};
+use ogive_parquet::{BuildOptions, ParquetIndex, PathFolder};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use std::path::Path;
@@ -121,4 +123,31 @@ async fn what_is_known_of_other_columns_is_not_read() {
     assert!(!known.contains("DataSourceExec"), "{known}");
     let read = plan(&ours, "select max(d) from t").await;
     assert!(read.contains("DataSourceExec"), "{read}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_of_floats_beside_files_gives_their_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, reference) = sessions(folder.path(), &batch().project(&[0, 1, 2]).unwrap()).await;
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+    for column in ["d", "s"] {
+        let (name, beside) = (format!("{column}.idx"), Arc::new(PathFolder::new(folder.path())));
+        ParquetIndex::build(storage.clone(), &name, beside, BuildOptions::new("t.parquet", &[column])).unwrap();
+        let location = folder.path().join(&name).display().to_string();
+        rows(&ours, &format!("create external table by_{column} stored as ogive location '{location}'")).await;
+        for query in [
+            format!("select {column}, id from t order by {column}, id"),
+            format!("select {column}, id from t order by {column} desc, id limit 4"),
+            format!("select min({column}) as least, max({column}) as greatest from t"),
+            format!("select {column}, id from t where {column} > 7.6 order by id"),
+            format!("select {column}, id from t where {column} < -100 order by id"),
+            format!("select {column}, id from t where {column} <= 0.0 order by id"),
+            format!("select {column}, id from t where {column} between -0.0 and 2.5 order by id"),
+            format!("select {column}, id from t where {column} = 'NaN' order by id"),
+            format!("select {column}, id from t where {column} in (1.5, 7.5) order by id"),
+        ] {
+            let found = rows(&ours, &query.replace("from t", &format!("from by_{column}"))).await;
+            assert_eq!(found, rows(&reference, &query).await, "{query}");
+        }
+    }
 }

@@ -6,7 +6,9 @@ mod conditions;
 mod floats;
 mod inserts;
 mod joins;
+mod keys_alone;
 mod literals;
+mod old_timestamps;
 mod places;
 mod queries;
 mod relations;
@@ -17,7 +19,7 @@ use arrow_array::RecordBatch;
 use datafusion::datasource::MemTable;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use ogive_datafusion::{OgiveOptions, configure, with_ogive};
+use ogive_datafusion::{OgiveOptions, UrlTables, configure, with_ogive};
 use std::sync::Arc;
 
 /// The first seed of a run: another one than 1 for longer searches.
@@ -30,6 +32,14 @@ fn ours(partitions: usize) -> SessionContext {
     let config = configure(SessionConfig::new().with_target_partitions(partitions).with_batch_size(1024));
     let state = SessionStateBuilder::new().with_default_features().with_config(config);
     SessionContext::from(with_ogive(state, &OgiveOptions::default()).build())
+}
+
+/// A session that knows Ogive, in whose statements paths are tables.
+fn with_paths(partitions: usize) -> SessionContext {
+    let (state, urls) = UrlTables::add_to(ours(partitions).state(), OgiveOptions::default());
+    let context = SessionContext::from(state);
+    urls.attach(&context);
+    context
 }
 
 /// A session of DataFusion.

@@ -111,11 +111,9 @@ async fn copies_are_sorted_tables_that_replace_none() {
     run(&context, &failing).await.unwrap_err();
     let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["copy.ogive"]);
-    for (query, key) in [("1 as value", "value"), ("1 as a, 2 as b", "a,a"), ("1 as value, 2 as k", "k,value")] {
-        let place = folder.path().join("twice.ogive");
-        let copy = format!("copy (select {query}) to '{}' stored as ogive options (key '{key}')", place.display());
-        run(&context, &copy).await.unwrap_err();
-    }
+    let place = folder.path().join("twice.ogive");
+    let twice = format!("(select 1 as a, 2 as b) to '{}' stored as ogive options (key 'a,a')", place.display());
+    run(&context, &format!("copy {twice}")).await.unwrap_err();
     let unknown = run(&context, &format!("{copy} options (colour 'red')")).await.unwrap_err().to_string();
     assert!(unknown.contains("have no option"), "{unknown}");
 }

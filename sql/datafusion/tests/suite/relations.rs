@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Types of keys; those of several components have `part` as the second column.
-pub(crate) const KEY_TYPES: [&str; 14] = [
+pub(crate) const KEY_TYPES: [&str; 16] = [
     "u64",
     "i64",
     "i32",
@@ -28,6 +28,8 @@ pub(crate) const KEY_TYPES: [&str; 14] = [
     "(i64?, text?)",
     "(text? nulls first, text)",
     "u128",
+    "i128",
+    "(u128 desc, i128? nulls first)",
     "bytes4",
 ];
 
@@ -62,7 +64,15 @@ pub(crate) fn component(key_type: KeyType, number: u64) -> (Value, String) {
     let signed = number as i128 - 60;
     match key_type {
         KeyType::U64 | KeyType::U8 | KeyType::U16 => (Value::Unsigned(number.into()), number.to_string()),
-        KeyType::U128 => (Value::Unsigned(number.into()), format!("'{number}'")),
+        // Across all values, so that few of them have less than 39 digits.
+        KeyType::U128 => {
+            let value = u128::from(number.min(999)) * (u128::MAX / 1000) + u128::MAX % 1000;
+            (Value::Unsigned(value), format!("cast('{value}' as decimal(39,0))"))
+        }
+        KeyType::I128 => {
+            let value = i128::MIN + i128::from(number.min(999)) * (i128::MAX / 500);
+            (Value::Signed(value), format!("cast('{value}' as decimal(39,0))"))
+        }
         KeyType::I64 | KeyType::I32 => (Value::Signed(signed), signed.to_string()),
         KeyType::Text => (Value::Text(format!("k{number:03}")), format!("'k{number:03}'")),
         KeyType::F64 => (Value::Float(number as f64 / 4.0 - 9.0), format!("{:.2}", number as f64 / 4.0 - 9.0)),
@@ -104,7 +114,7 @@ impl Rows {
         let types = RecordType::new(key_type, values).key_columns(names.iter().enumerate().map(column).collect());
         let limit = match key_type {
             KeyType::U8 => 256,
-            KeyType::Text => 1000,
+            KeyType::Text | KeyType::U128 | KeyType::I128 => 1000,
             _ => 1 << 20,
         };
         let step = if is_distinct { 1 } else { 1 + random.below(9) };
@@ -140,7 +150,9 @@ impl Rows {
             Form::Store => is_distinct,
             Form::Index => key_type.width().is_some_and(|width| (1..=16).contains(&width)),
             // Negative zeros and NaNs of floats in files are compared by DataFusion alone; no integers of 128 bits.
-            Form::Parquet | Form::UnsortedParquet => !self.records.is_empty() && key_type != KeyType::U128,
+            Form::Parquet | Form::UnsortedParquet => {
+                !self.records.is_empty() && !matches!(key_type, KeyType::U128 | KeyType::I128)
+            }
         }
     }
 

@@ -118,7 +118,7 @@ pub(super) fn resolve(
     // The names that the columns of keys got first stay.
     let types = match is_empty || found.key_columns.is_empty() {
         true => types,
-        false => types.key_columns(found.key_columns.clone()),
+        false => types.named_as(&found),
     };
     if is_empty || (found.keys == keys && !found.is_bytes()) {
         return Ok((Keys(types.keys), Some(types)));
