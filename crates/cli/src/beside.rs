@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod report;
 pub(crate) mod rows;
 

@@ -9,7 +9,7 @@
 //! records. Two builds are compared by running each of them.
 //!
 //! ```console
-//! $ valgrind --tool=callgrind --toggle-collect='*typed_gets*' target/release/deps/typed-... 20000
+//! $ valgrind --tool=callgrind --toggle-collect='typed::typed_gets*' target/release/deps/typed-... 20000
 //! ```
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]

@@ -16,9 +16,11 @@ use ogive::table::dense_value_width;
 use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::RecordEncoder;
-use ogive_parquet::ParquetRows;
+use ogive_parquet::{ParquetRows, check_table_log};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
+use std::ffi::CString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,13 +126,14 @@ pub(crate) fn build_stream(
 
 /// Builds a table from a Parquet file.
 #[pyfunction]
-#[pyo3(signature = (path, key, columns, target, progress=None))]
+#[pyo3(signature = (path, key, columns, target, ignore_table_log, progress=None))]
 pub(crate) fn build_parquet(
     py: Python<'_>,
     path: PathBuf,
     key: Vec<String>,
     columns: Option<Vec<String>>,
     target: Target,
+    ignore_table_log: bool,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     // Of all columns, only these are read.
@@ -138,6 +141,7 @@ pub(crate) fn build_parquet(
         let others = columns.iter().filter(|column| !key.contains(column));
         key.iter().chain(others).map(String::as_str).collect::<Vec<_>>()
     });
+    check_log(py, &path, ignore_table_log)?;
     let (reader, rows) = py.detach(|| parquet_rows(&path, chosen.as_deref()))?;
     build(py, reader, &key, columns.as_deref(), &target, rows, progress)
 }
@@ -154,6 +158,16 @@ pub(crate) fn build_csv(
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     build(py, csv_rows(&path)?, &key, columns.as_deref(), &target, 0, progress)
+}
+
+/// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
+pub(crate) fn check_log(py: Python<'_>, path: &Path, ignore_table_log: bool) -> PyResult<()> {
+    let warnings = py.detach(|| check_table_log(path, ignore_table_log)).map_err(errors::of_parquet)?;
+    let category = py.get_type::<PyUserWarning>();
+    warnings.iter().try_for_each(|warning| {
+        let warning = CString::new(warning.replace('\0', "")).unwrap_or_default();
+        PyErr::warn(py, &category, &warning, 2)
+    })
 }
 
 /// The rows of a Parquet file, and how many there are.

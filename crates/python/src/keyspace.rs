@@ -240,6 +240,14 @@ impl StatedParts {
         Some(RecordType::new(self.keys?, self.values.clone()?))
     }
 
+    /// Keys of a keyspace with the stated values, if these are its rows with fields added.
+    fn added_to(&self, found: &RecordType) -> Option<RecordType> {
+        let values = self.values.as_ref().filter(|_| self.keys.is_none())?;
+        let adds =
+            matches!(found.values, ValueType::Row(_)) && *values != found.values && values.extends(&found.values);
+        adds.then(|| RecordType::new(found.keys, values.clone()))
+    }
+
     /// The types of a first record.
     fn of_record(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
         let scalar = |of: &Object<'_>| types::type_of(of)?.ok_or_else(|| types::undecidable(of));
@@ -282,7 +290,7 @@ impl StatedParts {
 }
 
 /// Removes a key and returns its value: of several threads that remove it at the same time, to one of them.
-fn take(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> {
+fn remove_present(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> {
     let mut found = keyspace.get(key)?;
     while let Some(value) = found {
         match keyspace.remove_if(key, &value)? {
@@ -293,16 +301,10 @@ fn take(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> 
     Ok(None)
 }
 
-/// Removes the first or the last record, and returns it.
-fn take_end(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Slice, Slice)>> {
-    loop {
-        let mut records = keyspace.iter();
-        let record = if last { records.next_back() } else { records.next() };
-        let Some((key, value)) = record.transpose()? else { return Ok(None) };
-        if keyspace.remove_if(&key, &value)?.is_ok() {
-            return Ok(Some((key, value)));
-        }
-    }
+/// The first or the last record.
+fn end_of(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Slice, Slice)>> {
+    let mut records = keyspace.iter();
+    if last { records.next_back() } else { records.next() }.transpose()
 }
 
 /// The records of keys, as an Arrow table.
@@ -329,9 +331,9 @@ impl Keyspace {
         let stated = StatedParts::new(key, value, is_json)?;
         let typed = py.detach(|| {
             let keyspace = opened.keyspace_of(&current.db, &name)?;
-            match stated.whole() {
+            match stated.whole().or_else(|| stated.added_to(&keyspace.record_type())) {
                 Some(whole) => {
-                    let pinned = keyspace.declare(&whole).or_raise()?;
+                    let pinned = keyspace.declare(&whole.with_columns_of(&keyspace.record_type())).or_raise()?;
                     Ok(Typed::of_pinned(pinned, current.generation, opened.is_read_only))
                 }
                 None => stated.typed(keyspace, current.generation),
@@ -395,7 +397,7 @@ impl Keyspace {
 
     /// Removes a key; `KeyError` if it is absent.
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
-        match self.find(py, key, take)? {
+        match self.find(py, key, remove_present)? {
             Some((_, Some(_))) => Ok(()),
             _ => Err(PyKeyError::new_err(key.clone().unbind())),
         }
@@ -404,7 +406,17 @@ impl Keyspace {
     /// Removes a key and returns its value; `default` if it is absent.
     #[pyo3(name = "_take")]
     fn take<'py>(&self, py: Python<'py>, key: &Object<'py>, default: Object<'py>) -> PyResult<Object<'py>> {
-        Ok(self.find_value(py, key, take)?.unwrap_or(default))
+        loop {
+            let Some((typed, Some(value))) = self.find(py, key, |keyspace, key| keyspace.get(key))? else {
+                return Ok(default);
+            };
+            // Made before it is removed: a value that Python has no object for stays.
+            let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
+            let removed = self.find(py, key, |keyspace, key| keyspace.remove_if(key, &value))?;
+            if removed.is_some_and(|(_, removed)| removed.is_ok()) {
+                return Ok(object);
+            }
+        }
     }
 
     /// Removes the first or the last record and returns it.
@@ -415,9 +427,15 @@ impl Keyspace {
             return Ok(None);
         }
         let keyspace = typed.keyspace()?;
-        let Some((key, value)) = py.detach(|| take_end(keyspace, last)).or_raise()? else { return Ok(None) };
-        let value = self.loaded(py, &typed.types, &typed.adapt(value)?)?;
-        Ok(Some((decode_key(py, typed.types.keys, &key)?, value)))
+        loop {
+            let Some((key, value)) = py.detach(|| end_of(keyspace, last)).or_raise()? else { return Ok(None) };
+            // Made before it is removed, as in `take`.
+            let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
+            let record = (decode_key(py, typed.types.keys, &key)?, object);
+            if py.detach(|| keyspace.remove_if(&key, &value)).or_raise()?.is_ok() {
+                return Ok(Some(record));
+            }
+        }
     }
 
     /// Removes a key, whether it is there or not.

@@ -27,7 +27,8 @@ pub(crate) fn found<V: AsRef<[u8]>>(
     keys: &Keys,
     look_up: impl Fn(Vec<&[u8]>) -> ogive::Result<Vec<Option<V>>> + Sync + Send,
 ) -> PyResult<RowBatch> {
-    let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
+    // Of keys alone, empty values and nulls tell the keys that are there from those that are not.
+    let mut builder = RecordBatchBuilder::with_columns(&record_type.clone().with_values(), true, |_| true);
     let schema = builder.schema().clone();
     let mut batches = Vec::new();
     let mut append = |key: &[u8], value: Option<&[u8]>| {

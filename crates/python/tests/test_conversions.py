@@ -757,3 +757,22 @@ def test_columns_of_nulls_of_polars_are_nulls(db: ogive.Db, tmp_path: Path) -> N
     pairs[1, None] = 2
     pairs.update(pl.DataFrame({"key1": [1], "key2": [None], "value": [3]}))
     assert dict(pairs) == {(1, None): 3}
+
+
+def test_objects_in_a_frame_of_pandas_are_taken_as_a_list_of_them(db: ogive.Db) -> None:
+    noon = dt.time(12, tzinfo=dt.timezone.utc)
+    times = db.keyspace("times", key=int, value="time(us)")
+    with pytest.raises(ogive.WrongType):
+        times.update(pd.DataFrame({"key": [7], "value": [noon]}))
+    times.update(pd.DataFrame({"key": [7], "value": [noon.replace(tzinfo=None)]}))
+    texts = db.keyspace("texts", key=int, value={"text": [str]})
+    texts.update(pd.DataFrame({"key": [1, 2], "text": pd.Series(["a", None], dtype=object)}))
+    stamps = [pd.Timestamp(1_700_000_000_000_000_000 + i) for i in range(100)]
+    fine = db.keyspace("fine", key="timestamp(ns)", value=int)
+    fine.update(pd.DataFrame({"key": pd.Series(stamps, dtype=object), "value": range(100)}))
+    assert len(fine) == 100
+    with pytest.raises(ogive.WrongType):
+        db.keyspace("coarse", key="timestamp(us)", value=int).update(
+            pd.DataFrame({"key": pd.Series(stamps, dtype=object), "value": range(100)})
+        )
+    assert (times[7], texts[1], texts[2]) == (noon.replace(tzinfo=None), {"text": "a"}, {"text": None})

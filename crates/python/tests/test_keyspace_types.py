@@ -267,3 +267,31 @@ def test_a_batch_refuses_a_keyspace_of_another_store(db: ogive.Db, tmp_path: Pat
                 refused()
         batch.commit()
         assert other.keyspace("x").types == ("bytes", "bytes")
+
+
+TAKES: dict[str, Any] = {
+    "pop": lambda keyspace, key: keyspace.pop(key),
+    "popitem": lambda keyspace, key: keyspace.popitem(),
+    "first": lambda keyspace, key: keyspace.popitem(last=False),
+}
+
+
+@pytest.mark.parametrize("take", TAKES)
+def test_a_record_that_python_has_no_object_for_is_not_popped(db: ogive.Db, take: str) -> None:
+    db.keyspace("json")[1] = "no json"
+    far = db.keyspace("far", key=int, value="timestamp(s)")
+    far[1] = 1 << 45
+    dates = db.keyspace("dates", key="date", value="date")
+    dates[5_000_000] = 5_000_000  # the year 15659
+    for keyspace, key in (db.keyspace("json", key=int, value="json"), 1), (far, 1), (dates, 5_000_000):
+        with pytest.raises(ogive.OgiveError):
+            TAKES[take](keyspace, key)
+        assert keyspace.count() == 1
+
+
+def test_a_field_is_added_by_values_alone(db: ogive.Db) -> None:
+    rows = db.keyspace("x", key=int, value={"a": int})
+    rows[1] = {"a": 1}
+    wider = db.keyspace("x", value={"a": int, "b": [str]})
+    wider[2] = {"a": 2, "b": "two"}
+    assert list(wider.items()) == [(1, {"a": 1, "b": None}), (2, {"a": 2, "b": "two"})]

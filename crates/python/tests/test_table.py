@@ -322,3 +322,19 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
     with pytest.raises(ogive.WrongType, match="null in row 1"):
         ogive.build(file, key="k", to=tmp_path / "t.ogive")
     assert str(ogive.build(file, key="v", to=tmp_path / "t.ogive").scan().to_pylist()[0]["v"]) == "0.0"
+
+
+def test_a_file_of_a_delta_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
+    (tmp_path / "_delta_log").mkdir()
+    protocol = '{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"]}}'
+    (tmp_path / "_delta_log" / "00000000000000000000.json").write_text(protocol)
+    path, other = tmp_path / "a.parquet", pa.table({"id": [2, 3]})
+    with pytest.raises(ogive.InvalidArgument, match="ignore_table_log=True"):
+        ogive.build(path, to=tmp_path / "t.ogive", key="id")
+    with pytest.raises(ogive.InvalidArgument, match="Delta Lake"):
+        ogive.join(path, other, on="id").to_pylist()
+    with pytest.warns(UserWarning, match="Delta Lake"):
+        assert len(ogive.build(path, to=tmp_path / "t.ogive", key="id", ignore_table_log=True)) == 2
+    with pytest.warns(UserWarning, match="Delta Lake"):
+        assert len(ogive.join(path, other, on="id", ignore_table_log=True).to_pylist()) == 1

@@ -24,9 +24,7 @@ impl Fields {
     /// A dictionary that contradicts itself.
     pub(crate) fn new(array: &ArrayRef, is_uuid: bool) -> Result<Self, ArrowError> {
         let array = unpacked(array.clone())?;
-        // Times of zones are printed with them.
-        let is_zoned = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
-        let key_type = key_type_of(array.data_type(), is_uuid).filter(|_| !is_zoned);
+        let key_type = key_type_of(array.data_type(), is_uuid);
         Ok(Self { array, key_type })
     }
 
@@ -38,7 +36,7 @@ impl Fields {
     /// A field that is not null, as text.
     ///
     /// # Errors
-    /// Values that Arrow cannot show, such as times of unknown zones.
+    /// Values that Arrow cannot show.
     pub(crate) fn text(&self, row: usize) -> Result<String, ArrowError> {
         match self.key(row) {
             Some(_) if self.is_negative_zero(row) => Ok("-0".to_owned()),
@@ -48,13 +46,8 @@ impl Fields {
                 self.json(row, &mut text)?;
                 Ok(text)
             }
-            None => self.formatted(row),
+            None => formatted(&self.array, row),
         }
-    }
-
-    /// A field that no table has, as Arrow shows it.
-    fn formatted(&self, row: usize) -> Result<String, ArrowError> {
-        ArrayFormatter::try_new(&self.array, &FormatOptions::default())?.value(row).try_to_string()
     }
 
     /// The type and the bytes that a field would have in a table.
@@ -109,7 +102,7 @@ impl Fields {
                     listed(items.array.len(), out, |item, out| items.json(item, out))
                 }
                 None => {
-                    out.push_str(&Value::String(self.formatted(row)?).to_string());
+                    out.push_str(&Value::String(formatted(&self.array, row)?).to_string());
                     Ok(())
                 }
             },
@@ -138,6 +131,11 @@ impl Fields {
             _ => return None,
         })
     }
+}
+
+/// A field that no table has, as Arrow shows it.
+pub(crate) fn formatted(array: &ArrayRef, row: usize) -> Result<String, ArrowError> {
+    ArrayFormatter::try_new(array, &FormatOptions::default())?.value(row).try_to_string()
 }
 
 /// Appends an array of `count` items.

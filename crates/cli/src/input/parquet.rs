@@ -5,6 +5,7 @@ use super::columns::find;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
 use super::{InputError, InputOptions};
+use crate::beside::fields::formatted;
 use crate::failure::Result;
 use crate::output::warn_once;
 use crate::pipe::open_seekable;
@@ -12,7 +13,7 @@ use crate::urls::is_url;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::schema::types::Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use ogive::KeyType;
 use ogive::types::{TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, value_of};
@@ -40,7 +41,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let mut columns = selection.columns(options, &names)?;
     for column in &mut columns {
         let Some(field) = column.position.and_then(|position| fields.get(position)) else { continue };
-        let hint = column.position.and_then(|position| hint(&hinted, position));
+        let hint = hint(&hinted, column.position, field);
         if !column.guessed {
             check_unit(path, field, hint, column.key_type)?;
             continue;
@@ -72,9 +73,13 @@ fn refuse_part_of_table(options: &InputOptions) -> Result<()> {
     Ok(())
 }
 
-/// A type that Parquet does not state, if the writer hints at one: the same as in an index beside the file.
-fn hint(hinted: &ArrowSchema, position: usize) -> Option<&Field> {
-    let field = hinted.fields().get(position)?;
+/// A type that Parquet does not state, if the writer hints at one: the same as in an index beside the file. INT96 has
+/// one unit, whatever the writer had before.
+fn hint<'a>(hinted: &'a ArrowSchema, position: Option<usize>, stored: &Type) -> Option<&'a Field> {
+    let field = hinted.fields().get(position?)?;
+    if stored.is_primitive() && stored.get_physical_type() == Physical::INT96 {
+        return None;
+    }
     let is_unstated = matches!(
         field.data_type(),
         DataType::Date64
@@ -130,7 +135,7 @@ impl ParquetInput {
             places.push(field.map(|field| {
                 columns.iter().position(|name| name == field.name()).unwrap_or_else(|| {
                     columns.push(field.name().to_owned());
-                    let hint = column.position.and_then(|position| hint(&hinted, position));
+                    let hint = hint(&hinted, column.position, field);
                     hints.push(hint.map(|hint| hint.data_type().clone()));
                     columns.len() - 1
                 })
@@ -197,7 +202,15 @@ fn as_hinted(path: &Path, batch: RecordBatch, hints: &[Option<DataType>]) -> Res
         return Ok(batch);
     }
     let column = |(array, hint): (&ArrayRef, &Option<DataType>)| match hint {
-        Some(hint) => arrow_cast::cast(array, hint).map(|array| (hint.to_string(), array)),
+        Some(hint) => {
+            let hinted = arrow_cast::cast(array, hint)?;
+            // Rounded values, and nulls in the place of values.
+            if arrow_cast::cast(&hinted, array.data_type())?.as_ref() != array.as_ref() {
+                let detail = format!("a column has values that {hint}, the type that its writer states, cannot hold");
+                return Err(ArrowError::CastError(detail));
+            }
+            Ok((hint.to_string(), hinted))
+        }
         None => Ok((String::new(), array.clone())),
     };
     let columns = batch.columns().iter().zip(hints).map(column).collect::<Result<Vec<_>, _>>();
@@ -237,6 +250,8 @@ fn convert<'a>(
         return Ok(FieldBytes::Encoded);
     }
     let shown = found.and_then(|(natural, value)| natural.encode(&value).ok().map(|bytes| natural.display(&bytes)));
+    // A number that its natural type cannot hold is shown, too.
+    let shown = shown.or_else(|| formatted(array, row).ok());
     Err(Some(ogive_text::shortened(shown.unwrap_or_default().as_bytes())))
 }
 
@@ -345,6 +360,10 @@ fn by_text(natural: &Value, key_type: KeyType) -> Option<Value> {
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok()?,
         Value::Bool(value) => value.to_string(),
+        // The digits of a number would be rounded, which its exact conversion has refused.
+        Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) if matches!(key_type, KeyType::F32 | KeyType::F64) => {
+            return None;
+        }
         Value::Unsigned(number) => number.to_string(),
         Value::Signed(number) => number.to_string(),
         Value::Float(number) => number.to_string(),

@@ -3,12 +3,15 @@
 
 use super::run::Folder;
 use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
-use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::types::{Decimal256Type, TimestampMicrosecondType};
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, Date32Array, Date64Array, DurationSecondArray, FixedSizeBinaryArray, Float64Array,
-    Int64Array, RecordBatch, Time32SecondArray, TimestampSecondArray,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, Date32Array, Date64Array, Decimal256Array, DurationSecondArray,
+    FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch, Time32SecondArray, TimestampMillisecondArray,
+    TimestampSecondArray,
 };
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::file::properties::WriterProperties;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -134,21 +137,65 @@ fn an_update_with_other_data_is_refused() {
 }
 
 #[test]
-fn times_of_named_zones_are_printed() {
+fn times_of_zones_are_printed_as_tables_print_them() {
     let folder = Folder::new();
-    let times = Int64Array::from(vec![0, 3_600_000_000]);
+    // The first of January 1880 has an offset with seconds in Berlin, and the ends have no year of four digits.
+    let times = Int64Array::from(vec![0, 3_600_000_000, -2_840_140_800_000_000, i64::MIN, i64::MAX]);
     let in_zone = |zone: &str| {
         let times = times.reinterpret_cast::<TimestampMicrosecondType>().with_timezone(zone);
         (zone.to_owned(), Arc::new(times) as ArrayRef)
     };
-    let batch = RecordBatch::try_from_iter(["UTC", "Asia/Kolkata", "+01:00"].map(in_zone)).unwrap();
+    let batch = RecordBatch::try_from_iter(["UTC", "Europe/Berlin", "+01:00"].map(in_zone)).unwrap();
     write_parquet(&folder, "events.parquet", &batch);
     index(&folder, "UTC", "i.idx");
-    let expected =
-        "UTC,Asia/Kolkata,+01:00\n1970-01-01T00:00:00Z,1970-01-01T05:30:00+05:30,1970-01-01T01:00:00+01:00\n";
-    folder.run(&["get", "i.idx", "1970-01-01T00:00:00Z"]).exits_with(0).prints(expected);
-    let rows = folder.run(&["scan", "i.idx", "--json"]).exits_with(0).json_lines();
-    assert_eq!(rows[1]["UTC"], json!("1970-01-01T01:00:00Z"));
+    let expected = "UTC,Europe/Berlin,+01:00\n1970-01-01T00:00:00,1970-01-01T00:00:00,1970-01-01T00:00:00\n";
+    for key in ["1970-01-01T00:00:00Z", "1970-01-01T00:00:00", "1970-01-01T01:00:00+01:00"] {
+        folder.run(&["get", "i.idx", key]).exits_with(0).prints(expected);
+    }
+    folder.run(&["build", "events.parquet", "--key", "UTC", "-o", "t.ogive"]).exits_with(0);
+    let scan = |file| folder.run(&["scan", file, "--json"]).exits_with(0).json_lines();
+    assert_eq!(scan("i.idx"), scan("t.ogive"));
+}
+
+#[test]
+fn numbers_that_a_type_cannot_hold_are_refused_as_they_are() {
+    let folder = Folder::new();
+    let exact = 1_i64 << 53;
+    let whole: ArrayRef = Arc::new(Int64Array::from(vec![exact, exact + 1]));
+    write_parquet(&folder, "whole.parquet", &RecordBatch::try_from_iter([("n", whole)]).unwrap());
+    for options in [["--key-type", "f64"], ["--key-type", "f32"]] {
+        let build = folder.run(&[&["build", "whole.parquet", "-o", "t.ogive"][..], &options].concat());
+        build.exits_with(1).complains_of("9007199254740993");
+    }
+    let long = Decimal256Array::from(vec![<Decimal256Type as ArrowPrimitiveType>::Native::MAX])
+        .with_precision_and_scale(76, 0);
+    let rows = [("k", Arc::new(Int64Array::from(vec![1])) as ArrayRef), ("n", Arc::new(long.unwrap()))];
+    write_parquet(&folder, "long.parquet", &RecordBatch::try_from_iter(rows).unwrap());
+    let build = folder.run(&["build", "long.parquet", "-o", "t.ogive", "--type", "n=i128"]).exits_with(1);
+    build.complains_of("'57896").keeps_quiet_about("empty fields");
+}
+
+#[test]
+fn values_that_the_type_of_a_writers_hint_cannot_hold_are_refused() {
+    let folder = Folder::new();
+    let write = |name: &str, times: Vec<i64>| {
+        let times: ArrayRef = Arc::new(TimestampMillisecondArray::from(times));
+        let batch = RecordBatch::try_from_iter([("at", times)]).unwrap();
+        let hinted = Field::new("at", DataType::Timestamp(TimeUnit::Second, None), false);
+        let hint = parquet::arrow::encode_arrow_schema(&Schema::new(vec![hinted]));
+        let hint = parquet::file::metadata::KeyValue::new("ARROW:schema".to_owned(), hint);
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![hint])).build();
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let file = std::fs::File::create(folder.path(name)).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new_with_options(file, batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    write("whole.parquet", vec![1000, 2000]);
+    write("parts.parquet", vec![1000, 1500]);
+    folder.run(&["build", "whole.parquet", "-o", "t.ogive"]).exits_with(0);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1970-01-01T00:00:01\t\n1970-01-01T00:00:02\t\n");
+    folder.run(&["build", "parts.parquet", "-o", "u.ogive"]).exits_with(1).complains_of("cannot hold");
 }
 
 #[test]

@@ -86,3 +86,20 @@ fn ranges_of_deletions_and_joins_are_those_of_scans() {
     join(&reversed).exits_with(2).complains_of("the range from 9 to 1 ends before it begins");
     join(&["--left-keyspace", "idz"]).exits_with(1).complains_of("existing keyspaces: default, ids\n");
 }
+
+#[test]
+fn types_that_were_stated_are_kept_by_an_import_before_there_are_rows() {
+    let folder = Folder::new();
+    folder.write("none.csv", "id,price,name\n");
+    folder.write("rows.csv", "id,price,name\n1,99.5,007\n2,1.50,true\n");
+    let stated = ["--key-type", "i64", "--type", "price=decimal(10,2)", "--type", "name=text"];
+    db(&folder, &[&["import", "s", "none.csv", "--key", "id"][..], &stated].concat()).exits_with(0);
+    let types = "types: i64 -> {price: decimal(10,2), name: text}";
+    let imported = db(&folder, &["import", "s", "rows.csv", "--key", "id"]).exits_with(0);
+    assert!(imported.stdout.contains(types), "{}", imported.stdout);
+    db(&folder, &["delete", "s", "--from", "0", "--to", "100"]).exits_with(0);
+    folder.write("other.csv", "id,other\n1,x\n");
+    db(&folder, &["import", "s", "other.csv", "--key", "id"]).exits_with(2);
+    let restated = db(&folder, &["import", "s", "other.csv", "--key", "id", "--key-type", "u32"]).exits_with(0);
+    assert!(restated.stdout.contains("types: u32 -> {other: text}"), "{}", restated.stdout);
+}

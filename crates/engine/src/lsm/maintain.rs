@@ -25,6 +25,10 @@ impl Core {
                 name.len()
             )));
         }
+        let is_new = self.shared.lock().tree_named(name).is_none();
+        if is_new {
+            self.check_place()?;
+        }
         let mut shared = self.shared.lock();
         if self.is_closed() {
             return Err(self.closed());
@@ -50,6 +54,7 @@ impl Core {
     /// Drops a keyspace; returns `false` if there is none.
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer_alone();
+        self.check_place()?;
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {

@@ -130,6 +130,27 @@ impl RecordType {
         }
     }
 
+    /// These types as those of a keyspace of the types `found`, where a program states them that knows neither names of
+    /// key columns nor that keys are alone: both stay, if keys have the same type.
+    ///
+    /// ```
+    /// use ogive::types::{KeyType, RecordType};
+    ///
+    /// let stated = RecordType::new(KeyType::U64, KeyType::Bytes);
+    /// let found = stated.clone().keys_only();
+    /// assert_eq!(stated.with_columns_of(&found), found);
+    /// let texts = RecordType::new(KeyType::U64, KeyType::Text);
+    /// assert!(!texts.with_columns_of(&found).is_keys_only());
+    /// ```
+    #[must_use]
+    pub fn with_columns_of(self, found: &Self) -> Self {
+        match self.keys == found.keys {
+            true if found.is_keys_only() && self.values.is_bytes() => found.clone(),
+            true if self.key_columns.is_empty() => self.named_as(found),
+            _ => self,
+        }
+    }
+
     /// Whether keys and values are bytes without names.
     #[must_use]
     pub fn is_bytes(&self) -> bool {

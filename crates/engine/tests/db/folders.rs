@@ -113,6 +113,8 @@ fn what_is_written_to_a_folder_that_is_gone_is_refused_and_harms_no_store_that_i
         for _ in 0..2 {
             assert!(matches!(old.insert("b", "lost"), Err(Error::Gone { .. })), "{case}");
             assert!(matches!(old.compare_and_swap("b", None, Some(b"lost")), Err(Error::Gone { .. })), "{case}");
+            assert!(matches!(old.keyspace("new"), Err(Error::Gone { .. })), "{case}");
+            assert!(matches!(old.drop_keyspace("kept"), Err(Error::Gone { .. })), "{case}");
             assert!(old.flush().is_err() && old.compact().is_err(), "{case}");
         }
         assert_eq!(snapshot.get(&old, "a").unwrap().as_deref(), Some(&b"old"[..]), "{case}");

@@ -243,7 +243,7 @@ class JoinInput:
     @staticmethod
     def of_path(path: str, memory: int, profile: str | None) -> JoinInput: ...
     @staticmethod
-    def of_file(path: str, on: list[str]) -> JoinInput: ...
+    def of_file(path: str, on: list[str], ignore_table_log: bool) -> JoinInput: ...
     @staticmethod
     def of_frame(stream: Any, on: list[str], name: str) -> JoinInput: ...
     @property
@@ -269,7 +269,12 @@ def build_stream(
     progress: _Progress = None,
 ) -> None: ...
 def build_parquet(
-    path: str, key: list[str], columns: list[str] | None, target: _Target, progress: _Progress = None
+    path: str,
+    key: list[str],
+    columns: list[str] | None,
+    target: _Target,
+    ignore_table_log: bool,
+    progress: _Progress = None,
 ) -> None: ...
 def build_csv(
     path: str, key: list[str], columns: list[str] | None, target: _Target, progress: _Progress = None

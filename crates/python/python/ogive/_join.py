@@ -164,7 +164,7 @@ class Join(_Arrow):
                 return _internal.JoinInput.of_path(path, memory, self._settings["profile"])
             if "://" in path:
                 raise InvalidArgument(f"{path} is behind a URL: read it with pyarrow or polars, and join the frame")
-            return _internal.JoinInput.of_file(path, _required(on, name))
+            return _internal.JoinInput.of_file(path, _required(on, name), self._settings["ignore_table_log"])
         on = _required(on, name)
         if _is_numpy(data):
             stream = _internal.stream_of_columns([(on[0], data)])
@@ -188,7 +188,7 @@ class Join(_Arrow):
             "replace": True,
         }
         with Progress.start(f"copying the {name} stream", self._shown) as shown:
-            _build(data, on, None, None, target, shown)
+            _build(data, on, None, None, target, False, shown)
         return _internal.JoinInput.of_path(target["path"], memory, None)
 
     @property
@@ -276,6 +276,7 @@ def join(
     any_order: bool = False,
     threads: int = 1,
     profile: PathLike | None = None,
+    ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Join:
     """Joins two inputs by their keys, within ``memory``; what does not fit is spilled to temporary files.
@@ -284,7 +285,8 @@ def join(
     key; or a frame, a Parquet or a CSV file, which is joined by the column ``on``, or the columns of that list. If the
     names differ, ``on`` is a tuple of those on the left and those on the right. ``how`` is ``"inner"``, ``"left"``,
     ``"right"``, ``"full"`` (or ``"outer"``), ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
-    the keys, unless ``any_order`` is set.
+    the keys, unless ``any_order`` is set. A Parquet file of a table of Delta Lake or Iceberg is refused as in
+    :func:`ogive.build`, unless ``ignore_table_log`` is set.
 
     The columns are those of the key, the fields of the left and those of the right input; of two with one name, that of
     the right one gets ``right_`` in front. No key of a frame may be null.
@@ -312,5 +314,6 @@ def join(
         "threads": threads,
         "any_order": any_order,
         "profile": None if profile is None else path_text(profile),
+        "ignore_table_log": ignore_table_log,
     }
     return Join(left, right, [_columns(side) for side in sides], settings, progress)

@@ -55,12 +55,33 @@ def is_frame(data: Any) -> bool:
 
 
 def arrow_of(frame: Any) -> Any:
-    """A frame as Arrow data that others read, which some columns of polars are not."""
-    if type(frame).__module__.partition(".")[0] != "polars" or not hasattr(frame, "columns"):
+    """A frame as Arrow data that others read and that has the values of its columns, which some of polars and some
+    columns of objects of pandas have not."""
+    library = type(frame).__module__.partition(".")[0]
+    if not hasattr(frame, "columns"):
         return frame
-    if all(str(dtype) not in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
-        return frame
-    return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
+    if library == "pandas" and any(_is_of_objects(frame, at) for at in range(len(frame.columns))):
+        return _internal.stream_of_columns([(str(name), _column(frame, at)) for at, name in enumerate(frame.columns)])
+    if library == "polars" and any(str(dtype) in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
+        return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
+    return frame
+
+
+def _is_of_objects(frame: Any, at: int) -> bool:
+    """Whether a column of pandas has objects whose Arrow data may lose something, such as zones of times."""
+    return frame.dtypes.iloc[at] == object and _kind(frame, at) not in ("string", "bytes", "boolean", "empty")
+
+
+def _column(frame: Any, at: int) -> Any:
+    """A column of pandas: times in nanoseconds as those, other objects as they are."""
+    column = frame.iloc[:, at]
+    return column.infer_objects() if column.dtype == object and _kind(frame, at) == "datetime" else column
+
+
+def _kind(frame: Any, at: int) -> str:
+    from pandas.api.types import infer_dtype
+
+    return str(infer_dtype(frame.iloc[:, at], skipna=True))
 
 
 class Closing:
@@ -89,7 +110,11 @@ def _all(mapping: Any, reverse: bool, part: _Part) -> Iterator[Any]:
 
 
 def _raising(error: WrongType) -> Iterator[Any]:
-    raise error
+    try:
+        raise error
+    finally:
+        # The error has this frame, which would have the error, and with it the handles of the caller, until a collection.
+        del error
     yield
 
 

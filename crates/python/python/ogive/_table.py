@@ -105,6 +105,7 @@ def build(
     filter_bits: int | None = None,
     memory: int | str | None = None,
     replace: bool = True,
+    ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Table[Any, Any]:
     """Builds a table, and opens it. The records need not be sorted.
@@ -119,7 +120,9 @@ def build(
       :meth:`ogive.Db.keyspace`; without them, the first pair decides.
 
     The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
-    :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. An existing table is replaced
+    :func:`ogive.profile`; to that of ``to``, if it is a URL. A Parquet file of a table of Delta Lake or Iceberg is refused
+    if the log of the table says that rows were deleted or columns renamed; with ``ignore_table_log`` that is a warning.
+    ``memory`` limits the sort. An existing table is replaced
     when the new one is complete. Ctrl-C stops the work and leaves nothing.
 
     >>> import ogive, tempfile
@@ -138,15 +141,23 @@ def build(
         "replace": replace,
     }
     with Progress.start(f"building {target_path}", progress) as shown:
-        _build(data, key, value, columns, target, shown)
+        _build(data, key, value, columns, target, ignore_table_log, shown)
     return Table(target_path, profile=profile)
 
 
-def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
+def _build(
+    data: Any,
+    key: Any,
+    value: Any,
+    columns: list[str] | None,
+    target: _internal._Target,
+    ignore_table_log: bool,
+    shown: Any,
+) -> None:
     if value is not None and _is_of_columns(data, key):
         raise InvalidArgument("value= is for pairs of keys and values; of data with columns, the columns have their types")
     if isinstance(data, (str, os.PathLike)):
-        return _build_file(path_text(data), _names(key), columns, target, shown)
+        return _build_file(path_text(data), _names(key), columns, target, ignore_table_log, shown)
     if _is_numpy(data):
         name = key if isinstance(key, str) else "key"
         if data.dtype.kind in "OSTU":
@@ -174,13 +185,20 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
     return _internal.build_pairs(data if items is None else items(), key, value, target, True, shown)
 
 
-def _build_file(path: str, key: list[str], columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
+def _build_file(
+    path: str,
+    key: list[str],
+    columns: list[str] | None,
+    target: _internal._Target,
+    ignore_table_log: bool,
+    shown: Any,
+) -> None:
     if "://" in path:
         raise InvalidArgument("build from a local file, or from Arrow data: read the URL with pyarrow or polars first")
     if identity(path) == identity(target["path"]):
         raise InvalidArgument(f"{path} cannot be both the input and the table")
     if path.endswith((".parquet", ".pq")):
-        return _internal.build_parquet(path, key, columns, target, shown)
+        return _internal.build_parquet(path, key, columns, target, ignore_table_log, shown)
     if path.endswith((".csv", ".csv.txt")):
         return _internal.build_csv(path, key, columns, target, shown)
     raise InvalidArgument(f"{path} ends neither in .parquet nor in .csv; for other files, use the command `ogive build`")

@@ -63,7 +63,8 @@ async fn keys_of_other_writers_have_the_columns_that_they_state() {
     let store = path("old");
     let db = Db::open(&store, &DbOptions::default()).unwrap();
     let names = vec![KeyColumn { name: "a".into(), position: 0 }];
-    let older = db.keyspace_of("k", &RecordType::new(KeyType::I64, KeyType::Bytes).key_columns(names)).unwrap();
+    let older = db.keyspace("k").unwrap();
+    older.declare(&RecordType::new(KeyType::I64, KeyType::Bytes).key_columns(names)).unwrap();
     older.insert(KeyType::I64.parse("5").unwrap(), "").unwrap();
     db.keyspace("typed").unwrap().typed::<i64, ()>().unwrap().insert(7, ()).unwrap();
     drop(older);

@@ -65,7 +65,9 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     arguments.input.refuse_table_but("`ogive db ingest` adds the records of a table to a store")?;
     let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
     // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
-    let known = keyspace.known_types()?;
+    let states =
+        arguments.keys.is_some() || arguments.input.key_type.is_some() || !arguments.input.column_types.is_empty();
+    let known = keyspace.known_types(states)?;
     let (input_options, _scratch) = typed(arguments, &known)
         .rereadable(&interrupt)
         .map_err(|failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure })?;

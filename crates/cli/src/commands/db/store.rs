@@ -317,8 +317,8 @@ impl KeyspaceOptions {
         })
     }
 
-    /// The types of the keyspace, if it is there and has any records.
-    pub(super) fn known_types(&self) -> Result<Option<RecordType>> {
+    /// The types of the keyspace, if it is there and they are decided; those without records may be stated anew.
+    pub(super) fn known_types(&self, states: bool) -> Result<Option<RecordType>> {
         if !is_there(&self.name.store.folder) {
             return Ok(None);
         }
@@ -330,7 +330,7 @@ impl KeyspaceOptions {
             return Ok(None);
         }
         let keyspace = db.keyspace(&self.name.keyspace)?;
-        if keyspace.is_empty()? {
+        if keyspace.is_undecided()? || (states && keyspace.is_empty()?) {
             return Ok(None);
         }
         let keys = keys::of(&db, &keyspace, None)?;
