@@ -98,12 +98,16 @@ impl Opened {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        py.detach(|| {
+        let closed = py.detach(|| {
             // A version that is being opened is closed, too.
             let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
             current.load_full().db.close()
-        })
-        .or_raise()
+        });
+        if closed.is_err() {
+            // It still has its lock, such as on a full disk: the next call tries again.
+            self.is_closed.store(false, Ordering::Release);
+        }
+        closed.or_raise()
     }
 
     /// The number of the version that handles are of.

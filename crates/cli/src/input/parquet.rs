@@ -13,7 +13,7 @@ use crate::urls::is_url;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::schema::types::Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use ogive::KeyType;
 use ogive::types::{TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, value_of};
@@ -202,15 +202,7 @@ fn as_hinted(path: &Path, batch: RecordBatch, hints: &[Option<DataType>]) -> Res
         return Ok(batch);
     }
     let column = |(array, hint): (&ArrayRef, &Option<DataType>)| match hint {
-        Some(hint) => {
-            let hinted = arrow_cast::cast(array, hint)?;
-            // Rounded values, and nulls in the place of values.
-            if arrow_cast::cast(&hinted, array.data_type())?.as_ref() != array.as_ref() {
-                let detail = format!("a column has values that {hint}, the type that its writer states, cannot hold");
-                return Err(ArrowError::CastError(detail));
-            }
-            Ok((hint.to_string(), hinted))
-        }
+        Some(hint) => arrow_cast::cast(array, hint).map(|array| (hint.to_string(), array)),
         None => Ok((String::new(), array.clone())),
     };
     let columns = batch.columns().iter().zip(hints).map(column).collect::<Result<Vec<_>, _>>();
