@@ -5,9 +5,10 @@ use crate::keyspace::Object;
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCFunction, PyDict};
 
 static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static CHECK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DECODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The text of a value.
@@ -39,6 +40,24 @@ fn refused(py: Python<'_>, what: &str, error: PyErr) -> PyErr {
     let raised = errors::new("WrongType", &format!("{what}: {}", error.value(py)));
     raised.set_cause(py, Some(error));
     raised
+}
+
+/// Refuses a text that is not JSON; `NaN` and infinities are not, though Python reads them.
+///
+/// # Errors
+/// `WrongType`.
+pub(crate) fn check<'py>(text: &Object<'py>) -> PyResult<()> {
+    let py = text.py();
+    let decoder = || -> PyResult<Py<PyAny>> {
+        let refuse = PyCFunction::new_closure(py, None, None, |words, _| -> PyResult<()> {
+            Err(PyValueError::new_err(format!("{} is not in JSON", words.get_item(0)?)))
+        })?;
+        let options = PyDict::new(py);
+        options.set_item("parse_constant", refuse)?;
+        Ok(py.import("json")?.getattr("JSONDecoder")?.call((), Some(&options))?.getattr("decode")?.unbind())
+    };
+    let decoded = CHECK.get_or_try_init(py, decoder)?.bind(py).call1((text,));
+    decoded.map(drop).map_err(|error| refused(py, "a value is no JSON, though value=\"json\" says so", error))
 }
 
 /// The value of a text.

@@ -776,3 +776,12 @@ def test_objects_in_a_frame_of_pandas_are_taken_as_a_list_of_them(db: ogive.Db) 
             pd.DataFrame({"key": pd.Series(stamps, dtype=object), "value": range(100)})
         )
     assert (times[7], texts[1], texts[2]) == (noon.replace(tzinfo=None), {"text": "a"}, {"text": None})
+
+
+@pytest.mark.parametrize("text", ["NaN", "[-Infinity]", "nothing"])
+def test_text_that_is_no_json_is_refused_in_frames(db: ogive.Db, text: str) -> None:
+    values = db.keyspace("json", key=int, value="json")
+    with pytest.raises(ogive.WrongType, match="no JSON"):
+        values.update(pa.table({"key": [1], "value": [text]}))
+    values.update(pa.table({"key": [1], "value": ['[1.5, null, "NaN"]']}))
+    assert values[1] == [1.5, None, "NaN"] and len(values) == 1

@@ -355,8 +355,17 @@ impl ObjectFolder {
     /// Errors of the storage.
     pub(crate) fn list_late_parts(&self) -> Result<()> {
         let now = self.read_listing()?;
+        let unstated = match &mut *self.listing.lock() {
+            Some(listing) => {
+                listing.add_facts(&now);
+                listing.unstated()
+            }
+            None => Vec::new(),
+        };
+        // This listing may lag, too.
+        let found = unstated.iter().map(|name| self.inner.find_file(name)).collect::<Result<Vec<_>>>()?;
         if let Some(listing) = &mut *self.listing.lock() {
-            listing.add_facts(&now);
+            found.into_iter().flatten().for_each(|file| listing.add(file));
         }
         Ok(())
     }

@@ -74,6 +74,12 @@ impl Listing {
         }
     }
 
+    /// The names of parts of which no listing has said more.
+    pub(super) fn unstated(&self) -> Vec<String> {
+        let parts = self.chains.values().flat_map(BTreeMap::values);
+        parts.filter(|file| file.is_named_only()).map(|file| file.name.clone()).collect()
+    }
+
     /// A part as it was listed.
     pub(super) fn part(&self, name: &str) -> ListedFile {
         let found = parse_part_name(name).and_then(|(chain, part)| self.chains.get(&chain)?.get(&part));
