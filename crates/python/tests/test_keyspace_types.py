@@ -5,6 +5,7 @@ decides for all, and no handle's types are replaced under it. Method: two handle
 handles against a model, threads that write first at the same time, and processes that read.
 """
 
+import pickle
 import random
 import subprocess
 import sys
@@ -295,3 +296,15 @@ def test_a_field_is_added_by_values_alone(db: ogive.Db) -> None:
     wider = db.keyspace("x", value={"a": int, "b": [str]})
     wider[2] = {"a": 2, "b": "two"}
     assert list(wider.items()) == [(1, {"a": 1, "b": None}), (2, {"a": 2, "b": "two"})]
+
+
+def test_a_reader_of_fewer_fields_reads_those_that_it_knows(tmp_path: Path) -> None:
+    with ogive.open(tmp_path / "s", key=int, value={"a": int}) as db:
+        db[1] = {"a": 1}
+    with ogive.open(tmp_path / "s", key=int, value={"a": int, "b": [str]}) as db:
+        db[2] = {"a": 2, "b": "two"}
+    with ogive.open(tmp_path / "s", read_only=True, key=int, value={"a": int}) as reader:
+        assert dict(reader) == {1: {"a": 1}, 2: {"a": 2}}
+        assert dict(pickle.loads(pickle.dumps(reader))) == dict(reader)
+    with pytest.raises(ogive.WrongType):
+        ogive.open(tmp_path / "s", read_only=True, key=int, value={"c": int})

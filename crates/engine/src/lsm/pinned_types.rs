@@ -61,14 +61,19 @@ impl PinnedTypes {
     pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
         let is_undecided = keyspace.is_undecided()?;
         let _shared = keyspace.core().shared.lock();
+        Self::for_reading(keyspace, &self.types, is_undecided)
+    }
+
+    /// Types that a reader goes by: they extend those of the store, or are those from before fields were added.
+    fn for_reading(keyspace: &Keyspace, types: &Arc<RecordType>, is_undecided: bool) -> Result<Self> {
         let found = keyspace.tree().types.get();
         // A generation that the types do not have lets each read be adapted.
-        let generation = match (is_undecided || self.types.extends(&found.types), found.types.extends(&self.types)) {
+        let generation = match (is_undecided || types.extends(&found.types), found.types.extends(types)) {
             (true, _) => found.generation,
             (false, true) => 0,
-            (false, false) => return Err(wrong(keyspace, &found.types, &self.types, 0)),
+            (false, false) => return Err(wrong(keyspace, &found.types, types, 0)),
         };
-        Ok(Self::new(keyspace.clone(), Arc::clone(&self.types), generation))
+        Ok(Self::new(keyspace.clone(), Arc::clone(types), generation))
     }
 
     /// The keyspace.
@@ -228,7 +233,7 @@ impl Keyspace {
     /// Undecided types are decided. Others are extended if the values are rows with fields added at their end, which
     /// may be null ([`RowType::extends`](crate::types::RowType::extends)), and are replaced only while there is no
     /// record, in the newest version and in all live snapshots, and no typed handle, range or batch in this process. A
-    /// reader changes nothing, and reads records by types that extend those of the store.
+    /// reader changes nothing, and reads records by types that extend those of the store, or that these extend.
     ///
     /// Types are statements: keys and values that are written as bytes are not checked.
     ///
@@ -269,11 +274,7 @@ impl Core {
 
     /// The types of a reader never change.
     fn pin_for_reading(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Result<PinnedTypes> {
-        let found = keyspace.tree().types.get();
-        if types.extends(&found.types) || keyspace.is_undecided()? {
-            return Ok(PinnedTypes::new(keyspace.clone(), Arc::clone(types), found.generation));
-        }
-        Err(wrong(keyspace, &found.types, types, 0))
+        PinnedTypes::for_reading(keyspace, types, keyspace.is_undecided()?)
     }
 }
 
