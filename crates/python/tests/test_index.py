@@ -254,3 +254,14 @@ def test_a_good_file_is_opened_after_a_bad_one_in_its_place(tmp_path: Path) -> N
     os.remove(path)
     os.rename(good, path)
     assert ogive.Index(path)[1] == 2
+
+
+def test_an_index_of_one_value_a_key_is_not_opened_for_duplicates(tmp_path: Path) -> None:
+    with ogive.Index(tmp_path / "one.idx", key=int, value=int) as index:
+        index[1] = 1
+        with pytest.raises(ogive.InvalidArgument, match="one value a key"):
+            ogive.Index(tmp_path / "one.idx", duplicates=True)
+    for _ in range(2):
+        with pytest.raises(ogive.InvalidArgument, match="one value a key"):
+            ogive.Index(tmp_path / "one.idx", duplicates=True)
+    assert dict(ogive.Index(tmp_path / "one.idx")) == {1: 1}

@@ -36,6 +36,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def _check_duplicates(index: Any, stated: bool) -> None:
+    """An index that is there keeps its layout: one without duplicates would replace values that a program adds."""
+    if stated and not index.duplicates:
+        raise InvalidArgument("the index holds one value a key; create another one for duplicates=True")
+
+
 class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     """An index in one file, with keys and values of a fixed size, which is updated in place.
 
@@ -159,8 +165,14 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
                         f"{text} is open in this process with other options ({', '.join(different)}); close it first, or "
                         f"open it with the same ones"
                     )
+                _check_duplicates(known, duplicates)
                 return known
             self = super().__new__(cls, text, key, value, options)
+            try:
+                _check_duplicates(self, duplicates)
+            except InvalidArgument:
+                self._close()
+                raise
             self._options = {**options, "types": (key, value)}
             if cls is Index and not self.duplicates:
                 object.__setattr__(self, "__class__", UniqueIndex if read_only else MutableIndex)
