@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _internal
 from ._errors import InvalidArgument
 from ._index import Index
-from ._ordered import arrow_of
+from ._ordered import arrow_of, has_arrow
 from ._paths import PathLike, identity, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream, _Arrow
@@ -169,7 +169,7 @@ class Join(_Arrow):
         if _is_numpy(data):
             stream = _internal.stream_of_columns([(on[0], data)])
             return _internal.JoinInput.of_frame(stream, on, f"the {name} array")
-        if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        if not has_arrow(data):
             raise InvalidArgument(
                 f"the {name} input is of type {type(data).__name__}; give a table, an index, a store, a path, or a frame"
             )

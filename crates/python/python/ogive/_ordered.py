@@ -48,10 +48,14 @@ def pairs_of(records: Any) -> Iterator[tuple[Any, Any]]:
     return map(_internal.pair_of, records)
 
 
+def has_arrow(data: Any) -> bool:
+    """Whether this has Arrow data."""
+    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+
+
 def is_frame(data: Any) -> bool:
     """Whether this is a frame, a table or a stream of Arrow data, which has columns with names."""
-    is_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-    return is_arrow and any(hasattr(data, name) for name in ("columns", "column_names", "schema"))
+    return has_arrow(data) and any(hasattr(data, name) for name in ("columns", "column_names", "schema"))
 
 
 def arrow_of(frame: Any) -> Any:
@@ -60,28 +64,26 @@ def arrow_of(frame: Any) -> Any:
     library = type(frame).__module__.partition(".")[0]
     if not hasattr(frame, "columns"):
         return frame
-    if library == "pandas" and any(_is_of_objects(frame, at) for at in range(len(frame.columns))):
-        return _internal.stream_of_columns([(str(name), _column(frame, at)) for at, name in enumerate(frame.columns)])
+    if library == "pandas":
+        columns = [frame.iloc[:, at] for at in range(len(frame.columns))]
+        kinds = [_kind_of_objects(column) for column in columns]
+        if any(kinds):
+            # Times in nanoseconds are taken as those, other objects as they are.
+            taken = [column.infer_objects() if kind == "datetime" else column for column, kind in zip(columns, kinds)]
+            return _internal.stream_of_columns(list(zip(map(str, frame.columns), taken)))
     if library == "polars" and any(str(dtype) in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
         return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
     return frame
 
 
-def _is_of_objects(frame: Any, at: int) -> bool:
-    """Whether a column of pandas has objects whose Arrow data may lose something, such as zones of times."""
-    return frame.dtypes.iloc[at] == object and _kind(frame, at) not in ("string", "bytes", "boolean", "empty")
-
-
-def _column(frame: Any, at: int) -> Any:
-    """A column of pandas: times in nanoseconds as those, other objects as they are."""
-    column = frame.iloc[:, at]
-    return column.infer_objects() if column.dtype == object and _kind(frame, at) == "datetime" else column
-
-
-def _kind(frame: Any, at: int) -> str:
+def _kind_of_objects(column: Any) -> str:
+    """What the objects of a column of pandas are, if their Arrow data may lose something, such as zones of times."""
+    if column.dtype != object:
+        return ""
     from pandas.api.types import infer_dtype
 
-    return str(infer_dtype(frame.iloc[:, at], skipna=True))
+    kind = str(infer_dtype(column, skipna=True))
+    return "" if kind in ("string", "bytes", "boolean", "empty") else kind
 
 
 class Closing:

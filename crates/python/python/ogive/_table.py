@@ -11,7 +11,7 @@ from . import _internal
 from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
-from ._ordered import Closing, K, Ordered, OrderedMapping, V, arrow_of
+from ._ordered import Closing, K, Ordered, OrderedMapping, V, arrow_of, has_arrow
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
@@ -120,10 +120,9 @@ def build(
       :meth:`ogive.Db.keyspace`; without them, the first pair decides.
 
     The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
-    :func:`ogive.profile`; to that of ``to``, if it is a URL. A Parquet file of a table of Delta Lake or Iceberg is refused
-    if the log of the table says that rows were deleted or columns renamed; with ``ignore_table_log`` that is a warning.
-    ``memory`` limits the sort. An existing table is replaced
-    when the new one is complete. Ctrl-C stops the work and leaves nothing.
+    :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. A Parquet file of a table of Delta
+    Lake or Iceberg is refused if the log of the table says that rows were deleted or columns renamed; with
+    ``ignore_table_log`` that is a warning. An existing table is replaced when the new one is complete. Ctrl-C stops the work and leaves nothing.
 
     >>> import ogive, tempfile
     >>> table = ogive.build({"fig": 3, "apple": 1}, to=tempfile.mkdtemp() + "/fruit.ogive")
@@ -169,7 +168,7 @@ def _build(
         stream = _internal.stream_of_columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
-    if _has_arrow(data):
+    if has_arrow(data):
         rows = len(data) if hasattr(data, "__len__") else 0
         return _internal.build_stream(arrow_of(data), _names(key), columns, target, rows, shown)
     if columns is not None:
@@ -214,7 +213,7 @@ def _names(key: Any) -> list[str]:
 
 def _is_of_columns(data: Any, key: Any) -> bool:
     is_file = isinstance(data, (str, os.PathLike))
-    return is_file or _is_numpy(data) or _has_arrow(data) or isinstance(data, Mapping) and _has_columns(data, key)
+    return is_file or _is_numpy(data) or has_arrow(data) or isinstance(data, Mapping) and _has_columns(data, key)
 
 
 def _has_columns(data: Mapping[Any, Any], key: Any) -> bool:
@@ -227,11 +226,7 @@ def _has_columns(data: Mapping[Any, Any], key: Any) -> bool:
 
 
 def _is_column(data: Any) -> bool:
-    return _has_arrow(data) or isinstance(data, (list, range)) or _is_numpy(data)
-
-
-def _has_arrow(data: Any) -> bool:
-    return hasattr(data, "__arrow_c_array__") or hasattr(data, "__arrow_c_stream__")
+    return has_arrow(data) or isinstance(data, (list, range)) or _is_numpy(data)
 
 
 def _listed(column: Any) -> Any:
