@@ -5,8 +5,7 @@ use super::candidate::CoarseViews;
 use super::layer::INDEX_PAGE_HEADER_BYTES;
 use super::level_input::LevelInput;
 use super::problem::{BuilderKind, Problem};
-use super::request::DesignRequest;
-use super::search::{CandidateSource, SearchNode, rank};
+use super::search::{CandidateSource, SearchNode, rank, tune};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
@@ -181,7 +180,7 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
     trials.sort_by_key(|trial| trial.size);
     for trial in trials {
         let row = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop());
-        let filled = row.map(|row| DesignRequest::Tuned.build(&row, problem));
+        let filled = row.map(|row| tune(&row, problem));
         let filled_us = filled.as_ref().map_or(f64::INFINITY, |design| design.objective_us(problem));
         let bottom = filled.as_ref().and_then(|design| design.layers.first());
         let all: Vec<&[u64]> = sample.runs.iter().map(Vec::as_slice).collect();
@@ -298,7 +297,6 @@ impl CodedTrial {
 mod tests {
     use super::*;
     use crate::io::Profile;
-    use crate::tune::tune;
 
     /// Keys whose steps vary by a factor of a thousand, in an order that no line fits.
     fn keys(count: u64) -> Vec<u64> {

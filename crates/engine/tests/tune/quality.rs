@@ -5,6 +5,7 @@ use crate::support::{keys, row_of};
 use ogive::Result;
 use ogive::io::Profile;
 use ogive::tune::{Builder, DesignRequest, Problem, SearchOptions, tune};
+use ogive_testkit::key_sets;
 
 fn builders(child_bytes: u64) -> Vec<Builder> {
     let lambdas = (8..=20).map(|log2| 1_u64 << log2).filter(|&lambda| lambda >= child_bytes);
@@ -76,11 +77,19 @@ fn judging_by_samples_loses_little() -> Result<()> {
 
 #[test]
 fn no_named_design_beats_the_tuned_one() -> Result<()> {
-    for shape in ["lognormal", "uniform", "steps", "clusters"] {
-        let row = row_of(&keys(shape, 200_000, 5), 31, 512);
+    let mut rows: Vec<_> = ["lognormal", "uniform", "steps", "clusters"]
+        .into_iter()
+        .map(|shape| (shape, 31.0, row_of(&keys(shape, 200_000, 5), 31, 512)))
+        .collect();
+    // Over this many blocks, the search judges a coded layer by samples, and would take a band for it.
+    let shape = "staircase_of_width_129";
+    let sets = key_sets::nasty(300_000).into_iter().filter(|(name, _)| *name == shape);
+    rows.extend(sets.map(|(_, keys)| (shape, 1.0, row_of(&keys, 1, 512))));
+    assert_eq!(rows.len(), 5);
+    for (shape, keys_per_child, row) in rows {
         for name in Profile::names() {
             let profile = Profile::named(name)?;
-            let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
+            let problem = Problem { keys_per_child, ..Problem::new(&profile) };
             let tuned = DesignRequest::Tuned.build(&row, &problem);
             for request in [
                 "btree",
