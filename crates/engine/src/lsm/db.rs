@@ -46,6 +46,19 @@ pub struct Db {
     default: Keyspace,
 }
 
+/// See [`Db::index_notes`].
+const INDEX_NOTES: &str = "ogive.indexes";
+
+/// Refuses the name of the keyspace with notes about secondary indexes: other records there would be taken for notes.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    if name != INDEX_NOTES {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "the keyspace {name:?} is reserved for notes about secondary indexes; use another name"
+    )))
+}
+
 /// An open store, closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
 #[derive(Debug)]
 pub(super) struct Open {
@@ -205,8 +218,19 @@ impl Db {
     /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes; as [`Batch::commit`].
+    /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
+    /// [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
+        check_name(name)?;
+        self.keyspace_of_any_name(name)
+    }
+
+    /// The keyspace in which typed keyspaces note which of their secondary indexes are complete.
+    pub(crate) fn index_notes(&self) -> Result<Keyspace> {
+        self.keyspace_of_any_name(INDEX_NOTES)
+    }
+
+    fn keyspace_of_any_name(&self, name: &str) -> Result<Keyspace> {
         let tree = self.core().keyspace(name)?;
         Ok(Keyspace::new(Arc::clone(self.default.open()), tree))
     }
@@ -226,18 +250,21 @@ impl Db {
         self.core().is_in_place()
     }
 
-    /// The names of all keyspaces.
+    /// The names of all keyspaces, except the one that has notes about secondary indexes.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
-        self.core().shared.lock().trees.values().map(|tree| tree.name.clone()).collect()
+        let shared = self.core().shared.lock();
+        shared.trees.values().map(|tree| tree.name.clone()).filter(|name| name != INDEX_NOTES).collect()
     }
 
     /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
     /// then on with [`Error::KeyspaceDropped`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace, which cannot be dropped; as [`Batch::commit`].
+    /// [`Error::InvalidArgument`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
+    /// [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
         self.core().drop_keyspace(name)
     }
 

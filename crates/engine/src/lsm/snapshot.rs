@@ -1,6 +1,6 @@
 //! Snapshots: read views of a store at one sequence number.
 
-use super::db::Db;
+use super::db::{Db, check_name};
 use super::entry::{KeyspaceId, Sequence};
 use super::keyspace::Keyspace;
 use super::range::DbRange;
@@ -140,6 +140,7 @@ impl DbSnapshot {
     /// ```
     #[must_use]
     pub fn keyspace(&self, name: &str) -> Option<Keyspace> {
+        check_name(name).ok()?;
         let kept = self.pin.kept.0.lock();
         let dropped = kept.values().map(|kept| &kept.dropped).find(|tree| tree.name == name && tree.is_dropped());
         let tree = dropped.cloned();
@@ -171,12 +172,17 @@ impl DbSnapshot {
         }
     }
 
-    /// A range of a keyspace, which goes on if the keyspace is dropped.
+    /// A range of a keyspace, which goes on if the keyspace is dropped. It is an error if that was dropped before.
     fn read_range(&self, keyspace: &Keyspace, range: impl Fn(&Keyspace) -> DbRange) -> DbRange {
-        let found = range(&self.kept(keyspace).unwrap_or_else(|| keyspace.clone()));
+        let was_dropped = keyspace.tree().is_dropped();
+        let found = range(keyspace);
         // A view that was taken after a drop is empty.
-        let found = self.kept(keyspace).map_or(found, |kept| range(&kept));
-        found.outliving_drops().checked_for_store(self.pin.db.open())
+        let found = match self.kept(keyspace) {
+            Some(kept) => range(&kept).outliving_drops(),
+            None if was_dropped => found,
+            None => found.outliving_drops(),
+        };
+        found.checked_for_store(self.pin.db.open())
     }
 
     /// The number of the last write that it sees, counted from the creation of the store.

@@ -18,10 +18,8 @@ use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::{Arc, LazyLock};
 
-/// The keyspace that notes which indexes are complete.
-const COMPLETE: &str = "ogive.indexes";
-
-/// In front of the number of an index in that keyspace: whose index it is. Numbers of keyspaces do not begin so.
+/// In front of the number of an index, in the keyspace of notes: whose index it is. Numbers of keyspaces do not begin
+/// so.
 const OWNER: &[u8] = b"\xffowner";
 
 /// Entries of an index that are built in one batch.
@@ -112,7 +110,8 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     ///
     /// # Errors
     /// [`Error::WrongRecordType`] if the index exists with other types; [`Error::InvalidArgument`] if the keyspace of
-    /// its name has records of its own, or is the index of another keyspace; as [`IndexedKeyspace::insert`].
+    /// its name is reserved, has records of its own, or is the index of another keyspace; as
+    /// [`IndexedKeyspace::insert`].
     pub fn with_index<I: TypedParts>(
         self,
         name: &str,
@@ -178,7 +177,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         // types is of another generation.
         let both = [self.records.untyped().number(), entries.number()].map(u32::to_be_bytes).concat();
         let noted = [&both[..], &index.pinned.generation().to_be_bytes()].concat();
-        let complete = self.db.keyspace(COMPLETE)?;
+        let complete = self.db.index_notes()?;
         if !anew && complete.contains_key(&noted)? {
             return Ok(());
         }
@@ -412,9 +411,13 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
         let old = records.get(key)?;
         let known = old.clone().map(|old| self.keyspace.records.pinned().adapt(old)).transpose()?;
         for index in &self.keyspace.indexes {
-            let entry = |value: &[u8]| index.entry(key, value);
-            let before = known.as_deref().map(entry).transpose()?.flatten();
-            let after = new.map(entry).transpose()?.flatten();
+            let entry = |value: &[u8]| index.entry(key, value).transpose();
+            let before = match known.as_deref().and_then(entry) {
+                // An entry that is too long is in no index: the record bypassed this one.
+                Some(Err(Error::KeyLength { .. })) => None,
+                before => before.transpose()?,
+            };
+            let after = new.and_then(entry).transpose()?;
             if before == after {
                 continue;
             }

@@ -77,6 +77,28 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
 }
 
 #[test]
+fn a_snapshot_of_after_a_drop_refuses_the_handles_of_the_dropped_keyspace() {
+    let db = open(&MemoryStorage::new());
+    let keyspace = db.keyspace("k").unwrap();
+    keyspace.insert("a", "1").unwrap();
+    let before = db.snapshot();
+    db.drop_keyspace("k").unwrap();
+    let is_dropped = |error: Option<Error>| matches!(error, Some(Error::KeyspaceDropped { .. }));
+    for is_made_again in [false, true] {
+        if is_made_again {
+            db.keyspace("k").unwrap().insert("b", "2").unwrap();
+        }
+        let after = db.snapshot();
+        assert!(is_dropped(after.get(&keyspace, "a").err()), "{is_made_again}");
+        assert!(is_dropped(after.range::<&str>(&keyspace, ..).next().and_then(Result::err)), "{is_made_again}");
+        assert!(is_dropped(after.range::<&str>(&keyspace, ..).next_back().and_then(Result::err)), "{is_made_again}");
+        assert!(is_dropped(after.prefix(&keyspace, "a").keys().next().and_then(Result::err)), "{is_made_again}");
+        assert!(is_dropped(after.prefix(&keyspace, "a").visit(|_, _| unreachable!()).err()), "{is_made_again}");
+        assert_eq!(before.range::<&str>(&keyspace, ..).count(), 1, "{is_made_again}");
+    }
+}
+
+#[test]
 fn a_dropped_keyspace_takes_no_types() {
     let db = open(&MemoryStorage::new());
     let keyspace = keyspace_of(&db, "k", &types("u64", "u8")).unwrap();

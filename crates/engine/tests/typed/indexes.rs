@@ -244,6 +244,40 @@ fn an_index_empties_no_keyspace_of_another_purpose() {
     assert_eq!(keys(&again), [2]);
 }
 
+/// Its records are notes, and any other would be taken for one.
+#[test]
+fn the_keyspace_that_notes_complete_indexes_is_reserved() {
+    let db = open(&MemoryStorage::new());
+    let numbers = |name: &str| db.keyspace(name).unwrap().typed::<u64, u64>().unwrap();
+    for _ in 0..2 {
+        let refused = numbers("ogive").with_index("indexes", |_, value| Some(*value)).unwrap_err().to_string();
+        assert!(refused.contains("\"ogive.indexes\" is reserved"), "{refused}");
+        let declared = numbers("q").with_index("by", |_, value| Some(*value)).unwrap();
+        declared.insert(1, 10).unwrap();
+        assert_eq!(declared.by::<u64>("by").unwrap().keys(10).count(), 1);
+    }
+    assert!(db.keyspace("ogive.indexes").is_err() && db.drop_keyspace("ogive.indexes").is_err());
+    assert!(db.snapshot().keyspace("ogive.indexes").is_none());
+    assert_eq!(db.keyspaces(), ["default", "ogive", "q", "q.by"]);
+}
+
+#[test]
+fn a_record_that_bypassed_an_index_and_fits_it_in_no_entry_can_be_replaced_and_removed() {
+    let db = open(&MemoryStorage::new());
+    let texts = db.keyspace("texts").unwrap().typed::<str, str>().unwrap();
+    let indexed = texts.clone().with_index("by_text", |_, text| Some((*text).to_owned())).unwrap();
+    for replaces in [true, false] {
+        texts.insert("k", &*"v".repeat(65_535)).unwrap();
+        if replaces {
+            indexed.insert("k", "short").unwrap();
+            assert_eq!(indexed.by::<str>("by_text").unwrap().keys("short").count(), 1);
+        } else {
+            indexed.remove("k").unwrap();
+            assert_eq!(indexed.iter().count(), 0);
+        }
+    }
+}
+
 /// Both fit by themselves.
 #[test]
 fn an_entry_that_is_too_long_for_an_index_names_the_index_and_changes_nothing() {

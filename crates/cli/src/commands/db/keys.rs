@@ -17,9 +17,6 @@ use std::ffi::OsStr;
 /// The keyspace that holds the key types.
 const TYPES: &str = "ogive";
 
-/// The keyspace in which typed keyspaces of programs note which of their secondary indexes are complete.
-const INDEXES: &str = "ogive.indexes";
-
 /// The keyspace that every store has.
 const DEFAULT: &str = "default";
 
@@ -151,7 +148,7 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 
 /// The keyspaces of the user.
 pub(super) fn named(db: &Db) -> Vec<String> {
-    db.keyspaces().into_iter().filter(|name| name != TYPES && name != INDEXES).collect()
+    db.keyspaces().into_iter().filter(|name| name != TYPES).collect()
 }
 
 /// Forgets the key type of a keyspace that is gone.
