@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::data::{Data, difference};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
-use crate::folder::{Folder, join, split};
+use crate::folder::Folder;
 use crate::footer::footer_checksum;
 use crate::index::{ParquetIndex, row_number};
 use crate::place::Place;
@@ -82,9 +82,7 @@ fn kept_files(old: &ParquetIndex, folder: &dyn Folder, paths: &[String]) -> Resu
         if paths.binary_search(&stated.path).is_err() {
             continue;
         }
-        let full = join(&catalog.root, &stated.path);
-        let (of, name) = split(&full);
-        let file = folder.storage(of)?.open(name)?;
+        let file = build::open_now(folder, &catalog.root, &stated.path)?;
         let is_same = difference(&*file, stated.bytes, stated.modified_ns).is_none()
             && footer_checksum(&*file).is_ok_and(|checksum| checksum == stated.footer_checksum);
         if is_same {

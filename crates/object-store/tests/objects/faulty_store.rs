@@ -37,6 +37,10 @@ pub(crate) enum Fault {
     Short(usize),
     /// The object is shorter: the answer has this many bytes, and says that it has no more.
     Cut(usize),
+    /// The answer has the ETag of another object, if it has one.
+    OtherTag,
+    /// The condition of the request is said not to hold.
+    Precondition,
     /// No answer at all.
     Silence,
     /// 403.
@@ -134,8 +138,8 @@ impl FaultyStore {
     }
 
     /// What happens to the next GETs and HEADs.
-    pub(crate) fn fail_gets(&self, faults: &[Fault]) {
-        self.state().gets.extend(faults.iter().map(|&fault| Some(fault)));
+    pub(crate) fn fail_gets<F: Into<Option<Fault>> + Copy>(&self, faults: &[F]) {
+        self.state().gets.extend(faults.iter().map(|&fault| fault.into()));
     }
 
     /// What happens to the GETs and HEADs behind this many.
@@ -266,6 +270,9 @@ async fn before(fault: Option<Fault>, location: &Path) -> Result<()> {
         Some(Fault::SlowDown) => Err(slow_down()),
         Some(Fault::Reset) => Err(reset()),
         Some(Fault::Denied) => Err(denied(location)),
+        Some(Fault::Precondition) => {
+            Err(Error::Precondition { path: location.to_string(), source: "the ETag differs".into() })
+        }
         Some(Fault::Silence) => std::future::pending().await,
         _ => Ok(()),
     }
@@ -320,6 +327,9 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             self.end_round(round);
         }
         let mut result = result?;
+        if fault == Some(Fault::OtherTag) {
+            result.meta.e_tag = Some("\"other\"".to_owned());
+        }
         if self.lacks.e_tags {
             result.meta.e_tag = None;
         }

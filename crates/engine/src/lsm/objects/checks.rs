@@ -60,7 +60,7 @@ impl ObjectFolder {
     fn is_as_listed(&self, listed: &ListedFile) -> Result<bool> {
         let Some(found) = self.inner.find_file(&listed.name)? else { return Ok(false) };
         let length_bytes = found.length_bytes.or(listed.length_bytes).unwrap_or_default();
-        Ok(listed.difference(length_bytes, found.e_tag.as_deref()).is_none())
+        Ok(listed.difference(length_bytes, found.e_tag.as_deref(), None).is_none())
     }
 
     /// A listing that shows manifest `number`, and no newer one. With `is_compared` it shows the one that is there now:
