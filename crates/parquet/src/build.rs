@@ -12,7 +12,7 @@ use crate::keys::{KeyColumn, key_type};
 use crate::place::Place;
 use crate::router::{GroupKeys, Run, assign};
 use crate::schema::FileSchema;
-use crate::source::{find_files, path_columns, shown};
+use crate::source::{FoundFiles, find_files, path_columns, shown};
 use crate::stated;
 use ogive::io::{ReadableFile, open_compared};
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
@@ -159,6 +159,16 @@ pub(crate) struct OpenData {
 /// Builds an index at a place for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
 pub(crate) fn build(place: &Place, folder: Arc<dyn Folder>, options: BuildOptions) -> Result<BuildReport> {
     let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
+    build_of(place, folder, options, found)
+}
+
+/// As [`build`], of files that were found.
+pub(crate) fn build_of(
+    place: &Place,
+    folder: Arc<dyn Folder>,
+    options: BuildOptions,
+    found: FoundFiles,
+) -> Result<BuildReport> {
     let catalog = collect(&folder, &options, &found.paths)?;
     let joining = Joining::of(&options.table.profile);
     let nulls = null_orders(&catalog);
