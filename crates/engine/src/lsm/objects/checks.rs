@@ -325,7 +325,19 @@ impl ObjectFolder {
         Ok(())
     }
 
+    /// The error of an opening whose manifest, of this number, is not the newest one: another writer has opened the
+    /// store meanwhile, or the listing by which the newest one was found has left later ones out.
+    pub(crate) fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
+        let Error::Fenced { path, .. } = error else { return error };
+        let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
+        match self.read_listing() {
+            Ok(listing) if listing.newest(FileKind::Manifest) < number => self.leaves_out(&name),
+            Ok(_) => Error::Fenced { path, was_opening: true },
+            Err(error) => error,
+        }
+    }
+
     pub(crate) fn fenced(&self) -> Error {
-        Error::Fenced { path: self.store() }
+        Error::Fenced { path: self.store(), was_opening: false }
     }
 }
