@@ -5,7 +5,9 @@
 
 use crate::disk_cache::CacheArgument;
 use crate::failure::{Failure, Result};
-use ogive::io::{LocalStorage, PendingReads, Place, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage};
+use ogive::io::{
+    LocalStorage, PendingReads, Place, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage, open_compared,
+};
 use ogive::{Error, io::locate};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -214,7 +216,7 @@ pub(crate) struct UrlInput {
 impl UrlInput {
     /// Opens the file at a URL.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let opened = place(path, false).and_then(|(storage, name)| storage.open(&name));
+        let opened = place(path, false).and_then(|(storage, name)| open_compared(&*storage, &name));
         let file = opened.map_err(plain)?;
         Ok(Self { file, next: 0, ahead: VecDeque::new(), piece: ReadBuffer::default(), taken: 0 })
     }

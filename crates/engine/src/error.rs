@@ -309,13 +309,20 @@ pub enum Error {
     /// Another process or handle has opened a store on an object store for writing since. What this handle has
     /// acknowledged is in the store; what failed with this error is not.
     #[error(
-        "{} was taken over by another writer, so this one cannot write any more; a store has one writer at a time; \
-         open it again to take it back",
-        path.display()
+        "{} {}; a store has one writer at a time; open it again to take it back",
+        path.display(),
+        if *was_opening {
+            "was not opened: another writer has opened it meanwhile, or a listing was out of date"
+        } else {
+            "was taken over by another writer, so this one cannot write any more"
+        }
     )]
     Fenced {
         /// The folder of the store.
         path: PathBuf,
+        /// Whether this handle was being opened. The newest manifest may then have been there before, and left out by
+        /// the listing that the opening has used.
+        was_opening: bool,
     },
     /// The version of a store that a reader has open is gone: its writer removed files of it after the grace period.
     #[error(

@@ -25,7 +25,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// Which object was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Identity {
+pub(crate) struct Identity {
     length_bytes: u64,
     e_tag: Option<String>,
     /// `None` if the store does not state it.
@@ -33,7 +33,7 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(meta: &ObjectMeta) -> Self {
+    pub(crate) fn of(meta: &ObjectMeta) -> Self {
         let modified_ns = meta.last_modified.timestamp_nanos_opt().and_then(|time| u64::try_from(time).ok());
         // Where it is missing, the crate states the start of 1970.
         let modified_ns = modified_ns.filter(|&time| time > 0);
@@ -54,31 +54,73 @@ impl Identity {
         }
     }
 
-    /// The failure of an answer that is not of this object: of another one, or one that cannot be right, since it says
-    /// that this one has another length.
-    fn failure(&self, found: &Self) -> Option<Failure> {
-        let detail = self.difference(found)?;
-        let is_same = match (&self.e_tag, &found.e_tag) {
-            (Some(one), Some(other)) => one == other,
-            (None, None) => self.modified_ns.is_some() && self.modified_ns == found.modified_ns,
-            _ => false,
-        };
-        Some(Failure::new(if is_same { FailureKind::Wrong } else { FailureKind::Changed }, detail))
+    /// The time of modification. Object stores state seconds: the rest is a digest of the ETag, so that two objects of
+    /// one second differ.
+    pub(crate) fn stated_ns(&self) -> Option<u64> {
+        let digest = |tag: &String| XxHash3_64::oneshot(tag.as_bytes()) % NS_PER_S;
+        let modified_ns = self.modified_ns?;
+        Some(self.e_tag.as_ref().map_or(modified_ns, |tag| modified_ns / NS_PER_S * NS_PER_S + digest(tag)))
     }
 
     /// The difference of the object of an answer, if there is one.
     fn difference(&self, found: &Self) -> Option<String> {
         if self.length_bytes != found.length_bytes {
             let (known, found) = (self.length_bytes, found.length_bytes);
-            return Some(format!("it had {known} bytes, and the answer says that it has {found} now"));
+            return Some(format!("it had {known} bytes, and the answer says that it has {found}"));
         }
         match (&self.e_tag, &found.e_tag) {
             (None, None) if self.modified_ns != found.modified_ns => {
-                Some("its time of modification differs".to_owned())
+                Some("the time of modification of the answer differs".to_owned())
             }
-            (one, other) if one != other => Some("its ETag differs".to_owned()),
+            (one, other) if one != other => Some("the ETag of the answer differs".to_owned()),
             _ => None,
         }
+    }
+}
+
+/// What is known of an object, with which answers are compared.
+#[derive(Clone, Copy, Debug)]
+enum Known<'k> {
+    /// From before it was opened.
+    Listed(&'k ListedFile),
+    Opened(&'k Identity),
+}
+
+impl Known<'_> {
+    fn difference(self, found: &Identity) -> Option<String> {
+        match self {
+            Self::Listed(listed) => listed.difference(found.length_bytes, found.e_tag.as_deref(), found.stated_ns()),
+            Self::Opened(identity) => identity.difference(found),
+        }
+    }
+
+    /// The failure of a read of an object that is another one now.
+    fn changed(self, now: &Identity) -> Failure {
+        let length_bytes = match self {
+            Self::Listed(listed) => listed.length_bytes,
+            Self::Opened(identity) => Some(identity.length_bytes),
+        };
+        let detail = match length_bytes.filter(|&known| known != now.length_bytes) {
+            Some(known) => format!("it had {known} bytes, and has {} now", now.length_bytes),
+            None => "it was modified later".to_owned(),
+        };
+        Failure::new(FailureKind::Changed, detail)
+    }
+
+    /// The failure of an answer that is not of this object, if it is not. A HEAD tells whether that has changed; if
+    /// not, or if it finds a third one, the answer is wrong.
+    async fn mismatch(self, client: &Client, object: &ObjectName, answered: &Identity) -> Option<Failure> {
+        let detail = self.difference(answered)?;
+        let wrong = |said: &str| Failure::new(FailureKind::Wrong, format!("{detail}, but a HEAD {said}"));
+        let now = client.store.head(&object.location).await.map_err(Failure::from);
+        Some(match now.as_ref().map(Identity::of) {
+            Ok(now) if self.difference(&now).is_none() => wrong("finds it as it was"),
+            Ok(now) if answered.difference(&now).is_none() => self.changed(answered),
+            Ok(_) => wrong("finds yet another one"),
+            Err(failure) if failure.kind == FailureKind::NotFound => wrong("finds none"),
+            Err(failure) if failure.is_transient() => failure.clone(),
+            Err(_) => self.changed(answered),
+        })
     }
 }
 
@@ -115,11 +157,11 @@ impl OpenedObject {
         let attempt = |_| async move {
             let opened = match Self::attempt(client, object).await {
                 Err(failure) if !listed.is_named_only() => {
-                    return Err(contradicted(client, object, listed.length_bytes, failure).await);
+                    return Err(contradicted(client, object, Known::Listed(listed), failure).await);
                 }
                 opened => opened?,
             };
-            check_listed(listed, opened.identity.length_bytes, opened.identity.e_tag.as_deref())?;
+            check_listed(listed, &opened.identity)?;
             Ok(opened)
         };
         Call::begin(client.limits).attempts("open", &object.path, attempt).await
@@ -170,45 +212,46 @@ pub(crate) async fn read_whole(client: &Client, object: &ObjectName, listed: &Li
         let answer = match client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from) {
             Ok(answer) => answer,
             Err(failure) if listed.is_named_only() => return Err(failure),
-            Err(failure) => return Err(contradicted(client, object, listed.length_bytes, failure).await),
+            Err(failure) => return Err(contradicted(client, object, Known::Listed(listed), failure).await),
         };
-        let e_tag = answer.meta.e_tag.clone();
+        let identity = Identity::of(&answer.meta);
         let bytes = body(answer).await?;
-        check_listed(listed, bytes.len() as u64, e_tag.as_deref())?;
+        check_listed(listed, &Identity { length_bytes: bytes.len() as u64, ..identity })?;
         Ok(bytes)
     };
     Call::begin(client.limits).attempts("read", &object.path, attempt).await
 }
 
 /// Compares an answer with what a listing says of its object.
-fn check_listed(listed: &ListedFile, length_bytes: u64, e_tag: Option<&str>) -> Result<(), Failure> {
-    let difference = listed.difference(length_bytes, e_tag);
+fn check_listed(listed: &ListedFile, found: &Identity) -> Result<(), Failure> {
+    let difference = Known::Listed(listed).difference(found);
     difference.map_or(Ok(()), |detail| Err(Failure::new(FailureKind::Wrong, detail)))
 }
 
-/// The failure of a read of an object that was listed, or opened before. That it is not there, or ends before what was
-/// asked for, is looked at once more.
-async fn contradicted(client: &Client, object: &ObjectName, length_bytes: Option<u64>, failure: Failure) -> Failure {
+/// The failure of a read of an object that was listed, or opened before. That it is not there, is another one, or ends
+/// before what was asked for, is looked at once more.
+async fn contradicted(client: &Client, object: &ObjectName, known: Known<'_>, failure: Failure) -> Failure {
     let said = match failure.kind {
         FailureKind::NotFound => "there is no such object (404)",
         FailureKind::Range => "it ends before that range (416)",
+        FailureKind::Exists => "another object has its name (412)",
         // Another range is one of a shorter object, or wrong.
         FailureKind::Wrong => "",
         _ => return failure,
     };
-    match client.store.head(&object.location).await.map_err(Failure::from) {
-        Ok(found) if failure.kind == FailureKind::Wrong => match length_bytes.filter(|&known| known != found.size) {
-            Some(known) => {
-                Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {} now", found.size))
-            }
-            None => failure,
-        },
-        Ok(found) if failure.kind == FailureKind::NotFound || length_bytes == Some(found.size) => {
-            let detail = format!("a GET of it says that {said}, but a HEAD finds {} bytes", found.size);
+    let now = match client.store.head(&object.location).await.map_err(Failure::from) {
+        Ok(now) => Identity::of(&now),
+        // What fails now may be there.
+        Err(other) if other.is_transient() => return other,
+        Err(_) => return failure,
+    };
+    match (failure.kind, known.difference(&now)) {
+        (FailureKind::Wrong, None) => failure,
+        (FailureKind::Wrong, Some(_)) => known.changed(&now),
+        (FailureKind::NotFound, _) | (_, None) => {
+            let detail = format!("a GET of it says that {said}, but a HEAD finds {} bytes", now.length_bytes);
             Failure::new(FailureKind::Wrong, detail)
         }
-        // What fails now may be there.
-        Err(other) if other.is_transient() => other,
         _ => failure,
     }
 }
@@ -232,16 +275,16 @@ async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range:
     let answer = match client.store.get_opts(&object.location, options).await.map_err(Failure::from) {
         Ok(answer) => answer,
         Err(failure) => {
-            let failure = contradicted(client, object, Some(identity.length_bytes), failure).await;
+            let failure = contradicted(client, object, Known::Opened(identity), failure).await;
             return Err(match failure.kind {
                 FailureKind::NotFound => changed("it was removed: the answer is that there is no such object (404)"),
-                FailureKind::Exists => changed("another object has its name"),
+                FailureKind::Exists => changed("it was modified later: another object has its name"),
                 FailureKind::Range => changed("it is shorter now"),
                 _ => failure,
             });
         }
     };
-    if let Some(failure) = identity.failure(&Identity::of(&answer.meta)) {
+    if let Some(failure) = Known::Opened(identity).mismatch(client, object, &Identity::of(&answer.meta)).await {
         return Err(failure);
     }
     check_answered(&answer, &range)?;
@@ -265,6 +308,8 @@ pub(crate) struct Shared {
     number: u64,
     client: Arc<Client>,
     object: ObjectName,
+    /// What was known of it before.
+    listed: ListedFile,
     length_bytes: u64,
     /// Unknown until the first answer, for an object that was opened by its length.
     identity: OnceLock<Identity>,
@@ -297,35 +342,18 @@ impl Shared {
         let answer = match self.client.store.get_opts(&self.object.location, options).await.map_err(Failure::from) {
             Ok(answer) => answer,
             Err(failure) => {
-                return Err(contradicted(&self.client, &self.object, Some(self.length_bytes), failure).await);
+                return Err(contradicted(&self.client, &self.object, Known::Listed(&self.listed), failure).await);
             }
         };
         let found = Identity::of(&answer.meta);
-        match self.identity.get() {
-            Some(known) => known.failure(&found).map_or(Ok(()), Err)?,
-            None if found.length_bytes != self.length_bytes => return Err(self.other_length(found.length_bytes).await),
-            None => {}
+        let known = self.identity.get().map_or(Known::Listed(&self.listed), Known::Opened);
+        if let Some(failure) = known.mismatch(&self.client, &self.object, &found).await {
+            return Err(failure);
         }
         check_answered(&answer, &range)?;
         let bytes = body(answer).await?;
-        match self.identity.get_or_init(|| found.clone()).failure(&found) {
-            Some(failure) => Err(failure),
-            None => Ok(bytes),
-        }
-    }
-
-    /// The failure of a first answer that states another length: of an object that has changed since its length was
-    /// noted, or an answer that a HEAD contradicts.
-    async fn other_length(&self, answered: u64) -> Failure {
-        let known = self.length_bytes;
-        match self.client.store.head(&self.object.location).await.map_err(Failure::from) {
-            Ok(now) if now.size == known => {
-                let detail = format!("the answer says that it has {answered} bytes, but it has {known}");
-                Failure::new(FailureKind::Wrong, detail)
-            }
-            Err(failure) if failure.is_transient() => failure,
-            _ => Failure::new(FailureKind::Changed, format!("it had {known} bytes, and has {answered} now")),
-        }
+        let known = Known::Opened(self.identity.get_or_init(|| found.clone()));
+        known.mismatch(&self.client, &self.object, &found).await.map_or(Ok(bytes), Err)
     }
 
     /// Reads a range, within the deadline of a call; with `is_cached`, through the cache of the local disk.
@@ -405,14 +433,15 @@ impl ObjectFile {
     pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
         let OpenedObject { number, identity, tail } = opened;
         let length_bytes = identity.length_bytes;
-        let shared = Shared { number, client, object, length_bytes, identity: OnceLock::from(identity) };
+        let (listed, identity) = (ListedFile::default(), OnceLock::from(identity));
+        let shared = Shared { number, client, object, listed, length_bytes, identity };
         Self { shared: Arc::new(shared), tail: Mutex::new(tail) }
     }
 
     /// An object of a known length, of which nothing was asked yet.
-    pub(crate) fn known(client: Arc<Client>, object: ObjectName, length_bytes: u64) -> Self {
+    pub(crate) fn known(client: Arc<Client>, object: ObjectName, listed: ListedFile, length_bytes: u64) -> Self {
         let shared = replay::opened(&object.path.clone(), length_bytes, || {
-            Arc::new(Shared { number: opening(), client, object, length_bytes, identity: OnceLock::new() })
+            Arc::new(Shared { number: opening(), client, object, listed, length_bytes, identity: OnceLock::new() })
         });
         Self { shared, tail: Mutex::new(None) }
     }
@@ -486,12 +515,8 @@ impl ReadableFile for ObjectFile {
         Ok(Box::new(self.start(&plain, ranges.first().map(|first| first.purpose))?))
     }
 
-    /// Object stores state seconds: the rest is a digest of the ETag, so that two objects of one second differ.
     fn modified_ns(&self) -> Option<u64> {
-        let Identity { e_tag, modified_ns, .. } = self.shared.identity.get()?;
-        let digest = |tag: &String| XxHash3_64::oneshot(tag.as_bytes()) % NS_PER_S;
-        let modified_ns = (*modified_ns)?;
-        Some(e_tag.as_ref().map_or(modified_ns, |tag| modified_ns / NS_PER_S * NS_PER_S + digest(tag)))
+        self.shared.identity.get()?.stated_ns()
     }
 
     fn path(&self) -> &Path {

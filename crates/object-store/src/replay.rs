@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::{ObjectOptions, ObjectStorage};
     use object_store::memory::InMemory;
-    use ogive::io::{Purpose, ReadRequest, Storage};
+    use ogive::io::{ListedFile, Purpose, ReadRequest, Storage};
     use std::time::Duration;
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
         let read = Replay::default().call(|| {
             attempts += 1;
             let mut buffer = [0; 10];
-            let file = storage.open_known("b", 1000)?;
+            let file = storage.open_known(&ListedFile { length_bytes: Some(1000), ..ListedFile::named("b") })?;
             file.read(ReadRequest { offset: 100, buffer: &mut buffer, purpose: Purpose::Data })?;
             Ok(buffer)
         });

@@ -3,7 +3,7 @@
 use crate::answers::watched;
 use crate::cache::LocalCache;
 use crate::failure::{Failure, FailureKind};
-use crate::file::{ObjectFile, OpenedObject, read_whole};
+use crate::file::{Identity, ObjectFile, OpenedObject, read_whole};
 use crate::options::ObjectOptions;
 use crate::ranges::opening_bytes;
 use crate::replay;
@@ -196,8 +196,11 @@ fn path_below<'l>(location: &'l Location, folder: Option<&Location>) -> Result<O
 
 /// An object of a listing as a file; `None` if its name is none of a file.
 fn listed_file(object: &ObjectMeta, prefix: Option<&Location>) -> Result<Option<ListedFile>, Failure> {
-    let file =
-        |name: &str| ListedFile { name: name.to_owned(), length_bytes: Some(object.size), e_tag: object.e_tag.clone() };
+    let file = |name: &str| ListedFile {
+        length_bytes: Some(object.size),
+        e_tag: object.e_tag.clone(),
+        ..ListedFile::named(name)
+    };
     let name = path_below(&object.location, prefix)?.filter(|name| check_name(name).is_ok());
     Ok(name.map(file))
 }
@@ -232,8 +235,10 @@ impl Storage for ObjectStorage {
         Ok(Arc::new(ObjectFile::new(Arc::clone(&self.client), object, opened)))
     }
 
-    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(ObjectFile::known(Arc::clone(&self.client), self.object(name)?, length_bytes)))
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        let Some(length_bytes) = known.length_bytes else { return self.open_listed(known) };
+        let object = self.object(&known.name)?;
+        Ok(Arc::new(ObjectFile::known(Arc::clone(&self.client), object, known.clone(), length_bytes)))
     }
 
     fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
@@ -334,6 +339,7 @@ impl Storage for ObjectStorage {
     fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
         let listed = |found: ObjectMeta| ListedFile {
             length_bytes: Some(found.size),
+            modified_ns: Identity::of(&found).stated_ns(),
             e_tag: found.e_tag,
             ..ListedFile::named(name)
         };

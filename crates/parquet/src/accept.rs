@@ -4,7 +4,7 @@
 use crate::build::{self, BuildOptions};
 use crate::catalog::Catalog;
 use crate::error::Result;
-use crate::folder::{Folder, join, split};
+use crate::folder::Folder;
 use crate::index::ParquetIndex;
 use crate::place::Place;
 use crate::update;
@@ -57,10 +57,8 @@ impl ParquetIndex {
 fn with_times_of_now(catalog: &mut Catalog, folder: &dyn Folder) -> Result<u64> {
     let mut accepted = 0;
     for stated in &mut catalog.files {
-        let full = join(&catalog.root, &stated.path);
-        let (of, name) = split(&full);
         // What cannot be opened, or has another length, is found by the verification.
-        let Ok(file) = folder.storage(of)?.open(name) else { continue };
+        let Ok(file) = build::open_now(folder, &catalog.root, &stated.path) else { continue };
         let modified_ns = file.modified_ns().unwrap_or(0);
         if file.len() == stated.bytes && modified_ns != stated.modified_ns {
             stated.modified_ns = modified_ns;

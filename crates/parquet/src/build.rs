@@ -12,9 +12,9 @@ use crate::keys::{KeyColumn, key_type};
 use crate::place::Place;
 use crate::router::{GroupKeys, Run, assign};
 use crate::schema::FileSchema;
-use crate::source::{find_files, path_columns, shown};
+use crate::source::{FoundFiles, find_files, path_columns, shown};
 use crate::stated;
-use ogive::io::ReadableFile;
+use ogive::io::{ReadableFile, open_compared};
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
 use ogive::{KeyType, Storage};
@@ -159,6 +159,16 @@ pub(crate) struct OpenData {
 /// Builds an index at a place for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
 pub(crate) fn build(place: &Place, folder: Arc<dyn Folder>, options: BuildOptions) -> Result<BuildReport> {
     let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
+    build_of(place, folder, options, found)
+}
+
+/// As [`build`], of files that were found.
+pub(crate) fn build_of(
+    place: &Place,
+    folder: Arc<dyn Folder>,
+    options: BuildOptions,
+    found: FoundFiles,
+) -> Result<BuildReport> {
     let catalog = collect(&folder, &options, &found.paths)?;
     let joining = Joining::of(&options.table.profile);
     let nulls = null_orders(&catalog);
@@ -283,11 +293,19 @@ pub(crate) fn refuse_other_than_int96(catalog: &Catalog, path_of: &dyn Fn(usize)
     Ok(())
 }
 
-/// Opens a data file, and reads its footer.
-pub(crate) fn open(folder: &dyn Folder, root: &str, path: &str) -> Result<OpenData> {
+/// Opens a data file as it is now.
+///
+/// # Errors
+/// Storage errors; [`ogive::Error::WrongAnswer`] in an object store.
+pub(crate) fn open_now(folder: &dyn Folder, root: &str, path: &str) -> Result<Arc<dyn ReadableFile>> {
     let full = join(root, path);
     let (of, name) = split(&full);
-    let file = folder.storage(of)?.open(name)?;
+    Ok(open_compared(&*folder.storage(of)?, name)?)
+}
+
+/// Opens a data file, and reads its footer.
+pub(crate) fn open(folder: &dyn Folder, root: &str, path: &str) -> Result<OpenData> {
+    let file = open_now(folder, root, path)?;
     let footer = read_footer(&file)?;
     Ok(OpenData { file, footer })
 }

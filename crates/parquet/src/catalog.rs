@@ -8,6 +8,7 @@ use crate::keys::KeyColumn;
 use crate::pages::GroupPages;
 use crate::router::Run;
 use crate::schema::FileSchema;
+use ogive::io::ListedFile;
 use ogive::table::Table;
 use std::path::Path;
 use twox_hash::XxHash3_64;
@@ -37,6 +38,14 @@ pub(crate) struct DataFile {
     pub(crate) schema: usize,
     /// The values of the columns that its path states.
     pub(crate) path_values: Vec<Option<String>>,
+}
+
+impl DataFile {
+    /// What is known of it, in the words of a listing; its folder has it under `name`.
+    pub(crate) fn known_as(&self, name: &str) -> ListedFile {
+        let modified_ns = Some(self.modified_ns).filter(|&modified_ns| modified_ns != 0);
+        ListedFile { length_bytes: Some(self.bytes), modified_ns, ..ListedFile::named(name) }
+    }
 }
 
 /// A row group of a data file.

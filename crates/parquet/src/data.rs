@@ -24,6 +24,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const PACE_ROWS: (u64, u64) = (1 << 13, 1 << 16);
 /// Memory of decoded rows, about: a page of few bytes may hold many rows that are long.
 const DECODED_BYTES: u64 = 32 << 20;
+/// What to do about a file of another time.
+const COPIED: &str = "(if it was only copied, `ogive verify --accept` compares its keys and takes its time)";
 
 /// How many rows are decoded at a time, by the memory that those before took.
 #[derive(Clone, Copy, Debug)]
@@ -194,17 +196,12 @@ impl Data {
         let full = join(&self.catalog.root, &stated.path);
         let (folder, name) = split(&full);
         let storage = self.storage(folder)?;
-        // In an object store the first read shows whether the file is there and has this length.
+        // In an object store the first read shows whether the file is there and is that one.
         let opened = match storage.is_object_store() {
-            true => storage.open_known(name, stated.bytes),
+            true => storage.open_known(&stated.known_as(name)),
             false => storage.open(name),
         };
-        let file = match opened {
-            Err(Error::Io { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
-                return Err(ParquetIndexError::Gone { path });
-            }
-            opened => opened?,
-        };
+        let file = opened.map_err(|error| of_data_file(error.into()))?;
         if let Some(detail) = difference(&*file, stated.bytes, stated.modified_ns) {
             return Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail });
         }
@@ -251,21 +248,7 @@ impl Data {
     pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
         let wanted = self.wanted(parts, columns)?;
         let label = |file: usize, part: Part| self.label(file, part);
-        let fetched = fetch(wanted, &|file| self.file(file), self.joining, trace, &label).map_err(of_data_file)?;
-        // In an object store, only an answer says when the object was modified.
-        fetched.file_numbers().try_for_each(|number| self.check_unchanged(number))?;
-        Ok(fetched)
-    }
-
-    /// # Errors
-    /// [`ParquetIndexError::Changed`] for a file that is not the one that was indexed.
-    fn check_unchanged(&self, number: usize) -> Result<()> {
-        let file = self.file(number)?;
-        let stated = self.catalog.files.get(number);
-        match stated.and_then(|stated| difference(&*file, stated.bytes, stated.modified_ns)) {
-            Some(detail) => Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail }),
-            None => Ok(()),
-        }
+        fetch(wanted, &|file| self.file(file), self.joining, trace, &label).map_err(of_data_file)
     }
 
     fn wanted(&self, parts: &[GroupRows], columns: &[usize]) -> Result<Vec<Wanted>> {
@@ -447,7 +430,9 @@ pub(crate) fn of_data_file(error: ParquetIndexError) -> ParquetIndexError {
         ParquetIndexError::Engine(Error::Io { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
             ParquetIndexError::Gone { path }
         }
-        ParquetIndexError::Engine(Error::ObjectChanged { path, detail }) => ParquetIndexError::Changed { path, detail },
+        ParquetIndexError::Engine(Error::ObjectChanged { path, detail }) => {
+            ParquetIndexError::Changed { path, detail: format!("{detail} {COPIED}") }
+        }
         error => error,
     }
 }
@@ -458,8 +443,5 @@ pub(crate) fn difference(file: &dyn ReadableFile, bytes: u64, modified_ns: u64) 
         return Some(format!("it has {} bytes, and had {bytes}", file.len()));
     }
     let modified = file.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
-    modified.then(|| {
-        "it was modified later (if it was only copied, `ogive verify --accept` compares its keys and takes its time)"
-            .to_owned()
-    })
+    modified.then(|| format!("it was modified later {COPIED}"))
 }

@@ -76,11 +76,6 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// The numbers of the files that were read.
-    pub(crate) fn file_numbers(&self) -> impl Iterator<Item = usize> {
-        self.files.keys().copied()
-    }
-
     /// The bytes of a file, for a reader of it.
     pub(crate) fn file(&self, file: usize) -> FetchedFile {
         self.files.get(&file).cloned().unwrap_or_default()

@@ -13,6 +13,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use ogive::Error;
+use ogive::io::open_compared;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -166,7 +167,7 @@ fn features(reader: i64, mut named: Vec<String>) -> Vec<String> {
 
 /// The bytes of a file of a log.
 fn contents(folder: &Arc<dyn Folder>, log: &str, name: &str) -> Result<Vec<u8>> {
-    let file = folder.storage(log)?.open(name)?;
+    let file = open_compared(&*folder.storage(log)?, name)?;
     read(&*file, 0, file.len().min(LOG_BYTES_MAX))
 }
 

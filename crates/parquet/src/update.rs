@@ -58,20 +58,39 @@ impl ParquetIndex {
         if options.files.is_none() && catalog.is_listed {
             options.files = Some(catalog.files.iter().map(|file| file.path.clone()).collect());
         }
-        let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
-        let paths = found.paths;
-        let kept = kept_files(&old, &*folder, &paths)?;
-        if old.is_sorted() || kept.is_empty() {
-            return build::build(&place, folder, options);
+        let mut found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
+        if options.files.is_none() {
+            add_left_out(&old, &*folder, &mut found.paths)?;
         }
-        match merged(&old, &folder, &options, &paths, &kept)? {
+        let kept = kept_files(&old, &*folder, &found.paths)?;
+        if old.is_sorted() || kept.is_empty() {
+            return build::build_of(&place, folder, options, found);
+        }
+        match merged(&old, &folder, &options, &found.paths, &kept)? {
             Some((new, kept_groups)) => {
                 let report = write(&old, &place, folder, options, new, &kept_groups, kept.len())?;
                 Ok(BuildReport { warnings: found.warnings, ..report })
             }
-            None => build::build(&place, folder, options),
+            None => build::build_of(&place, folder, options, found),
         }
     }
+}
+
+/// Adds the files of an index that a listing leaves out, though they are there: it may be out of date. That it leaves
+/// out a new one cannot be known.
+fn add_left_out(old: &ParquetIndex, folder: &dyn Folder, paths: &mut Vec<String>) -> Result<()> {
+    let catalog = &old.inner.data.catalog;
+    let mut left_out = Vec::new();
+    for stated in catalog.files.iter().filter(|stated| paths.binary_search(&stated.path).is_err()) {
+        let full = join(&catalog.root, &stated.path);
+        let (of, name) = split(&full);
+        if folder.storage(of)?.exists(name)? {
+            left_out.push(stated.path.clone());
+        }
+    }
+    paths.extend(left_out);
+    paths.sort_unstable();
+    Ok(())
 }
 
 /// The files that are as they were: their paths, with their numbers in the old index.
@@ -82,9 +101,7 @@ fn kept_files(old: &ParquetIndex, folder: &dyn Folder, paths: &[String]) -> Resu
         if paths.binary_search(&stated.path).is_err() {
             continue;
         }
-        let full = join(&catalog.root, &stated.path);
-        let (of, name) = split(&full);
-        let file = folder.storage(of)?.open(name)?;
+        let file = build::open_now(folder, &catalog.root, &stated.path)?;
         let is_same = difference(&*file, stated.bytes, stated.modified_ns).is_none()
             && footer_checksum(&*file).is_ok_and(|checksum| checksum == stated.footer_checksum);
         if is_same {

@@ -55,7 +55,10 @@ impl ParquetIndex {
         }
         for file in 0..inner.data.catalog.files.len() {
             match inner.verify_file(file, &mut report, progress, self.rows()) {
-                Err(ParquetIndexError::Engine(error @ ogive::Error::Io { .. })) => return Err(error.into()),
+                // What the storage answered says nothing of the data.
+                Err(ParquetIndexError::Engine(
+                    error @ (ogive::Error::Io { .. } | ogive::Error::WrongAnswer { .. }),
+                )) => return Err(error.into()),
                 Err(error) => report.add(error.to_string()),
                 Ok(()) => {}
             }

@@ -135,7 +135,7 @@ fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
         | Error::NotAStore { path, .. } => ("WrongFile", Some(path), None),
         Error::Locked { path, .. } => ("Locked", Some(path), None),
         Error::StoreReadOnly { path, .. } | Error::Poisoned { path } => ("ReadOnly", Some(path), None),
-        Error::Fenced { path } => ("Fenced", Some(path), None),
+        Error::Fenced { path, .. } => ("Fenced", Some(path), None),
         Error::VersionGone { path } => ("VersionGone", Some(path), None),
         Error::Gone { path } => ("Gone", Some(path), None),
         Error::StoreClosed { path } => ("Closed", Some(path), None),

@@ -124,9 +124,9 @@ impl SimulatedObjects {
     /// All objects as a listing shows them now. ETags are digests of the contents.
     pub fn listing(&self) -> Vec<ListedFile> {
         let listed = |(name, bytes): (&String, &Arc<[u8]>)| ListedFile {
-            name: name.clone(),
             length_bytes: Some(bytes.len() as u64),
             e_tag: Some(e_tag_of(bytes)),
+            ..ListedFile::named(&**name)
         };
         self.server().objects.iter().map(listed).collect()
     }
@@ -386,7 +386,7 @@ impl ObjectClient {
         let mut difference = None;
         for _ in 0..2 {
             let found = self.read(&listed.name)?;
-            difference = listed.difference(found.len() as u64, self.stated(e_tag_of(&found)).as_deref());
+            difference = listed.difference(found.len() as u64, self.stated(e_tag_of(&found)).as_deref(), None);
             if difference.is_none() {
                 return Ok(found.to_vec());
             }
@@ -405,8 +405,10 @@ impl Storage for ObjectClient {
         Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
     }
 
-    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        let name = &*known.name;
         check_name(name)?;
+        let Some(length_bytes) = known.length_bytes else { return self.open_listed(known) };
         Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
     }
 

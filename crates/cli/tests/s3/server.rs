@@ -69,6 +69,11 @@ impl Server {
         Some(server)
     }
 
+    #[cfg(feature = "parquet")]
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The address of the server.
     pub(crate) fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
@@ -137,6 +142,12 @@ impl Place {
     /// Runs the command.
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         Run::new(arguments, self.command(arguments).output().unwrap())
+    }
+
+    /// Runs the command with another server as its S3.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn run_at(&self, endpoint: &str, arguments: &[&str]) -> Run {
+        Run::new(arguments, self.command(arguments).env("AWS_ENDPOINT", endpoint).output().unwrap())
     }
 
     /// Runs the command, which must succeed, and returns what it prints.

@@ -73,7 +73,7 @@ pub(crate) use spread::{TimeSpread, quantile_of_mixture};
 pub use stoppable::StoppableStorage;
 pub use storage::{
     FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, check_name, check_range, check_write, copy_file, not_for_objects,
+    WritableFile, check_name, check_range, check_write, copy_file, not_for_objects, open_compared,
 };
 pub(crate) use storage::{read_whole, remove_if_present};
 pub use telemetry::StorageTelemetry;

@@ -1,7 +1,7 @@
 //! A storage wrapper that fails once it is asked to stop, even within a single call of the engine.
 
 use super::read_ahead::{PendingReads, RangeRequest};
-use super::storage::{ReadRequest, ReadableFile, Storage, WritableFile};
+use super::storage::{ListedFile, ReadRequest, ReadableFile, Storage, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -46,6 +46,10 @@ impl StoppableStorage {
     pub fn new(inner: Arc<dyn Storage>, stop: Arc<AtomicBool>) -> Arc<Self> {
         Arc::new(Self { inner, stop: StopFlag(stop) })
     }
+
+    fn reader(&self, inner: Arc<dyn ReadableFile>) -> Arc<dyn ReadableFile> {
+        Arc::new(StoppableReader { inner, stop: self.stop.clone() })
+    }
 }
 
 impl StorageWrapper for StoppableStorage {
@@ -54,7 +58,15 @@ impl StorageWrapper for StoppableStorage {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(StoppableReader { inner: self.inner.open(name)?, stop: self.stop.clone() }))
+        Ok(self.reader(self.inner.open(name)?))
+    }
+
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        Ok(self.reader(self.inner.open_listed(listed)?))
+    }
+
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        Ok(self.reader(self.inner.open_known(known)?))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {

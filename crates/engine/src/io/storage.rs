@@ -76,30 +76,41 @@ pub struct ListedFile {
     pub length_bytes: Option<u64>,
     /// The ETag of its content; `None` if the listing does not state it.
     pub e_tag: Option<String>,
+    /// Its time of modification as [`ReadableFile::modified_ns`] states it; listings do not.
+    pub modified_ns: Option<u64>,
 }
 
 impl ListedFile {
     /// A file of which the name alone is known.
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), length_bytes: None, e_tag: None }
+        Self { name: name.into(), ..Self::default() }
     }
 
     /// Whether nothing but its name is known.
     #[must_use]
     pub fn is_named_only(&self) -> bool {
-        self.length_bytes.is_none() && self.e_tag.is_none()
+        self.length_bytes.is_none() && self.e_tag.is_none() && self.modified_ns.is_none()
     }
 
-    /// The difference between the file as it was listed and an answer of this length and ETag, if there is one. What
-    /// either of them does not state is no difference, nor are the quotes of an ETag, which some listings leave out.
+    /// The difference between the file as it was listed and an answer of this length, ETag and time, if there is one.
+    /// What either of them does not state is no difference, nor are the quotes of an ETag, which some listings leave
+    /// out.
     #[must_use]
-    pub fn difference(&self, length_bytes: u64, e_tag: Option<&str>) -> Option<String> {
+    pub fn difference(&self, length_bytes: u64, e_tag: Option<&str>, modified_ns: Option<u64>) -> Option<String> {
         if let Some(listed_bytes) = self.length_bytes.filter(|&listed_bytes| listed_bytes != length_bytes) {
-            return Some(format!("the answer has {length_bytes} bytes, but a listing shows {listed_bytes}"));
+            return Some(format!("the answer has {length_bytes} bytes, and the object had {listed_bytes}"));
         }
-        let differs =
-            self.e_tag.as_deref().zip(e_tag).is_some_and(|(listed, found)| bare_tag(listed) != bare_tag(found));
-        differs.then(|| "the answer has another ETag than a listing shows".to_owned())
+        let tags = self.e_tag.as_deref().zip(e_tag);
+        if tags.is_some_and(|(listed, found)| bare_tag(listed) != bare_tag(found)) {
+            return Some("the answer has another ETag than the object had".to_owned());
+        }
+        let times = self.modified_ns.zip(modified_ns);
+        let differs = times.is_some_and(|(listed, found)| listed != found);
+        differs.then(|| "the answer states another time or ETag than the object had".to_owned())
+    }
+
+    fn difference_of(&self, file: &dyn ReadableFile) -> Option<String> {
+        self.difference(file.len(), None, file.modified_ns())
     }
 }
 
@@ -132,17 +143,50 @@ impl FolderListing {
 /// Attempts to get an answer that is of what was listed.
 const LISTED_TRIES: u32 = 2;
 
+/// Opens a file as it is now in a storage. In an object store, the answer is compared with one to a question of its own
+/// about the object, since nothing else is known of it: for files whose content does not tell that it is whole.
+///
+/// # Errors
+/// As [`Storage::open`]; [`Error::WrongAnswer`] if the two stay different.
+pub fn open_compared(storage: &dyn Storage, name: &str) -> Result<Arc<dyn ReadableFile>> {
+    let found = if storage.is_object_store() { storage.find_file(name)? } else { None };
+    // What is not found is told by the opening.
+    found.map_or_else(|| storage.open(name), |found| storage.open_listed(&found))
+}
+
 /// Opens a file that was listed, once more if the answer is not of what was listed.
-fn open_as_listed<S: Storage + ?Sized>(storage: &S, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+pub(super) fn open_as_listed(
+    listed: &ListedFile,
+    path: impl Fn(&str) -> PathBuf,
+    open: impl Fn(&str) -> Result<Arc<dyn ReadableFile>>,
+) -> Result<Arc<dyn ReadableFile>> {
     let mut difference = None;
     for _ in 0..LISTED_TRIES {
-        let file = storage.open(&listed.name)?;
-        difference = listed.difference(file.len(), None);
+        let file = open(&listed.name)?;
+        difference = listed.difference_of(&*file);
         if difference.is_none() {
             return Ok(file);
         }
     }
-    Err(Error::WrongAnswer { path: storage.path(&listed.name), detail: difference.unwrap_or_default() })
+    Err(Error::WrongAnswer { path: path(&listed.name), detail: difference.unwrap_or_default() })
+}
+
+/// The outcome of opening a file of which something was known, as a listing is: a wrong answer, unless a look at the
+/// file finds that it has changed.
+pub(super) fn opened_as_known(
+    opened: Result<Arc<dyn ReadableFile>>,
+    known: &ListedFile,
+    find: impl FnOnce() -> Result<Option<ListedFile>>,
+) -> Result<Arc<dyn ReadableFile>> {
+    let (path, detail) = match opened {
+        Err(Error::WrongAnswer { path, detail }) => (path, detail),
+        outcome => return outcome,
+    };
+    let is_changed = find()?.is_none_or(|now| {
+        let length_bytes = now.length_bytes.or(known.length_bytes).unwrap_or(0);
+        known.difference(length_bytes, now.e_tag.as_deref(), now.modified_ns).is_some()
+    });
+    Err(if is_changed { Error::ObjectChanged { path, detail } } else { Error::WrongAnswer { path, detail } })
 }
 
 /// Reads a file that was listed, once more if the answer is not of what was listed.
@@ -152,10 +196,10 @@ pub(super) fn read_as_listed(
     read: impl Fn(&str) -> Result<Vec<u8>>,
 ) -> Result<Vec<u8>> {
     let mut bytes = read(&listed.name)?;
-    if listed.difference(bytes.len() as u64, None).is_some() {
+    if listed.difference(bytes.len() as u64, None, None).is_some() {
         bytes = read(&listed.name)?;
     }
-    match listed.difference(bytes.len() as u64, None) {
+    match listed.difference(bytes.len() as u64, None, None) {
         None => Ok(bytes),
         Some(detail) => Err(Error::WrongAnswer { path: path(&listed.name), detail }),
     }
@@ -223,21 +267,17 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// As [`Self::open`]; [`Error::WrongAnswer`] for a file that stays different.
     fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
-        open_as_listed(self, listed)
+        open_as_listed(listed, |name| self.path(name), |name| self.open(name))
     }
 
-    /// Opens an existing file whose length is known, so that an object store need not ask for it: a file that is
-    /// missing or has another length may be an error of the first read only. The default opens it as any.
-    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
-        if self.is_object_store() {
-            return open_as_listed(self, &ListedFile { length_bytes: Some(length_bytes), ..ListedFile::named(name) });
-        }
-        let file = self.open(name)?;
-        if file.len() != length_bytes {
-            let detail = format!("it had {length_bytes} bytes when it was complete");
-            return Err(Error::damaged(self.path(name), file.len(), detail));
-        }
-        Ok(file)
+    /// Opens an existing file whose length is known, so that an object store need not ask for it: what differs from
+    /// what is known may be an error of the first read only. The default opens it as any.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`Error::ObjectChanged`] if it is another file now; [`Error::WrongAnswer`] for an answer that
+    /// differs, though the file is as it was.
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        opened_as_known(self.open_listed(known), known, || self.find_file(&known.name))
     }
 
     /// Reads whole files, as many at a time as the storage serves at once, with one request each where that is
@@ -255,7 +295,7 @@ pub trait Storage: Debug + Send + Sync {
         let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
         let mut read = self.read_whole(&names);
         for (file, read) in files.iter().zip(&mut read) {
-            if matches!(read, Ok(bytes) if file.difference(bytes.len() as u64, None).is_some()) {
+            if matches!(read, Ok(bytes) if file.difference(bytes.len() as u64, None, None).is_some()) {
                 *read = read_as_listed(file, |name| self.path(name), |name| read_one(self, name));
             }
         }
@@ -314,7 +354,11 @@ pub trait Storage: Debug + Send + Sync {
     /// A file as it is now, in the words of a listing; `None` if there is none. The default opens it for its length.
     fn find_file(&self, name: &str) -> Result<Option<ListedFile>> {
         match self.open(name) {
-            Ok(file) => Ok(Some(ListedFile { length_bytes: Some(file.len()), ..ListedFile::named(name) })),
+            Ok(file) => Ok(Some(ListedFile {
+                length_bytes: Some(file.len()),
+                modified_ns: file.modified_ns(),
+                ..ListedFile::named(name)
+            })),
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

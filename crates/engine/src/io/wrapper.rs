@@ -8,7 +8,7 @@ use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
     FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, copy_file, read_as_listed, read_whole,
+    WritableFile, copy_file, open_as_listed, opened_as_known, read_as_listed, read_whole,
 };
 use crate::error::Result;
 use std::fmt::Debug;
@@ -23,6 +23,17 @@ pub trait StorageWrapper: Debug + Send + Sync {
     /// As [`Storage::open`].
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         self.inner().open(name)
+    }
+
+    /// As [`Storage::open_listed`]: through [`Self::open`], so that no read bypasses the wrapper. One that need not see
+    /// how a file is opened should forward it, which also compares ETags.
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        open_as_listed(listed, |name| self.inner().path(name), |name| self.open(name))
+    }
+
+    /// As [`Storage::open_known`]: through [`Self::open_listed`].
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        opened_as_known(self.open_listed(known), known, || self.inner().find_file(&known.name))
     }
 
     /// As [`Storage::create`].
@@ -115,6 +126,14 @@ impl<W: StorageWrapper> Storage for W {
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         StorageWrapper::open(self, name)
+    }
+
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        StorageWrapper::open_listed(self, listed)
+    }
+
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        StorageWrapper::open_known(self, known)
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {

@@ -362,7 +362,7 @@ impl Core {
                 (None, _) => Ok(()),
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
-                (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path() }),
+                (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path(), was_opening: false }),
                 (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
             });
         }

@@ -252,7 +252,7 @@ impl Core {
             return Some(gone);
         }
         if shared.is_fenced {
-            return Some(Error::Fenced { path: self.path() });
+            return Some(Error::Fenced { path: self.path(), was_opening: false });
         }
         Some(Error::StoreReadOnly { path: self.path(), cause })
     }
@@ -300,7 +300,7 @@ impl Core {
                 return Err(self.closed());
             }
             if shared.is_fenced {
-                return Err(Error::Fenced { path: path() });
+                return Err(Error::Fenced { path: path(), was_opening: false });
             }
             return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
         };

@@ -154,7 +154,7 @@ impl Core {
             return Ok(());
         }
         if shared.is_fenced {
-            return Err(Error::Fenced { path: self.path() });
+            return Err(Error::Fenced { path: self.path(), was_opening: false });
         }
         let outcome = self.try_resume(&mut writer, &mut shared);
         drop(shared);

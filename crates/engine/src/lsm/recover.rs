@@ -216,8 +216,8 @@ fn open_once(
     let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed) };
     let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
     let mut core = opened.into_core(shared, options, read_only);
-    core.begin(memtable_set, closed.is_some(), &ends)?;
-    core.upgrade(options)?;
+    let begun = core.begin(memtable_set, closed.is_some(), &ends).and_then(|()| core.upgrade(options));
+    begun.map_err(|error| core.explain_lost_opening(error, manifest_number + 1))?;
     if before.is_none() {
         core.report_opening(timer, &opening);
     }
@@ -559,6 +559,14 @@ impl Core {
         drop(shared);
         drop(writer);
         sealed.map_or(Ok(()), |memtable_set| self.flush_memtable_set(&memtable_set))
+    }
+
+    /// The error of an opening whose manifest was to have this number.
+    fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
+        match &self.objects {
+            Some(objects) => objects.explain_lost_opening(error, number),
+            None => error,
+        }
     }
 
     /// Raises the format if the options say so: last, so that an opening that fails before leaves it as it was.

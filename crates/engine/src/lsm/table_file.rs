@@ -482,7 +482,8 @@ impl EntryCursor for TableFileCursor {
         self.cursor.start(match goal {
             SeekGoal::First => TablePlace::First,
             SeekGoal::Last => TablePlace::Last,
-            SeekGoal::From(key, _) | SeekGoal::Before(key) => TablePlace::Key(key),
+            SeekGoal::From(key, _) => TablePlace::Key(key),
+            SeekGoal::Before(key) => TablePlace::Before(key),
         });
     }
 

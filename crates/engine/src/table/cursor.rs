@@ -31,7 +31,10 @@ pub(crate) struct TableEntry<'a> {
 pub(crate) enum TablePlace<'a> {
     First,
     Last,
+    /// At or after a key.
     Key(&'a [u8]),
+    /// Before a key.
+    Before(&'a [u8]),
 }
 
 /// With a shorter read, in microseconds, a cursor is placed as fast without starting the read before.
@@ -58,6 +61,8 @@ pub(crate) struct TableCursor {
     key: Vec<u8>,
     /// Through the cache: the rows of blocks that were read.
     rows: RowsAhead,
+    /// The direction of these rows.
+    is_forward: bool,
     /// In a compaction, prefetched blocks.
     ahead: VecDeque<(u64, Arc<[u8]>)>,
     /// The blocks behind those: their read was started, or could not be.
@@ -103,7 +108,7 @@ impl Table {
 impl TableCursor {
     fn new(table: Table, mode: CursorMode) -> Self {
         let (rows, ahead) = (RowsAhead::default(), VecDeque::new());
-        Self { table, mode, at: None, key: Vec::new(), rows, ahead, started: None, failed: None }
+        Self { table, mode, at: None, key: Vec::new(), rows, is_forward: true, ahead, started: None, failed: None }
     }
 
     /// Kind of the current record; `None` without a position.
@@ -149,13 +154,15 @@ impl TableCursor {
         }
         self.at = None;
         self.forget_ahead();
-        let block = match place {
-            TablePlace::First => Some(0),
-            TablePlace::Last => inner.meta.blocks.checked_sub(1),
-            TablePlace::Key(key) => inner.resident_block_of(key),
+        let (block, is_forward) = match place {
+            TablePlace::First => (Some(0), true),
+            TablePlace::Last => (inner.meta.blocks.checked_sub(1), false),
+            TablePlace::Key(key) => (inner.resident_block_of(key), true),
+            TablePlace::Before(key) => (inner.resident_block_of(key), false),
         };
         if let Some(block) = block.filter(|&block| block < inner.meta.blocks) {
-            self.rows.start(&inner, block);
+            self.is_forward = is_forward;
+            self.rows.start(&inner, block, is_forward);
         }
     }
 
@@ -174,7 +181,7 @@ impl TableCursor {
                     inner.bisect(KeyBound { key, after: false }, &mut ReadContext::default())?.block
                 }
             };
-            cursor.forget_ahead_but(block);
+            cursor.forget_ahead_but(block, true);
             cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.unversioned.1))
         })
     }
@@ -187,11 +194,11 @@ impl TableCursor {
         self.moved(|cursor| {
             let inner = cursor.table.inner.clone();
             let block = inner.block_of(key)?;
-            cursor.forget_ahead_but(block);
+            cursor.forget_ahead_but(block, false);
             if block == inner.meta.blocks {
                 return cursor.last_before(block);
             }
-            cursor.enter(block)?;
+            cursor.enter(block, false)?;
             let here = cursor.at.as_ref().map(|here| BlockView::with_head(here.head, &here.bytes));
             let index = here.and_then(|view| view.lower_bound(&KeyBound { key, after: false }));
             match index.ok_or_else(|| inner.malformed(block))?.checked_sub(1) {
@@ -216,7 +223,7 @@ impl TableCursor {
             let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
             let counts = inner.counts(&mut ReadContext::default())?;
             let (block, before) = counts.locate(position).ok_or_else(malformed)?;
-            cursor.enter(block)?;
+            cursor.enter(block, true)?;
             cursor.show((position - before) as usize)
         })
     }
@@ -227,7 +234,7 @@ impl TableCursor {
     /// As [`Self::seek`].
     pub(crate) fn first(&mut self) -> Result<()> {
         self.moved(|cursor| {
-            cursor.forget_ahead_but(0);
+            cursor.forget_ahead_but(0, true);
             cursor.seek_from(0, |_| Some(0))
         })
     }
@@ -239,7 +246,7 @@ impl TableCursor {
     pub(crate) fn last(&mut self) -> Result<()> {
         self.moved(|cursor| {
             let blocks = cursor.table.inner.meta.blocks;
-            cursor.forget_ahead_but(blocks.saturating_sub(1));
+            cursor.forget_ahead_but(blocks.saturating_sub(1), false);
             cursor.last_before(blocks)
         })
     }
@@ -277,11 +284,7 @@ impl TableCursor {
             None => Ok(()),
             Some(here) => match here.index.checked_sub(1) {
                 Some(index) => cursor.show(index),
-                None => {
-                    let block = here.block;
-                    cursor.forget_ahead();
-                    cursor.last_before(block)
-                }
+                None => cursor.last_before(here.block),
             },
         })
     }
@@ -307,8 +310,8 @@ impl TableCursor {
     }
 
     /// Forgets what was read ahead, unless it was started for a move to this block.
-    fn forget_ahead_but(&mut self, block: u64) {
-        if self.at.is_some() || !self.rows.is_next(block, true) {
+    fn forget_ahead_but(&mut self, block: u64, is_forward: bool) {
+        if self.at.is_some() || self.is_forward != is_forward || !self.rows.is_next(block, is_forward) {
             self.forget_ahead();
         }
     }
@@ -316,7 +319,7 @@ impl TableCursor {
     /// Moves to the record that `find` returns in a block, or to the first record of the following blocks.
     fn seek_from(&mut self, mut block: u64, find: impl Fn(&BlockView<'_>) -> Option<usize>) -> Result<()> {
         while block < self.table.inner.meta.blocks {
-            self.enter(block)?;
+            self.enter(block, true)?;
             let Some(here) = &self.at else { return Ok(()) };
             let index = find(&BlockView::with_head(here.head, &here.bytes));
             let index = index.ok_or_else(|| self.table.inner.malformed(block))?;
@@ -332,7 +335,7 @@ impl TableCursor {
     /// Moves to the last record of the blocks before `block`.
     fn last_before(&mut self, mut block: u64) -> Result<()> {
         while let Some(before) = block.checked_sub(1) {
-            self.enter(before)?;
+            self.enter(before, false)?;
             let count = self.at.as_ref().map_or(0, |here| here.head.count());
             if let Some(last) = count.checked_sub(1) {
                 return self.show(last);
@@ -343,8 +346,12 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Enters a block, at none of its records yet.
-    fn enter(&mut self, block: u64) -> Result<()> {
+    /// Enters a block, at none of its records yet, from the one before or behind it, or from elsewhere.
+    fn enter(&mut self, block: u64, is_forward: bool) -> Result<()> {
+        if self.is_forward != is_forward {
+            self.forget_ahead();
+            self.is_forward = is_forward;
+        }
         let bytes = self.fetch(block)?;
         let view = self.table.inner.view(block, &bytes)?;
         let coded = view.coded().map(|&coded| match self.at.take().and_then(|before| before.coded) {
@@ -382,12 +389,12 @@ impl TableCursor {
         Ok(())
     }
 
-    /// A block: prefetched, from the cache, or read together with those that follow.
+    /// A block: prefetched, from the cache, or read together with those that follow in the direction of the move.
     fn fetch(&mut self, block: u64) -> Result<Arc<[u8]>> {
         if self.mode == CursorMode::Cached {
             return self.fetch_cached(block);
         }
-        while self.ahead.front().is_some_and(|&(number, _)| number < block) {
+        while self.ahead.front().is_some_and(|&(number, _)| number != block) {
             self.ahead.pop_front();
         }
         if let Some((number, bytes)) = self.ahead.front()
@@ -414,16 +421,18 @@ impl TableCursor {
         if let Some(found) = self.rows.in_use(block) {
             return Ok(found);
         }
-        let inner = self.table.inner.clone();
-        if !self.rows.is_next(block, true) {
+        let (inner, is_forward) = (self.table.inner.clone(), self.is_forward);
+        if !self.rows.is_next(block, is_forward) {
             if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                 return Ok(found);
             }
-            if self.at.as_ref().is_none_or(|here| here.block + 1 != block) {
+            let (before, behind) = if is_forward { (1, 0) } else { (0, 1) };
+            if self.at.as_ref().is_none_or(|here| here.block + before != block + behind) {
                 self.rows.forget();
             }
         }
-        self.rows.block(&inner, block, inner.meta.blocks - 1, true, &mut ReadContext::default())
+        let last = if is_forward { inner.meta.blocks - 1 } else { 0 };
+        self.rows.block(&inner, block, last, is_forward, &mut ReadContext::default())
     }
 
     /// Takes consecutive blocks from `first` on, and starts to read those behind them before waiting.

@@ -16,7 +16,7 @@ use super::scan_index::{DataSizes, ScanIndexBuilder, StoredLocations, write_inde
 use super::writer::check_block_bytes;
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, open_compared};
 use crate::types::KeyType;
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub fn index_records(
     let mut options = TableWriteOptions { key_type, ..options };
     index::check_design(&options)?;
     check_names(data_name, index_name)?;
-    let data = storage.open(data_name)?;
+    let data = open_compared(&*storage, data_name)?;
     let record_count = records.count(&*data)?;
     let locations = BlockLocations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
         .ok_or_else(|| Error::InvalidArgument("records of zero bytes cannot be indexed".into()))?;
@@ -155,7 +155,7 @@ pub fn index_records(
     })?;
     // Data that changed during the scan does not match the length and time recorded here.
     let (file_bytes, modified_ns) = (data.len(), data.modified_ns().unwrap_or(0));
-    let now = storage.open(data_name)?;
+    let now = open_compared(&*storage, data_name)?;
     if let Some(detail) = difference(&*now, file_bytes, modified_ns) {
         return Err(Error::Changed { path: now.path().to_owned(), detail });
     }

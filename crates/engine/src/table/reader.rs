@@ -20,7 +20,7 @@ use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::sync::Mutex;
-use crate::io::{FastPaths, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate};
+use crate::io::{FastPaths, ListedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate};
 use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
@@ -419,7 +419,19 @@ fn open_source(
             Ok((data, *file_id))
         }
         DataSource::Foreign { name, file_bytes, modified_ns, .. } => {
-            let data = storage.open(name)?;
+            // In an object store the first read tells.
+            let opened = match storage.is_object_store() {
+                true => storage.open_known(&ListedFile {
+                    length_bytes: Some(*file_bytes),
+                    modified_ns: Some(*modified_ns).filter(|&modified_ns| modified_ns != 0),
+                    ..ListedFile::named(&**name)
+                }),
+                false => storage.open(name),
+            };
+            let data = match opened {
+                Err(Error::ObjectChanged { path, detail }) => return Err(changed(path, detail)),
+                opened => opened?,
+            };
             match super::external::difference(&*data, *file_bytes, *modified_ns) {
                 Some(detail) => Err(changed(data.path().to_owned(), detail)),
                 None => Ok((data, file_id)),

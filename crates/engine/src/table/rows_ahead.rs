@@ -93,13 +93,16 @@ impl RowsAhead {
         self.blocks.front().map(|(_, bytes)| bytes.clone())
     }
 
-    /// Starts to read the first row of a scan that begins with a block. Nothing is done if the block is in the cache,
-    /// or if it has no location: then its own read fails.
-    pub(super) fn start(&mut self, inner: &TableInner, block: u64) {
+    /// Starts to read the first row of a scan that begins with a block, in a direction. Nothing is done if the block is
+    /// in the cache, or if it has no location: then its own read fails.
+    pub(super) fn start(&mut self, inner: &TableInner, block: u64, forward: bool) {
         let is_missing = inner.section(0, block).is_ok_and(|section| inner.cached(0, block, section).is_none());
         if is_missing {
             let blocks = first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), inner.full_row_blocks());
-            let row = block..block.saturating_add(blocks).min(inner.meta.blocks);
+            let row = match forward {
+                true => block..block.saturating_add(blocks).min(inner.meta.blocks),
+                false => (block + 1).saturating_sub(blocks)..block + 1,
+            };
             self.started.get_mut().push_back((row.clone(), inner.start_row(row, true)));
         }
     }

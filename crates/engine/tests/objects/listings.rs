@@ -104,6 +104,40 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
     set_unix_time_s(None);
 }
 
+/// The store was opened and closed by others since, and nothing was collected. The listing is old for good, or for one
+/// request, after which it looks like another writer.
+#[test]
+fn an_opening_that_loses_by_an_old_listing_is_not_told_of_another_writer_alone() {
+    for rounds in 1..4 {
+        for is_old_for_good in [true, false] {
+            let server = SimulatedObjects::new();
+            open(&client(&server)).unwrap().close().unwrap();
+            let old = server.listing();
+            for round in 0..rounds {
+                let db = open(&client(&server)).unwrap();
+                db.insert(format!("{round}"), "x").unwrap();
+                db.close().unwrap();
+            }
+            let opener = misled(&server, &old);
+            let hooked = opener.clone();
+            if !is_old_for_good {
+                // The listing is the first request.
+                opener.set_hook(Some(Box::new(move || {
+                    let n = u64::from(hooked.requests() <= 1);
+                    hooked.set_false_listings(Random::new(1), n, vec![old.clone()]);
+                })));
+            }
+            let lost = Db::open_in(shared(opener.clone()), &small()).unwrap_err();
+            opener.set_hook(None);
+            let text = lost.to_string();
+            assert!(text.contains("listing") && text.contains("out of date"), "{rounds}: {text}");
+            assert!(!text.contains("taken over"), "{rounds}: {text}");
+            assert_eq!(matches!(lost, Error::WrongAnswer { .. }), is_old_for_good, "{rounds}: {text}");
+            assert_eq!(records(&open(&client(&server)).unwrap()).unwrap().len(), rounds);
+        }
+    }
+}
+
 /// The listing is true when a store is opened, and old from some request on, or the other way round.
 #[test]
 fn an_opening_that_is_misled_at_any_listing_wins_nothing() {

@@ -1,9 +1,11 @@
 //! Counts of requests. Goal: what the document states for stores on an object store: openings in three rounds, a
-//! lookup of a present key with one read, of an absent one with none. Method: a meter around the storage.
+//! lookup of a present key with one read, of an absent one with none; and scans, which take as many reads from the end
+//! as from the front. Method: a meter around the storage.
 
 use crate::support::small;
-use ogive::io::{MemoryStorage, Meter, Purpose, Storage};
+use ogive::io::{MemoryStorage, Meter, Profile, Purpose, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::sync::Arc;
 
@@ -107,4 +109,127 @@ fn a_commit_is_one_request() {
         db.insert(format!("{number}"), vec![b'x'; 200]).unwrap();
     }
     assert_eq!(counted.requests() - before, 100);
+}
+
+/// However many there are; the request has the range alone.
+#[test]
+fn a_removal_of_all_records_is_one_request() {
+    let server = SimulatedObjects::new();
+    let counted = server.client();
+    let db = Db::open_in(Arc::new(counted.clone()), &small().memtable_bytes(1 << 20)).unwrap();
+    let typed = db.keyspace("typed").unwrap().typed::<u64, u64>().unwrap();
+    for number in 0..300 {
+        db.insert(format!("{number}"), "x").unwrap();
+        typed.insert(number, number).unwrap();
+    }
+    db.flush().unwrap();
+    let size = |server: &SimulatedObjects| server.objects().values().map(|bytes| bytes.len()).sum::<usize>();
+    let removals: [&dyn Fn() -> ogive::Result<()>; 2] = [&|| db.remove_range::<&[u8]>(..), &|| typed.remove_range(..)];
+    for remove in removals {
+        let (requests, bytes) = (counted.requests(), size(&server));
+        remove().unwrap();
+        let (requests, bytes) = (counted.requests() - requests, size(&server) - bytes);
+        assert!(requests == 1 && bytes < 200, "{requests} requests and {bytes} bytes");
+    }
+    assert_eq!((db.iter().count(), typed.iter().count()), (0, 0));
+}
+
+/// What a scan takes from the front, then from the end: the records of both, and the reads.
+fn both_ways<T: PartialEq + std::fmt::Debug>(
+    meter: &Meter,
+    scan: impl Fn() -> Box<dyn DoubleEndedIterator<Item = T>>,
+) -> (Vec<T>, u64, u64) {
+    meter.reset();
+    let forward: Vec<T> = scan().collect();
+    let reads = meter.reset().reads.requests;
+    let mut backward: Vec<T> = scan().rev().collect();
+    let reversed = meter.reset().reads.requests;
+    backward.reverse();
+    assert!(forward == backward, "the same records");
+    (forward, reads, reversed)
+}
+
+/// Options of readers on S3, which find nothing in a cache.
+fn on_s3() -> DbOptions {
+    let mut options = DbOptions::default().threads(0).profile(Profile::named("s3").unwrap());
+    options.fast_paths.cache = false;
+    options
+}
+
+#[test]
+fn scans_from_the_end_take_as_many_reads_as_scans_from_the_front() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let db = Db::open_in(Arc::clone(&storage), &on_s3().table_bytes(1 << 20)).unwrap();
+    for level in 0..3_u64 {
+        let mut batch = db.batch();
+        for number in (0..40_000_u64).filter(|number| level == 0 || number % (level * 7) == 0) {
+            batch.insert(&db, ((number % 200) << 32 | number).to_be_bytes(), [level as u8; 100]);
+        }
+        batch.commit().unwrap();
+        db.flush().unwrap();
+        if level == 0 {
+            db.compact().unwrap();
+        }
+    }
+    db.close().unwrap();
+    let meter = Meter::new(Arc::clone(&storage));
+    let reader = Db::open_read_only_in(Arc::new(meter.clone()), &on_s3()).unwrap();
+    let snapshot = reader.snapshot();
+    let from = |number: u64| number << 32;
+    let within = from(17).to_be_bytes()..from(140).to_be_bytes();
+    let found = |record: ogive::Result<(ogive::Slice, ogive::Slice)>| record.unwrap().0.to_vec();
+    let cases = [
+        ("all", both_ways(&meter, || Box::new(reader.iter().map(found)))),
+        ("a range", both_ways(&meter, || Box::new(reader.range(within.clone()).map(found)))),
+        ("a snapshot", both_ways(&meter, || Box::new(snapshot.prefix(&reader, b"").map(found)))),
+    ];
+    for (name, (records, reads, reversed)) in cases {
+        assert!(records.len() > 20_000 && reads >= 4, "{name}: {} records with {reads} reads", records.len());
+        assert!(reversed <= reads + reads / 2, "{name}: {reversed} reads from the end, {reads} from the front");
+    }
+}
+
+#[test]
+fn scans_of_tables_from_the_end_take_as_many_reads_as_from_the_front() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let profile = Profile::named("s3").unwrap();
+    let mut writer =
+        TableWriter::create(Arc::clone(&storage), "t", TableWriteOptions::default().profile(profile.clone())).unwrap();
+    for number in 0..40_000_u64 {
+        writer.append(&number.to_be_bytes(), &[7; 100]).unwrap();
+    }
+    writer.finish().unwrap();
+    let meter = Meter::new(storage);
+    let mut options = TableOptions::default().profile(profile);
+    options.fast_paths.cache = false;
+    let table = Table::open(Arc::new(meter.clone()), "t", &options).unwrap();
+    let (records, reads, reversed) = both_ways(&meter, || Box::new(table.iter().map(|record| record.unwrap().0)));
+    assert!(
+        records.len() == 40_000 && reversed <= reads + reads / 2,
+        "{reversed} from the end, {reads} from the front"
+    );
+}
+
+/// From both ends in turn, each end has the reads of a scan of its half.
+#[test]
+fn a_scan_from_both_ends_takes_the_reads_of_two_halves() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let db = Db::open_in(Arc::clone(&storage), &on_s3()).unwrap();
+    let mut batch = db.batch();
+    for number in 0..40_000_u64 {
+        batch.insert(&db, number.to_be_bytes(), [7; 100]);
+    }
+    batch.commit().unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    let meter = Meter::new(storage);
+    let reader = Db::open_read_only_in(Arc::new(meter.clone()), &on_s3()).unwrap();
+    let (_, reads, _) = both_ways(&meter, || Box::new(reader.iter().map(|record| record.unwrap().0.to_vec())));
+    let (mut records, mut number) = (reader.iter(), 0);
+    while records.next().transpose().unwrap().is_some() {
+        number += 1;
+        number += u64::from(records.next_back().transpose().unwrap().is_some());
+    }
+    let in_turn = meter.reset().reads.requests;
+    assert!(number == 40_000 && in_turn <= 2 * reads + 2, "{in_turn} reads in turn, {reads} from the front");
 }

@@ -31,9 +31,15 @@ pub(crate) fn small() -> DbOptions {
         .separation_threshold(100)
 }
 
-/// All records.
+/// All records, as scans from both ends find them.
 pub(crate) fn records(db: &Db) -> Result<Records> {
-    db.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect()
+    let found: Records =
+        db.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect::<Result<_>>()?;
+    let reversed = db.iter().rev().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())));
+    let mut reversed = reversed.collect::<Result<Vec<_>>>()?;
+    reversed.reverse();
+    assert!(reversed.iter().map(|(key, value)| (key, value)).eq(&found), "a scan from the end finds other records");
+    Ok(found)
 }
 
 /// Opens a store.

@@ -18,6 +18,11 @@ fn only(storage: &dyn Storage) -> ListedFile {
     listed.remove(0)
 }
 
+/// The file `a`, of which a length is known.
+fn of_length(bytes: u64) -> ListedFile {
+    ListedFile { length_bytes: Some(bytes), ..ListedFile::named("a") }
+}
+
 /// Insists on the error of a wrong answer, and returns its words.
 fn told<T: std::fmt::Debug>(outcome: ogive::Result<T>) -> String {
     match outcome {
@@ -63,24 +68,53 @@ fn an_answer_that_is_not_of_the_opened_object_is_asked_for_again_and_then_told()
     store.fail_gets(&[Fault::Cut(500); 4]);
     let text = told(storage.open_listed(&listed));
     assert!(text.contains("500 bytes") && text.contains("1048576"), "{text}");
+    let known = |bytes| storage.open_known(&of_length(bytes)).unwrap();
     for is_known in [true, false] {
-        let file = if is_known { storage.open_known("a", 1 << 20).unwrap() } else { storage.open("a").unwrap() };
+        let file = if is_known { known(1 << 20) } else { storage.open("a").unwrap() };
         for _ in 0..2 {
             store.fail_gets(&[Fault::Cut(0), Fault::Cut(500), Fault::Cut(150)]);
             assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300]);
         }
     }
     for is_known in [true, false] {
-        let file = if is_known { storage.open_known("a", 1 << 20).unwrap() } else { storage.open("a").unwrap() };
-        // The length of one that was not opened is asked for after each answer.
-        store.fail_gets(&vec![Fault::Cut(500); if is_known { 8 } else { 4 }]);
+        let file = if is_known { known(1 << 20) } else { storage.open("a").unwrap() };
+        // Each is followed by a HEAD.
+        store.fail_gets(&[Some(Fault::Cut(500)), None].repeat(4));
         let text = told(read(&*file, 100, 200));
         assert!(text.contains("test://bucket/folder/a") && text.contains("500") && text.contains("1048576"), "{text}");
         assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300]);
     }
     // It is another one by now.
-    let file = storage.open_known("a", (1 << 20) + 1).unwrap();
+    let file = known((1 << 20) + 1);
     assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
+}
+
+/// A HEAD tells whether the object has changed.
+#[test]
+fn an_answer_with_the_e_tag_of_another_object_is_asked_for_again_and_then_told() {
+    let store = FaultyStore::new();
+    let content = bytes_of(1 << 20, 1);
+    store.put("a", &content);
+    let storage = store.storage(ObjectOptions::default());
+    let modified_ns = storage.open("a").unwrap().modified_ns();
+    let known = || storage.open_known(&ListedFile { modified_ns, ..of_length(1 << 20) }).unwrap();
+    let (opened, unread) = (storage.open("a").unwrap(), known());
+    for fault in [Fault::OtherTag, Fault::Precondition] {
+        for file in [opened.clone(), known()] {
+            store.fail_gets(&[fault]);
+            assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300], "{fault:?}");
+            // Each is followed by a HEAD.
+            store.fail_gets(&[Some(fault), None].repeat(4));
+            let text = told(read(&*file, 100, 200));
+            assert!(text.contains("test://bucket/folder/a") && text.contains("HEAD"), "{text}");
+            assert_eq!(read(&*file, 100, 200).unwrap(), content[100..300], "{fault:?}");
+        }
+    }
+    store.put("a", &bytes_of(1 << 20, 2));
+    for file in [opened, unread] {
+        store.fail_gets(&[Some(Fault::OtherTag)]);
+        assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
+    }
 }
 
 #[test]
@@ -89,7 +123,7 @@ fn an_object_that_a_head_finds_and_a_get_does_not_is_told() {
     store.put("a", &bytes_of(1 << 20, 1));
     let storage = store.storage(ObjectOptions::default());
     let (listed, opened) = (only(&*storage), storage.open("a").unwrap());
-    let known = storage.open_known("a", 1 << 20).unwrap();
+    let known = storage.open_known(&of_length(1 << 20)).unwrap();
     store.deny("a", true);
     let texts = [
         told(storage.read_listed(std::slice::from_ref(&listed)).remove(0)),
@@ -304,9 +338,9 @@ fn a_part_of_an_object_that_is_shorter_than_was_asked_for_is_asked_for_again_and
             (format!("206 Partial Content\r\n{range}\r\n{facts}"), "x".repeat(end - 100))
         })
     };
-    let read_part = |short| read(&*folder(&shortening(short)).open_known("a", 1000).unwrap(), 100, 200);
+    let read_part = |short| read(&*folder(&shortening(short)).open_known(&of_length(1000)).unwrap(), 100, 200);
     assert_eq!(read_part(2).unwrap(), [b'x'; 200]);
     assert!(told(read_part(1000)).contains("another range"));
-    let changed = read(&*folder(&shortening(1000)).open_known("a", 999).unwrap(), 100, 200);
+    let changed = read(&*folder(&shortening(1000)).open_known(&of_length(999)).unwrap(), 100, 200);
     assert!(matches!(changed, Err(Error::ObjectChanged { .. })), "{changed:?}");
 }

@@ -2,7 +2,7 @@
 //! that are replaced, with caches that are too small, damaged, full, killed, and opened again.
 
 use crate::faulty_store::{FaultyStore, Lacks};
-use ogive::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
+use ogive::io::{ListedFile, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_object_store::{AsyncTable, DiskCache, ObjectOptions, ObjectStorage};
@@ -135,10 +135,8 @@ fn random_reads_through_caches_of_any_state_are_those_of_the_objects() {
             for _ in 0..30 {
                 let (name, bytes) = &objects[random.below(3) as usize];
                 let length = bytes.len() as u64;
-                let file = match random.one_in(2) {
-                    true => storage.open(name).unwrap(),
-                    false => storage.open_known(name, length).unwrap(),
-                };
+                let known = ListedFile { length_bytes: Some(length), ..ListedFile::named(name) };
+                let file = if random.one_in(2) { storage.open(name) } else { storage.open_known(&known) }.unwrap();
                 let ranges: Vec<(u64, usize)> = (0..1 + random.below(5))
                     .map(|_| {
                         let start = random.below(length);

@@ -16,6 +16,7 @@ use object_store::{
 };
 use ogive::io::{Profile, Storage};
 use ogive_object_store::{ObjectOptions, ObjectStorage};
+use ogive_testkit::Random;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -37,6 +38,12 @@ pub(crate) enum Fault {
     Short(usize),
     /// The object is shorter: the answer has this many bytes, and says that it has no more.
     Cut(usize),
+    /// The answer has the ETag of another object, if it has one.
+    OtherTag,
+    /// The condition of the request is said not to hold.
+    Precondition,
+    /// 404.
+    Missing,
     /// No answer at all.
     Silence,
     /// 403.
@@ -95,7 +102,39 @@ struct State {
     /// What listings show besides.
     strays: Vec<ObjectMeta>,
     in_wave: usize,
+    /// Draws the faults of requests that have none; one in this many has.
+    drawn: Option<(Random, u64)>,
 }
+
+impl State {
+    /// The fault of the next request, drawn from these if none is told.
+    fn fault_or(&mut self, told: Option<Fault>, faults: &[Fault]) -> Option<Fault> {
+        let Some((random, one_in)) = self.drawn.as_mut().filter(|_| told.is_none()) else { return told };
+        if !random.one_in(*one_in) {
+            return None;
+        }
+        let bytes = random.below(3_000) as usize;
+        Some(match faults[random.below(faults.len() as u64) as usize] {
+            Fault::Short(_) => Fault::Short(bytes),
+            Fault::Cut(_) => Fault::Cut(bytes),
+            fault => fault,
+        })
+    }
+}
+
+/// Faults of any request, after which it may have been executed.
+const BROKEN: [Fault; 3] = [Fault::SlowDown, Fault::Reset, Fault::LateReset];
+/// Faults of a GET: those, and answers that are wrong. An ETag of another object is not among them: of an object of which
+/// the length alone is known, the first answer counts.
+const WRONG: [Fault; 7] = [
+    Fault::SlowDown,
+    Fault::Reset,
+    Fault::LateReset,
+    Fault::Short(0),
+    Fault::Cut(0),
+    Fault::Precondition,
+    Fault::Missing,
+];
 
 /// The store, in memory or over another one.
 #[derive(Debug)]
@@ -134,8 +173,8 @@ impl FaultyStore {
     }
 
     /// What happens to the next GETs and HEADs.
-    pub(crate) fn fail_gets(&self, faults: &[Fault]) {
-        self.state().gets.extend(faults.iter().map(|&fault| Some(fault)));
+    pub(crate) fn fail_gets<F: Into<Option<Fault>> + Copy>(&self, faults: &[F]) {
+        self.state().gets.extend(faults.iter().map(|&fault| fault.into()));
     }
 
     /// What happens to the GETs and HEADs behind this many.
@@ -150,6 +189,11 @@ impl FaultyStore {
 
     pub(crate) fn fail_parts(&self, faults: &[Option<Fault>]) {
         self.state().parts.extend(faults);
+    }
+
+    /// Draws faults of one in this many requests from now on; returns what was drawn before.
+    pub(crate) fn draw_faults(&self, drawn: Option<(Random, u64)>) -> Option<(Random, u64)> {
+        std::mem::replace(&mut self.state().drawn, drawn)
     }
 
     /// Leaves an object out of listings, which lag.
@@ -266,6 +310,10 @@ async fn before(fault: Option<Fault>, location: &Path) -> Result<()> {
         Some(Fault::SlowDown) => Err(slow_down()),
         Some(Fault::Reset) => Err(reset()),
         Some(Fault::Denied) => Err(denied(location)),
+        Some(Fault::Missing) => Err(Error::NotFound { path: location.to_string(), source: "denied".into() }),
+        Some(Fault::Precondition) => {
+            Err(Error::Precondition { path: location.to_string(), source: "the ETag differs".into() })
+        }
         Some(Fault::Silence) => std::future::pending().await,
         _ => Ok(()),
     }
@@ -280,7 +328,8 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
         let fault = {
             let mut state = self.state();
             state.counts.puts += 1;
-            state.puts.pop_front().flatten()
+            let told = state.puts.pop_front().flatten();
+            state.fault_or(told, &BROKEN)
         };
         before(fault, location).await?;
         let put = self.inner.put_opts(location, payload, opts).await;
@@ -301,7 +350,8 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             } else {
                 state.counts.gets += 1;
             }
-            state.gets.pop_front().flatten()
+            let told = state.gets.pop_front().flatten();
+            state.fault_or(told, if options.head { &BROKEN[..2] } else { &WRONG })
         };
         before(fault, location).await?;
         if !options.head && self.state().denied.iter().any(|name| location.filename() == Some(name)) {
@@ -320,6 +370,9 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             self.end_round(round);
         }
         let mut result = result?;
+        if fault == Some(Fault::OtherTag) {
+            result.meta.e_tag = Some("\"other\"".to_owned());
+        }
         if self.lacks.e_tags {
             result.meta.e_tag = None;
         }

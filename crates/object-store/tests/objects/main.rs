@@ -11,6 +11,7 @@ mod futures;
 mod reads;
 mod runtimes;
 mod secrets;
+mod spoiled;
 mod stores;
 mod tables;
 mod writes;

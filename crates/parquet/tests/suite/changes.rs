@@ -6,7 +6,7 @@ use crate::support::{Shelf, u64s};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, Time64MicrosecondArray, UInt64Array};
 use ogive::table::TableOptions;
 use ogive::{MemoryStorage, Storage};
-use ogive_parquet::{BuildOptions, FolderMap, ParquetIndex, ParquetIndexError, PathFolder};
+use ogive_parquet::{BuildOptions, Folder, FolderMap, ParquetIndex, ParquetIndexError, PathFolder};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
@@ -81,6 +81,45 @@ fn an_update_takes_in_new_files_drops_those_gone_and_reads_the_rest_no_more() {
     // A reader of the index before goes on with the files that are there.
     assert_eq!(u64s(&before.get(&3_u64.to_be_bytes(), None).unwrap(), "id"), [3]);
     assert!(matches!(before.get(&503_u64.to_be_bytes(), None), Err(ParquetIndexError::Gone { .. })));
+}
+
+/// A folder whose listing is older than a file.
+#[derive(Debug)]
+struct Omitting(Arc<FolderMap>, &'static str);
+
+impl Folder for Omitting {
+    fn storage(&self, path: &str) -> ogive_parquet::Result<Arc<dyn Storage>> {
+        self.0.storage(path)
+    }
+
+    fn list(&self, path: &str) -> ogive_parquet::Result<Vec<String>> {
+        Ok(self.0.list(path)?.into_iter().filter(|path| path != self.1).collect())
+    }
+}
+
+#[test]
+fn an_update_keeps_a_file_that_a_listing_leaves_out() {
+    for stride in [1_u64, 7919] {
+        let shelf = Shelf::new();
+        for (name, from) in [("a.parquet", 0), ("b.parquet", 500)] {
+            shelf.write(name, &rows((0..500).map(|i| from + i * stride % 500)), properties());
+        }
+        assert_eq!(shelf.build("", &["id"], "i").is_sorted, stride == 1);
+        // As an old listing: the newest file is not in it either.
+        shelf.write("c.parquet", &rows((0..500).map(|i| 1_000 + i * stride % 500)), properties());
+        let update = |folder: Arc<dyn Folder>| {
+            ParquetIndex::update(shelf.storage(), "i", folder, BuildOptions::new("", &[])).unwrap()
+        };
+        let report = update(Arc::new(Omitting(shelf.folder(), "b.parquet")));
+        assert_eq!((report.files, report.rows), (3, 1_500));
+        let index = shelf.open("i");
+        for id in [3_u64, 503, 1_003] {
+            assert_eq!(index.get(&id.to_be_bytes(), None).unwrap().num_rows(), 1, "{id}");
+        }
+        assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+        shelf.memory.remove("b.parquet").unwrap();
+        assert_eq!(update(shelf.folder()).files, 2);
+    }
 }
 
 #[test]

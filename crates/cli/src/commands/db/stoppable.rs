@@ -34,6 +34,18 @@ impl Stoppable {
     ) -> Arc<dyn Storage> {
         Arc::new(Self { inner, interrupt: interrupt.clone(), read_bytes: Arc::clone(read_bytes) })
     }
+
+    /// An open file, whose reads end with an interrupt if it is data.
+    fn reader(&self, name: &str, inner: Arc<dyn ReadableFile>) -> Arc<dyn ReadableFile> {
+        match is_data(name) {
+            true => Arc::new(StoppableReader {
+                inner,
+                interrupt: self.interrupt.clone(),
+                read_bytes: Arc::clone(&self.read_bytes),
+            }),
+            false => inner,
+        }
+    }
 }
 
 /// Whether a file holds entries or values.
@@ -47,15 +59,15 @@ impl StorageWrapper for Stoppable {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let inner = self.inner.open(name)?;
-        match is_data(name) {
-            true => Ok(Arc::new(StoppableReader {
-                inner,
-                interrupt: self.interrupt.clone(),
-                read_bytes: Arc::clone(&self.read_bytes),
-            })),
-            false => Ok(inner),
-        }
+        Ok(self.reader(name, self.inner.open(name)?))
+    }
+
+    fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        Ok(self.reader(&listed.name, self.inner.open_listed(listed)?))
+    }
+
+    fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
+        Ok(self.reader(&known.name, self.inner.open_known(known)?))
     }
 
     /// Those are parts of manifests and logs.

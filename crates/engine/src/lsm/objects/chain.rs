@@ -124,7 +124,7 @@ impl ChainWriter {
     fn explained(&self, error: Error, part: u64) -> Error {
         match error {
             Error::Io { source, .. } if part > 0 && source.kind() == ErrorKind::AlreadyExists => {
-                Error::Fenced { path: self.store.clone() }
+                Error::Fenced { path: self.store.clone(), was_opening: false }
             }
             error => error,
         }

@@ -60,7 +60,7 @@ impl ObjectFolder {
     fn is_as_listed(&self, listed: &ListedFile) -> Result<bool> {
         let Some(found) = self.inner.find_file(&listed.name)? else { return Ok(false) };
         let length_bytes = found.length_bytes.or(listed.length_bytes).unwrap_or_default();
-        Ok(listed.difference(length_bytes, found.e_tag.as_deref()).is_none())
+        Ok(listed.difference(length_bytes, found.e_tag.as_deref(), None).is_none())
     }
 
     /// A listing that shows manifest `number`, and no newer one. With `is_compared` it shows the one that is there now:
@@ -325,7 +325,19 @@ impl ObjectFolder {
         Ok(())
     }
 
+    /// The error of an opening whose manifest, of this number, is not the newest one: another writer has opened the
+    /// store meanwhile, or the listing by which the newest one was found has left later ones out.
+    pub(crate) fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
+        let Error::Fenced { path, .. } = error else { return error };
+        let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
+        match self.read_listing() {
+            Ok(listing) if listing.newest(FileKind::Manifest) < number => self.leaves_out(&name),
+            Ok(_) => Error::Fenced { path, was_opening: true },
+            Err(error) => error,
+        }
+    }
+
     pub(crate) fn fenced(&self) -> Error {
-        Error::Fenced { path: self.store() }
+        Error::Fenced { path: self.store(), was_opening: false }
     }
 }

@@ -724,7 +724,8 @@ impl LaterFile {
             return Ok(file);
         }
         let FilePlace { storage, name, .. } = &self.place;
-        let file = self.place.explained(storage.open_known(name, self.known.length_bytes))?;
+        let known = ListedFile { length_bytes: Some(self.known.length_bytes), ..ListedFile::named(&**name) };
+        let file = self.place.explained(storage.open_known(&known))?;
         Ok(self.file.get_or_init(|| file))
     }
 }
