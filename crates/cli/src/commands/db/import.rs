@@ -4,13 +4,13 @@ use super::keys::Brought;
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::args::Outcome;
 use crate::failure::Result;
-use crate::input::{Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
+use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{grouped, positive_count};
 use ogive::lsm::{Batch, Db, Keyspace};
-use ogive::types::RecordType;
+use ogive::types::{RecordType, ValueType};
 use ogive::{Durability, KeyType};
 use serde_json::json;
 use std::time::Instant;
@@ -130,7 +130,9 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
 impl DbImport {
     /// Whether options name types of keys or columns.
     fn names_types(&self) -> bool {
-        self.keys.is_some() || self.input.key_type.is_some() || !self.input.column_types.is_empty()
+        let input = &self.input;
+        let names_one = self.keys.or(input.key_type).or(input.value_type).is_some();
+        names_one || !input.column_types.is_empty()
     }
 
     /// Whether `--type` names the type of the column that the keys of known records have.
@@ -143,21 +145,27 @@ impl DbImport {
     }
 }
 
-/// The options of the input, with the types of the keyspace where no others are given. A keyspace of bytes with records
-/// takes the bytes of one column.
+/// The options of the input, with the types of the keyspace where no others are given.
 fn typed(arguments: &DbImport, known: &Option<RecordType>) -> InputOptions {
     let input = &arguments.input;
     let mut input = InputOptions { key_type: input.key_type.or(arguments.keys), ..input.clone() };
     let Some(known) = known else { return input };
-    if known.is_bytes() {
-        input.raw_values = true;
-        input.key_type = input.key_type.or((!input.has_typed_keys()).then_some(KeyType::Bytes));
-        return input;
-    }
-    if !input.has_typed_keys() && !arguments.names_type_of(known) {
+    // Keys of bytes may be anything.
+    let are_keys_stated = match input.format() {
+        Format::Sosd => true,
+        Format::Parquet => known.is_bytes(),
+        _ => arguments.names_type_of(known),
+    };
+    if !are_keys_stated {
         input.key_type = input.key_type.or(Some(known.keys));
     }
-    input.known = KnownColumns::of(known, KEYSPACE, arguments.add_columns);
+    if let ValueType::Scalar(scalar) = known.values
+        && !known.is_keys_only()
+        && input.payload.is_none()
+    {
+        input.value_type = input.value_type.or(Some(scalar));
+    }
+    input.known = Some(Box::new(KnownColumns::of(known, KEYSPACE, arguments.add_columns)));
     input
 }
 
