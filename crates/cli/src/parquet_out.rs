@@ -276,14 +276,10 @@ fn push(values: &mut ColumnValues, key_type: KeyType, bytes: &[u8]) -> Option<()
     match (values, value) {
         (ColumnValues::Bool(values), Value::Bool(value)) => values.push(value),
         // Unsigned integers keep their bits.
-        (ColumnValues::Int32(values), _) => {
-            let number = number?;
-            values.push(i32::try_from(number).ok().or_else(|| Some(u32::try_from(number).ok()?.cast_signed()))?);
-        }
-        (ColumnValues::Int64(values), _) => {
-            let number = number?;
-            values.push(i64::try_from(number).ok().or_else(|| Some(u64::try_from(number).ok()?.cast_signed()))?);
-        }
+        (ColumnValues::Int32(values), Value::Unsigned(_)) => values.push(u32::try_from(number?).ok()?.cast_signed()),
+        (ColumnValues::Int64(values), Value::Unsigned(_)) => values.push(u64::try_from(number?).ok()?.cast_signed()),
+        (ColumnValues::Int32(values), _) => values.push(i32::try_from(number?).ok()?),
+        (ColumnValues::Int64(values), _) => values.push(i64::try_from(number?).ok()?),
         (ColumnValues::Float(values), Value::Float(value)) => values.push(value as f32),
         (ColumnValues::Double(values), Value::Float(value)) => values.push(value),
         // One byte more has the sign of both types.

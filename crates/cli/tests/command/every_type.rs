@@ -316,3 +316,45 @@ fn a_keyspace_of_any_types_comes_back_from_each_format() {
         comes_back(&mut draws, &types, &FORMATS);
     }
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn what_parquet_cannot_carry_is_told_at_the_export() {
+    let folder = Folder::new();
+    let seconds = KeyType::Timestamp(TimeUnit::Second);
+    let db = declare(&folder, "s", &RecordType::new(KeyType::U8, seconds));
+    let most = i128::from(i64::MAX) / 1000;
+    let put = |key: u8, time: i128| {
+        db.insert([key], seconds.encode(&Value::Signed(time)).unwrap()).unwrap();
+    };
+    [most, -most].into_iter().zip(0..).for_each(|(time, key)| put(key, time));
+    unlocked(&folder, &["db", "export", "s", "fits.parquet"]);
+    put(2, most + 1);
+    db.close().unwrap();
+    let run = folder.run(&["db", "export", "s", "out.parquet"]).exits_with(1);
+    run.complains_of("record 3 has a time in column 'value' beyond those of Parquet").complains_of("CSV or JSON lines");
+    unlocked(&folder, &["db", "export", "s", "out.csv"]);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn an_export_to_parquet_builds_an_equal_table_and_other_columns_are_what_they_are() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "a,b,c\n1,x,2.50\n2,y,3.25\n");
+    let given = ["--key", "b", "--key", "a", "--key-type", "(text desc, u64?)", "--value-type", "decimal(8,2)"];
+    folder.build("rows.csv", "t.ogive", &given);
+    let rows = "y,2\t3.25\nx,1\t2.50\n";
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints(rows);
+    folder.run(&["export", "t.ogive", "out.parquet"]).exits_with(0);
+    folder.build("out.parquet", "u.ogive", &[]);
+    folder.run(&["scan", "u.ogive"]).exits_with(0).prints(rows);
+    for option in ["key_type", "value_type"] {
+        let told = |table: &str| folder.run(&["explain", table, "--json"]).exits_with(0).json()[option].clone();
+        assert_eq!(told("u.ogive"), told("t.ogive"));
+    }
+    // Options go before what the file tells.
+    folder.build("out.parquet", "v.ogive", &["--key", "value", "--value", "a"]);
+    folder.run(&["scan", "v.ogive"]).exits_with(0).prints("2.50\t1\n3.25\t2\n");
+    folder.build("out.parquet", "w.ogive", &["--keys-only"]);
+    folder.run(&["scan", "w.ogive", "--json"]).exits_with(0).prints("{\"a\":2,\"b\":\"y\"}\n{\"a\":1,\"b\":\"x\"}\n");
+}

@@ -164,3 +164,28 @@ fn no_command_replaces_stated_types_unless_an_option_names_others() {
     db(&folder, &["import", "texts", "raw", "--key-type", "bytes"]).exits_with_error();
     db(&folder, &["scan", "texts"]).exits_with(0).prints("apple\t\n");
 }
+
+#[test]
+fn a_value_of_bytes_is_put_as_it_is_printed_and_one_row_is_one() {
+    let folder = Folder::new();
+    let printed = "a\\x00\\\\b\\n\\xff";
+    db(&folder, &["put", "s", "k", printed, "--escaped"]).exits_with(0);
+    db(&folder, &["scan", "s"]).exits_with(0).prints(&format!("k\t{printed}\n"));
+    assert_eq!(folder.run(&["db", "get", "s", "k", "--json"]).json()["record"]["value"]["hex"], "61005c620aff");
+    db(&folder, &["put", "s", "k", "C:\\dir", "--escaped"]).exits_with(2).complains_of("begins no escape");
+    db(&folder, &["put", "s", "k", "C:\\dir"]).exits_with(0);
+    assert_eq!(folder.run(&["db", "get", "s", "k", "--raw"]).exits_with(0).stdout, "C:\\dir");
+    folder.write("one.csv", "id,v\n1,x\n");
+    let told = db(&folder, &["import", "t", "one.csv"]).exits_with(0).stdout;
+    assert!(told.contains(": 1 row imported in "), "{told}");
+    folder.write("two.csv", "id,v\n1,x\n2,y\nz,y\n");
+    let flags = ["--key-type", "u64", "--batch", "1", "--keyspace", "u"];
+    let run = db(&folder, &[&["import", "t", "two.csv"], &flags[..]].concat()).exits_with(1);
+    run.complains_of("the first 2 rows are durable");
+    folder.write("bad.csv", "id,v\n1,x\nz,y\n");
+    let run = db(&folder, &[&["import", "t", "bad.csv"], &flags[..]].concat()).exits_with(1);
+    run.complains_of("the first row is durable");
+    folder.build("one.csv", "one.ogive", &[]);
+    let told = db(&folder, &["ingest", "v", "one.ogive"]).exits_with(0).stdout;
+    assert!(told.contains("ingested 1 record of 1 table"), "{told}");
+}

@@ -8,7 +8,7 @@ use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, blame_ho
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::{grouped, positive_count};
+use crate::size::{counted, positive_count, the_first};
 use ogive::lsm::{Batch, Db, Keyspace};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Durability, KeyType};
@@ -18,14 +18,16 @@ use std::time::Instant;
 const EXAMPLES: &str = "\
 Examples:
   ogive db import ids rows.csv --key id --value name     columns by name or number
+  ogive db import prices rows.csv --key id --value price --value-type 'decimal(8,2)'
+                                                         values of one column that are scalars, and no rows
   ogive db import numbers keys.u64 --payload 64          SOSD keys, with values derived from them
   ogive db import ids more.csv --key id --value name --batch 1000 --json
                                                          report the number of durable rows after every batch
 
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
 earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
-Types of keys and columns are those of the keyspace, which --key-type and --type change only while it has no rows; for a
-new keyspace they are as given, or found as by `ogive build`.
+Types of keys and columns are those of the keyspace, which --key-type, --type and --value-type change only while it has
+no rows; for a new keyspace they are as given, as an export to Parquet states them, or found as by `ogive build`.
 Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
 replaces one of the same key as a whole: columns that are missing become null in it. A key of one column is never null,
 unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. If the import
@@ -104,7 +106,7 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let types = open.types();
     let durable = match done {
         0 => NOTHING.to_owned(),
-        done => format!("the first {} rows are durable", grouped(done)),
+        done => format!("{} durable", the_first(done, "row")),
     };
     if let Err(failure) = imported {
         // The failure to import says more than one to take back.
@@ -121,7 +123,7 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     } else {
         let seconds = started.elapsed().as_secs_f64();
         let shown = &arguments.name.store;
-        output.line(format_args!("{shown}: {} rows imported in {seconds:.1} s", grouped(done)))?;
+        output.line(format_args!("{shown}: {} imported in {seconds:.1} s", counted(done, "row")))?;
         output.line(format_args!("types: {types}"))?;
     }
     Ok(Outcome::Done)

@@ -12,7 +12,7 @@ use crate::load::{BuildProgress, RECORDS_A_STEP};
 use crate::output::{Output, note};
 use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
-use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory};
+use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
 use ogive::index::{AnyIndex, Raw, Word, WordIndex};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Error, KeyType};
@@ -111,12 +111,12 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
         }))?;
     } else {
         output.line(format_args!(
-            "{}: {} records {} in {:.1} s; now {} entries",
+            "{}: {} {} in {:.1} s; now {}",
             arguments.index.file,
-            grouped(loaded.records),
+            counted(loaded.records, "record"),
             if loaded.bulk { "loaded" } else { "inserted" },
             started.elapsed().as_secs_f64(),
-            grouped(entries)
+            counted(entries, "entry")
         ))?;
         match types.values.is_bytes() {
             true => output.line(format_args!("types: {} -> {}", types.keys, counted(payload_bytes as u64, "byte")))?,
@@ -130,8 +130,8 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
 fn what_is_there(records: u64, is_durable: bool) -> String {
     match (records, is_durable) {
         (0, _) => "no records were loaded".into(),
-        (_, true) => format!("the first {} records are durable in the index", grouped(records)),
-        (_, false) => format!("the first {} records are in the index, but may not be durable", grouped(records)),
+        (_, true) => format!("{} durable in the index", the_first(records, "record")),
+        (_, false) => format!("{} in the index, but may not be durable", the_first(records, "record")),
     }
 }
 
