@@ -522,7 +522,9 @@ fn by_name(
 ) -> Result<Vec<Option<usize>>> {
     let (path, holder) = (shown(&options.path), known.holder);
     let verb = if holder == INDEX { "load" } else { "import" };
-    let is_new = |position: &usize| known.fields.iter().all(|(name, _)| *name != names[*position]);
+    // A field with the name of a column of the key is exported by another one.
+    let is_of = |position: usize, (name, field): &(String, Field)| [name, &field.name].contains(&&names[position]);
+    let is_new = |position: &usize| !known.fields.iter().any(|field| is_of(*position, field));
     let added: Vec<usize> = chosen.iter().copied().filter(is_new).collect();
     if let Some(&first) = added.first().filter(|_| !known.grows) {
         let message = format!("{path} has a column '{}', but rows of the {holder} are {}", names[first], known.rows()?);
@@ -533,8 +535,9 @@ fn by_name(
         return Err(Failure::usage(message, hint));
     }
     let mut positions = Vec::new();
-    for (name, field) in &known.fields {
-        let position = chosen.iter().copied().find(|&position| names[position] == *name);
+    for known_field in &known.fields {
+        let (name, field) = known_field;
+        let position = chosen.iter().copied().find(|&position| is_of(position, known_field));
         if position.is_none() && !field.nullable {
             let message =
                 format!("{path} has no column '{name}' to {verb}; rows of the {holder} are {}", known.rows()?);

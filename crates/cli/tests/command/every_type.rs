@@ -358,3 +358,15 @@ fn an_export_to_parquet_builds_an_equal_table_and_other_columns_are_what_they_ar
     folder.build("out.parquet", "w.ogive", &["--keys-only"]);
     folder.run(&["scan", "w.ogive", "--json"]).exits_with(0).prints("{\"a\":2,\"b\":\"y\"}\n{\"a\":1,\"b\":\"x\"}\n");
 }
+
+#[test]
+fn a_field_that_has_the_name_of_the_key_is_found_by_it_and_by_the_name_in_exports() {
+    let folder = Folder::new();
+    let values = "{key: text, n: u8}".parse::<ValueType>().unwrap();
+    declare(&folder, "s", &RecordType::new(KeyType::U64, values)).close().unwrap();
+    folder.write("own.csv", "id,key,n\n1,x,7\n");
+    unlocked(&folder, &["db", "import", "s", "own.csv", "--key", "id"]);
+    folder.write("exported.csv", "key,key_2,n\n2,y,8\n");
+    unlocked(&folder, &["db", "import", "s", "exported.csv"]);
+    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\tx\t7\n2\ty\t8\n");
+}
