@@ -14,7 +14,8 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 use arrow_schema::{Field, Schema};
 use ogive::KeyType;
-use ogive::types::{RecordColumn, TimeUnit, Value};
+use ogive::types::{ColumnPlace, RecordColumn, TimeUnit, Value};
+use serde_json::json;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         let types = fields.columns().iter().map(|column| column_type(column).map(Arc::new));
         let types = types.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let schema = Type::group_type_builder("records").with_fields(types).build().map_err(refused)?;
-        let properties = Arc::new(WriterProperties::builder().set_key_value_metadata(hint(fields)).build());
+        let properties = Arc::new(WriterProperties::builder().set_key_value_metadata(Some(hint(fields))).build());
         let writer = SerializedFileWriter::new(target, Arc::new(schema), properties).map_err(refused)?;
         let columns = fields.columns().iter().map(|column| (empty(column.key_type), Vec::new())).collect();
         Ok(Self { fields, writer, columns, rows: 0, bytes: 0, total: 0 })
@@ -63,14 +64,23 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.total += 1;
         let mut columns = self.columns.iter_mut();
-        let mut is_fit = true;
+        let (mut is_fit, mut beyond) = (true, None);
         self.fields.visit(key, value, |column, bytes, is_typed| {
             let Some((values, levels)) = columns.next() else { return };
             if column.nullable {
                 levels.push(i16::from(bytes.is_some()));
             }
-            is_fit &= is_typed && bytes.is_none_or(|bytes| push(values, column.key_type, bytes).is_some());
+            let is_pushed = is_typed && bytes.is_none_or(|bytes| push(values, column.key_type, bytes).is_some());
+            if is_typed && !is_pushed && column.key_type == KeyType::Timestamp(TimeUnit::Second) {
+                beyond.get_or_insert_with(|| column.name.clone());
+            }
+            is_fit &= is_pushed;
         });
+        if let Some(name) = beyond {
+            let message = format!("record {} has a time in column '{name}' beyond those of Parquet", self.total);
+            let hint = "Parquet has milliseconds of 64 bits and no seconds; export to CSV or JSON lines instead";
+            return Err(Failure::refused(message, hint));
+        }
         if !is_fit {
             let message = format!("record {} is not of the types of its table", self.total);
             return Err(Failure::refused(message, "export to CSV, where it is shown as bytes"));
@@ -104,15 +114,29 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
     }
 }
 
-/// The schema in the form of Arrow, where the types alone do not tell `u128` from `i128`.
-fn hint(fields: &RecordFields) -> Option<Vec<KeyValue>> {
-    if fields.columns().iter().all(|column| column.key_type != KeyType::U128) {
-        return None;
-    }
+/// The key of the types of the records in the metadata of the schema.
+pub(crate) const TYPES: &str = "ogive:types";
+
+/// The schema in the form of Arrow, which tells types that those of Parquet do not, as `u128` and seconds, and in its
+/// metadata what columns alone do not tell: the keys, and whether a value is a row.
+fn hint(fields: &RecordFields) -> Vec<KeyValue> {
     let has_column = |field: &&Arc<Field>| fields.columns().iter().any(|column| column.name == *field.name());
     let all = ogive_arrow::schema_of(fields.types(), false);
-    let schema = Schema::new(all.fields().iter().filter(has_column).cloned().collect::<Vec<_>>());
-    Some(vec![KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&schema))])
+    let types = fields.types();
+    let mut keys: Vec<(usize, &str)> = Vec::new();
+    for column in fields.columns() {
+        if let ColumnPlace::Key(component) = column.place {
+            keys.push((component, &column.name));
+        }
+    }
+    keys.sort_unstable();
+    let keys: Vec<&str> = keys.into_iter().map(|(_, name)| name).collect();
+    let values = (!types.is_keys_only()).then(|| types.values.to_string());
+    let told = json!({ "keys": keys, "key_type": types.keys.to_string(), "value_type": values });
+    let metadata = [(TYPES.to_owned(), told.to_string())].into();
+    let schema =
+        Schema::new_with_metadata(all.fields().iter().filter(has_column).cloned().collect::<Vec<_>>(), metadata);
+    vec![KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&schema))]
 }
 
 fn write_column(
@@ -188,7 +212,7 @@ fn empty(key_type: KeyType) -> ColumnValues {
 }
 
 /// The Parquet type of a column. Integers of 128 bits are decimals of 39 digits, seconds are milliseconds.
-fn column_type(column: &RecordColumn) -> Result<Type, ParquetError> {
+pub(crate) fn column_type(column: &RecordColumn) -> Result<Type, ParquetError> {
     let integer = |bit_width, is_signed| Some(LogicalType::integer(bit_width, is_signed));
     let unit = |unit| match unit {
         TimeUnit::Second | TimeUnit::Millisecond => ParquetUnit::MILLIS,
@@ -252,14 +276,10 @@ fn push(values: &mut ColumnValues, key_type: KeyType, bytes: &[u8]) -> Option<()
     match (values, value) {
         (ColumnValues::Bool(values), Value::Bool(value)) => values.push(value),
         // Unsigned integers keep their bits.
-        (ColumnValues::Int32(values), _) => {
-            let number = number?;
-            values.push(i32::try_from(number).ok().or_else(|| Some(u32::try_from(number).ok()?.cast_signed()))?);
-        }
-        (ColumnValues::Int64(values), _) => {
-            let number = number?;
-            values.push(i64::try_from(number).ok().or_else(|| Some(u64::try_from(number).ok()?.cast_signed()))?);
-        }
+        (ColumnValues::Int32(values), Value::Unsigned(_)) => values.push(u32::try_from(number?).ok()?.cast_signed()),
+        (ColumnValues::Int64(values), Value::Unsigned(_)) => values.push(u64::try_from(number?).ok()?.cast_signed()),
+        (ColumnValues::Int32(values), _) => values.push(i32::try_from(number?).ok()?),
+        (ColumnValues::Int64(values), _) => values.push(i64::try_from(number?).ok()?),
         (ColumnValues::Float(values), Value::Float(value)) => values.push(value as f32),
         (ColumnValues::Double(values), Value::Float(value)) => values.push(value),
         // One byte more has the sign of both types.

@@ -1,7 +1,7 @@
 //! Parsing and formatting of sizes, counts and times.
 
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-pub(crate) use ogive_text::{counted, grouped};
+pub(crate) use ogive_text::{counted, grouped, the_first};
 use std::str::FromStr;
 
 /// A number of bytes as an argument: `4096`, `64k`, `256MiB`, `1.5GB`.
@@ -135,6 +135,9 @@ mod tests {
     #[test]
     fn one_of_a_thing_is_no_plural() {
         assert_eq!([0, 1, 2000].map(|count| counted(count, "block")), ["0 blocks", "1 block", "2,000 blocks"]);
+        assert_eq!([1, 2].map(|count| counted(count, "entry")), ["1 entry", "2 entries"]);
+        assert_eq!([1, 2].map(|count| counted(count, "more key")), ["1 more key", "2 more keys"]);
+        assert_eq!([1, 2].map(|count| the_first(count, "row")), ["the first row is", "the first 2 rows are"]);
     }
 
     #[test]

@@ -69,6 +69,18 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
     })
 }
 
+/// The bytes of a value given as an argument with the escapes that [`shown`] writes.
+///
+/// # Errors
+/// [`Failure::Usage`] for what begins no escape.
+pub(crate) fn from_escaped(argument: &[u8]) -> Result<Vec<u8>> {
+    let value = std::str::from_utf8(argument).ok().and_then(|text| BYTES.parse(text).ok());
+    value.ok_or_else(|| {
+        let message = format!("'{}' has a backslash that begins no escape", ogive_text::shortened(argument));
+        Failure::usage(message, "write a backslash as \\\\ and any byte as \\xNN, or remove --escaped")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

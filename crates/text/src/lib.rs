@@ -12,4 +12,4 @@ mod show;
 pub use infer::{ColumnGuess, GuessedType, fits, may_be_string};
 pub use reader::{BYTE_ORDER_MARK, FieldReader, Layout, TextError, Written};
 pub use separated::{FieldForm, QUOTE, Quote, Separated, SeparatedRow, parse_quote};
-pub use show::{counted, escaped, grouped, shortened};
+pub use show::{counted, escaped, grouped, shortened, the_first};

@@ -37,8 +37,22 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// A count with its noun: `1 block`, `2 blocks`.
+/// A count with its noun: `1 block`, `2 blocks`, `2 entries`.
 #[must_use]
 pub fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+    let count_shown = grouped(count);
+    match what.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        _ if count == 1 => format!("{count_shown} {what}"),
+        Some(stem) => format!("{count_shown} {stem}ies"),
+        None => format!("{count_shown} {what}s"),
+    }
+}
+
+/// The first records of many, and the verb that goes with them: `the first 2 rows are`, `the first row is`.
+#[must_use]
+pub fn the_first(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("the first {what} is"),
+        count => format!("the first {} are", counted(count, what)),
+    }
 }

@@ -25,11 +25,14 @@ Examples:
   ogive export rows.ogive - --json              to standard output as JSON lines
 
 Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
-for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and empty
-text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and quotes are
-characters; --quote '\"' writes it as CSV with tabs. Text formats state no types, and Parquet has no integers of 128
-bits: `build` finds such columns again by their values, or takes --key-type and --type. Replaces an existing table once
-the new one is complete, and any other file only with --force. `ogive db export` does the same for stores.";
+for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and
+empty text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and
+quotes are characters; --quote '\"' writes it as CSV with tabs. Text formats state no types: `build` finds them again
+by their values, or takes --key-type, --type and --value-type. Parquet states all types, and which columns have the
+keys, in a form that `build` and `db import` read; other programs see integers of 128 bits as decimals of 39 digits,
+and seconds, which Parquet does not have, as milliseconds: a timestamp(s) beyond those is refused. Replaces an
+existing table once the new one is complete, and any other file only with --force. `ogive db export` does the same for
+stores.";
 
 /// Export the records of a table to CSV, TSV, JSON lines, Parquet or another table
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ pub(crate) struct RecordBuilder {
     keys: Vec<ReadColumn>,
     values: Vec<ReadColumn>,
     key_type: KeyType,
-    /// Builds the values, unless they are the bytes of one column.
+    /// Builds the values, unless they are those of one column.
     rows: Option<RowBuilder>,
     records: u64,
     key: Vec<u8>,

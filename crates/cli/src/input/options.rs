@@ -105,6 +105,11 @@ pub(crate) struct InputOptions {
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,
 
+    /// Type of the values, if they are those of one column and no rows: bool, u8 to u128, text, bytes, ... [default:
+    /// rows, of all columns but the keys]
+    #[arg(long, value_name = "TYPE", value_parser = parse_scalar, conflicts_with = "payload", help_heading = "Input")]
+    pub(crate) value_type: Option<KeyType>,
+
     /// Of a Parquet file of a Delta Lake or Iceberg table: take it as it is, even if the log of the table says that
     /// rows of its files were deleted or columns renamed, or cannot be read
     #[cfg(feature = "parquet")]
@@ -127,11 +132,7 @@ pub(crate) struct InputOptions {
 
     /// The columns that are taken, if records of them are there already.
     #[arg(skip)]
-    pub(crate) known: Option<KnownColumns>,
-
-    /// Whether values are the bytes of one column, or none.
-    #[arg(skip)]
-    pub(crate) raw_values: bool,
+    pub(crate) known: Option<Box<KnownColumns>>,
 }
 
 impl InputOptions {
@@ -416,6 +417,17 @@ impl InputOptions {
             return Err(Failure::usage("the keys of a SOSD file are u64", "remove --key-type"));
         }
         Ok(())
+    }
+}
+
+/// The type of a scalar in an argument.
+///
+/// # Errors
+/// For tuples, and what is no type.
+fn parse_scalar(text: &str) -> Result<KeyType, String> {
+    match text.parse() {
+        Ok(KeyType::Tuple(_)) => Err("a value is no tuple; columns with --type make rows".to_owned()),
+        parsed => parsed.map_err(|error: Error| error.to_string()),
     }
 }
 

@@ -1,21 +1,22 @@
 //! The reader of Parquet files: its columns have types.
 
 use super::builder::{FieldBytes, RecordBuilder};
-use super::columns::find;
+use super::columns::{Column, find};
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
 use super::{InputError, InputOptions};
 use crate::beside::fields::formatted;
 use crate::failure::Result;
 use crate::output::warn_once;
+use crate::parquet_out::{TYPES, column_type};
 use crate::pipe::open_seekable;
 use crate::urls::is_url;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
-use ::parquet::schema::types::Type;
+use ::parquet::schema::types::{Type, TypePtr};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use ogive::KeyType;
-use ogive::types::{TimeUnit, Value, ValueType};
+use ogive::types::{ColumnPlace, KeyColumn, RecordColumn, RecordType, TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, value_of};
 use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions, check_table_log};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
         return Err(InputError::Empty { path: path.clone() }.into());
     }
     options.key.iter().try_for_each(|column| find(path, &names, column).map(drop))?;
+    let told = ToldTypes::of(&hinted, fields);
+    let options = &told.as_ref().map_or_else(|| options.clone(), |told| told.complete(options));
     let selection = Selection::of(options, &names)?;
     let mut columns = selection.columns(options, &names)?;
     for column in &mut columns {
@@ -46,8 +49,14 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
             check_unit(path, field, hint, column.key_type)?;
             continue;
         }
-        column.key_type = type_of(path, field, hint)?;
-        column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
+        let told = told.as_ref().and_then(|told| told.columns.get(column.position?));
+        (column.key_type, column.nullable) = match told {
+            Some(told) => (told.key_type, told.nullable),
+            None => {
+                let nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
+                (type_of(path, field, hint)?, nullable)
+            }
+        };
         column.guessed = false;
     }
     // Keys of one column are never null, even if the file would allow it, unless they are tuples of it.
@@ -57,6 +66,66 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     }
     let values = columns.split_off(count);
     Schema::new(options, columns, values, true, Vec::new())
+}
+
+/// The types of records as an export tells them beside the columns.
+#[derive(Debug)]
+struct ToldTypes {
+    types: RecordType,
+    /// The names of the columns of the key, in the order of its components.
+    keys: Vec<String>,
+    /// All columns, as they are in the file.
+    columns: Vec<RecordColumn>,
+}
+
+impl ToldTypes {
+    /// The types that the metadata of a file tells, if its columns are those of an export of such records: another
+    /// program may have written others, and kept the metadata.
+    fn of(hinted: &ArrowSchema, fields: &[TypePtr]) -> Option<Self> {
+        let told: serde_json::Value = serde_json::from_str(hinted.metadata().get(TYPES)?).ok()?;
+        let names = told["keys"].as_array()?.iter().map(|name| name.as_str().map(str::to_owned));
+        let keys = names.collect::<Option<Vec<String>>>()?;
+        let place = |name: &String| fields.iter().position(|field| field.name() == name);
+        let column =
+            |name: &String| Some(KeyColumn { name: name.clone(), position: u16::try_from(place(name)?).ok()? });
+        let key_columns = keys.iter().map(column).collect::<Option<Vec<_>>>()?;
+        let key_type: KeyType = told["key_type"].as_str()?.parse().ok()?;
+        let values = told["value_type"].as_str().map(str::parse::<ValueType>).transpose().ok()?;
+        let is_alone = values.is_none();
+        let types = RecordType::new(key_type, values.unwrap_or_default()).key_columns(key_columns);
+        let types = if is_alone { types.keys_only() } else { types };
+        let mut columns = types.columns();
+        // Empty values of bytes have no column.
+        if types.values.is_bytes() && fields.len() < columns.len() {
+            columns.retain(|column| matches!(column.place, ColumnPlace::Key(_)));
+        }
+        let shape = |field: &Type| natural_type(Path::new(""), field).map_err(|error| error.to_string());
+        let is_same = |(column, field): (&RecordColumn, &TypePtr)| {
+            column.name == field.name() && column_type(column).is_ok_and(|written| shape(&written) == shape(field))
+        };
+        let are_same = columns.len() == fields.len() && columns.iter().zip(fields).all(is_same);
+        are_same.then_some(Self { types, keys, columns })
+    }
+
+    /// The options of an input, with the keys and the type of the values as told, where neither options nor known
+    /// records say so.
+    fn complete(&self, options: &InputOptions) -> InputOptions {
+        let mut options = options.clone();
+        if options.known.is_some() || !options.key.is_empty() {
+            return options;
+        }
+        options.key = self.keys.iter().cloned().map(Column).collect();
+        options.key_type = options.key_type.or(Some(self.types.keys));
+        let takes_all = options.value.is_empty() && !options.keys_only && options.payload.is_none();
+        if let ValueType::Scalar(scalar) = self.types.values
+            && takes_all
+            && options.column_types.is_empty()
+            && !self.types.is_keys_only()
+        {
+            options.value_type = options.value_type.or(Some(scalar));
+        }
+        options
+    }
 }
 
 /// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
@@ -232,7 +301,7 @@ fn convert<'a>(
     let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
     // Exactly, by the units and scales of both; else by the text of the value.
     let exact = Some(value_of(array, key_type, row)).filter(|exact| *exact != Value::Null);
-    let other = || found.as_ref().and_then(|(_, natural)| by_text(natural, key_type));
+    let other = || found.as_ref().and_then(|(natural, value)| by_text(*natural, value, key_type));
     let encoded = exact.or_else(other).and_then(|found| match has_key_bytes {
         true => key_type.encode(&found).ok(),
         false => ValueType::Scalar(key_type).encode(&found).ok(),
@@ -325,11 +394,11 @@ fn check_unit(path: &Path, field: &Type, hint: Option<&Field>, asked: KeyType) -
     // Milliseconds of midnights are days.
     let is_day = hint.is_some_and(|hint| *hint.data_type() == DataType::Date64) && asked == KeyType::Date;
     let is_kept = match natural {
-        KeyType::Time(_) | KeyType::Timestamp(_) => {
-            asked == natural || asked == KeyType::I64 || is_day || is_fine(field, asked)
-        }
+        // A value that is none in the other unit or scale is refused with its record.
+        KeyType::Time(_) => matches!(asked, KeyType::Time(_) | KeyType::I64),
+        KeyType::Timestamp(_) => matches!(asked, KeyType::Timestamp(_) | KeyType::I64) || is_day,
         KeyType::Date => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
-        KeyType::Decimal { .. } => asked == natural,
+        KeyType::Decimal { .. } => matches!(asked, KeyType::Decimal { .. }),
         _ => true,
     };
     if is_kept {
@@ -343,8 +412,14 @@ fn check_unit(path: &Path, field: &Type, hint: Option<&Field>, asked: KeyType) -
 }
 
 /// The value of a field as one of a type that its text has; `None` if it is not one.
-fn by_text(natural: &Value, key_type: KeyType) -> Option<Value> {
-    let text = match natural {
+fn by_text(natural: KeyType, value: &Value, key_type: KeyType) -> Option<Value> {
+    // What is a number of units is no text; it is a number where that is asked for.
+    let is_in_units =
+        matches!(natural, KeyType::Decimal { .. } | KeyType::Time(_) | KeyType::Timestamp(_) | KeyType::Date);
+    if is_in_units && !matches!(key_type, KeyType::I32 | KeyType::I64) {
+        return None;
+    }
+    let text = match value {
         Value::Bytes(bytes) if key_type == KeyType::Text => {
             return String::from_utf8(bytes.clone()).ok().map(Value::Text);
         }

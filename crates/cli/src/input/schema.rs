@@ -8,7 +8,9 @@ use crate::output::note;
 use crate::pipe::shown;
 use crate::size::counted;
 use ogive::KeyType;
-use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
+use ogive::types::{
+    ColumnPlace, Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType,
+};
 use ogive_text::{ColumnGuess, GuessedType, Written};
 use std::path::Path;
 use std::str::FromStr;
@@ -31,27 +33,55 @@ pub(crate) struct ColumnType {
 pub(crate) const KEYSPACE: &str = "keyspace";
 pub(crate) const INDEX: &str = "index";
 
-/// The columns of rows that the records of an input are added to. They are found by their names.
+/// The columns that the records of an input are added to. They are found by their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownColumns {
     /// The names of all columns in their order.
     names: Vec<String>,
-    /// The names of the columns of the key; none if they are not known.
+    /// The names of the columns of the key.
     keys: Vec<String>,
-    fields: Vec<Field>,
-    /// What holds the rows: a keyspace or an index.
+    /// Whether the columns of the key have names of their own, which an input must have.
+    are_keys_named: bool,
+    /// The columns of the values, with the names of their columns; none of scalars.
+    fields: Vec<(String, Field)>,
+    /// What holds the records: a keyspace or an index.
     holder: &'static str,
     /// Whether other columns are added to them.
     grows: bool,
+    is_row: bool,
 }
 
 impl KnownColumns {
-    /// The columns of records whose values are rows; `None` for others.
-    pub(crate) fn of(types: &RecordType, holder: &'static str, grows: bool) -> Option<Self> {
-        let ValueType::Row(row_type) = &types.values else { return None };
-        let names = types.columns().into_iter().map(|column| column.name).collect();
-        let keys = types.key_columns.iter().map(|column| column.name.clone()).collect();
-        Some(Self { names, keys, fields: row_type.fields().to_vec(), holder, grows })
+    /// The columns of records.
+    pub(crate) fn of(types: &RecordType, holder: &'static str, grows: bool) -> Self {
+        let columns = types.columns();
+        let mut keys: Vec<(usize, String)> = Vec::new();
+        let mut fields = Vec::new();
+        for column in &columns {
+            match (column.place, &types.values) {
+                (ColumnPlace::Key(component), _) => keys.push((component, column.name.clone())),
+                (ColumnPlace::Value(index), ValueType::Row(row_type)) => {
+                    fields.extend(row_type.fields().get(index).map(|field| (column.name.clone(), field.clone())));
+                }
+                (ColumnPlace::Value(_), ValueType::Scalar(_)) => {}
+            }
+        }
+        keys.sort_unstable();
+        Self {
+            names: columns.into_iter().map(|column| column.name).collect(),
+            keys: keys.into_iter().map(|(_, name)| name).collect(),
+            are_keys_named: !types.key_columns.is_empty(),
+            fields,
+            holder,
+            grows,
+            is_row: matches!(types.values, ValueType::Row(_)),
+        }
+    }
+
+    /// The type of its rows, for messages.
+    fn rows(&self) -> Result<String> {
+        let fields = self.fields.iter().map(|(_, field)| field.clone()).collect::<Vec<_>>();
+        Ok(RowType::new(fields).map(ValueType::Row)?.to_string())
     }
 }
 
@@ -60,7 +90,7 @@ impl KnownColumns {
 pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -> Failure {
     let is_held = |name: &str| match &types.values {
         ValueType::Row(row_type) => row_type.fields().iter().any(|field| field.name == name),
-        ValueType::Scalar(_) => false,
+        ValueType::Scalar(_) => true,
     };
     match failure {
         Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
@@ -264,17 +294,21 @@ impl Schema {
                 .ok_or_else(|| Failure::usage(format!("keys of {} columns are too many", keys.len()), "give fewer"))?,
         };
         // The rows that are there already have nulls in the columns that are added.
-        let known = options.known.as_ref().map_or(values.len(), |known| known.fields.len());
+        let known = options.known_rows().map_or(values.len(), |known| known.fields.len());
         values.iter_mut().skip(known).for_each(|column| column.nullable = true);
-        let value_type = match values.len() {
-            _ if options.raw_values => ValueType::default(),
-            0 => ValueType::default(),
-            count if count > FIELDS_MAX => {
+        let value_type = match (values.len(), options.value_type) {
+            (0, None | Some(KeyType::Bytes)) => ValueType::default(),
+            (0, Some(scalar)) => {
+                let message = format!("{} has no column of values of type {scalar}", shown(&options.path));
+                return Err(Failure::usage(message, "choose a column of the values with --value"));
+            }
+            (_, Some(scalar)) => scalar.into(),
+            (count, None) if count > FIELDS_MAX => {
                 let (path, count) = (shown(&options.path), counted(count as u64, "column"));
                 let message = format!("{path} has {count} of values, and a row has at most {FIELDS_MAX}");
                 return Err(Failure::usage(message, "choose some of them with --value, which can be repeated"));
             }
-            _ => ValueType::Row(RowType::new(values.iter().map(field).collect::<Vec<_>>())?),
+            (_, None) => ValueType::Row(RowType::new(values.iter().map(field).collect::<Vec<_>>())?),
         };
         let column = |key: &ReadColumn| {
             let position = u16::try_from(position_of(key, &keys, &values)).unwrap_or(u16::MAX);
@@ -283,9 +317,9 @@ impl Schema {
         let components = component_count(key_type);
         let key_columns =
             if is_named && keys.len() == components { keys.iter().map(column).collect() } else { Vec::new() };
-        let has_columns = !key_columns.is_empty();
+        let is_alone = !key_columns.is_empty() && values.is_empty() && options.value_type.is_none();
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
-        let record_type = if has_columns && values.is_empty() { record_type.keys_only() } else { record_type };
+        let record_type = if is_alone { record_type.keys_only() } else { record_type };
         Ok(Self { keys, values, record_type, remarks, names: Vec::new(), guesses: Vec::new() })
     }
 }
@@ -338,12 +372,10 @@ impl Selection {
     /// bytes.
     pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self> {
         let position = |column: &Column| find(&options.path, names, column);
-        let known = options.known.as_ref().filter(|_| !options.keys_only && options.payload.is_none());
-        let named = known.filter(|known| options.has_columns() && !known.keys.is_empty());
+        let takes_all = !options.keys_only && options.payload.is_none();
+        let named = options.known.as_deref().filter(|_| takes_all && options.has_columns());
         let keys: Vec<usize> = match (&options.key[..], named) {
-            ([], Some(known)) => {
-                known.keys.iter().map(|name| key_position(options, known.holder, names, name)).collect::<Result<_>>()?
-            }
+            ([], Some(known)) => key_positions(options, known, names)?,
             ([], None) => vec![0],
             (columns, _) => columns.iter().map(position).collect::<Result<_, _>>()?,
         };
@@ -353,11 +385,11 @@ impl Selection {
             columns => columns.iter().map(position).collect::<Result<_, _>>()?,
         };
         refuse_repeats(options, names, &keys, if options.value.is_empty() { &[] } else { &values })?;
-        let values: Vec<Option<usize>> = match known {
+        let values: Vec<Option<usize>> = match options.known_rows().filter(|_| takes_all) {
             Some(known) => by_name(options, known, &unique(names), &values)?,
             None => values.into_iter().map(Some).collect(),
         };
-        if options.raw_values && values.len() > 1 {
+        if options.value_type.is_some() && values.len() > 1 {
             let count = counted(values.len() as u64, "column");
             return Err(Failure::usage(
                 format!("{} has {count} besides the key, but values have one", shown(&options.path)),
@@ -375,16 +407,17 @@ impl Selection {
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
         // The column of lines has no name.
         let names_once = if options.has_columns() { unique(names) } else { names.to_vec() };
-        let known = options.known.as_ref().map_or(&[][..], |known| &known.fields);
+        let known = options.known_rows().map_or(&[][..], |known| &known.fields);
         let keys = self.keys.iter().map(|&position| Some(position));
         let mut columns: Vec<ReadColumn> = keys
             .chain(self.values.iter().copied())
             .enumerate()
             .map(|(index, position)| ReadColumn {
                 position,
-                name: match position {
-                    Some(position) => names_once[position].clone(),
-                    None => known[index - self.keys.len()].name.clone(),
+                name: match (position, index.checked_sub(self.keys.len()).and_then(|index| known.get(index))) {
+                    (_, Some((_, field))) => field.name.clone(),
+                    (Some(position), None) => names_once[position].clone(),
+                    (None, None) => String::new(),
                 },
                 key_type: KeyType::Text,
                 nullable: false,
@@ -393,7 +426,7 @@ impl Selection {
                 is_zoned: false,
             })
             .collect();
-        for (column, field) in columns[self.keys.len()..].iter_mut().zip(known) {
+        for (column, (_, field)) in columns[self.keys.len()..].iter_mut().zip(known) {
             (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
         }
         for given in &options.column_types {
@@ -429,10 +462,14 @@ impl Selection {
         {
             column.nullable = false;
         }
-        if options.raw_values {
-            let values = columns[self.keys.len()..].iter_mut();
-            values
-                .for_each(|column| (column.key_type, column.nullable, column.guessed) = (KeyType::Bytes, true, false));
+        for column in columns[self.keys.len()..].iter_mut().take(usize::from(options.value_type.is_some())) {
+            let Some(scalar) = options.value_type else { break };
+            if !column.guessed && column.key_type != scalar {
+                let message = format!("the values are of type {scalar}, not {}", column.key_type);
+                return Err(Failure::usage(message, "remove --type of their column, or state that type"));
+            }
+            // No bytes are as good as none.
+            (column.key_type, column.nullable, column.guessed) = (scalar, scalar == KeyType::Bytes, false);
         }
         Ok(columns)
     }
@@ -459,12 +496,21 @@ fn refuse_repeats(options: &InputOptions, names: &[String], keys: &[usize], valu
     }
 }
 
-/// The position of a column of the key of known records.
-fn key_position(options: &InputOptions, holder: &str, names: &[String], name: &str) -> Result<usize> {
-    names.iter().position(|other| other == name).ok_or_else(|| {
-        let message = format!("{} has no column '{name}', which has the keys of the {holder}", shown(&options.path));
-        Failure::usage(message, "name the columns of the keys with --key, in their order")
-    })
+/// The positions of the columns of the key of known records. Where they have no names of their own, they are those of
+/// an export, or the first column.
+fn key_positions(options: &InputOptions, known: &KnownColumns, names: &[String]) -> Result<Vec<usize>> {
+    let find = |name: &String| names.iter().position(|other| other == name);
+    if !known.are_keys_named {
+        return Ok(known.keys.iter().map(find).collect::<Option<_>>().unwrap_or_else(|| vec![0]));
+    }
+    let position = |name: &String| {
+        find(name).ok_or_else(|| {
+            let (path, holder) = (shown(&options.path), known.holder);
+            let message = format!("{path} has no column '{name}', which has the keys of the {holder}");
+            Failure::usage(message, "name the columns of the keys with --key, in their order")
+        })
+    };
+    known.keys.iter().map(position).collect()
 }
 
 /// The columns of known rows among those `chosen` of an input, then the others, if they may be added.
@@ -476,11 +522,12 @@ fn by_name(
 ) -> Result<Vec<Option<usize>>> {
     let (path, holder) = (shown(&options.path), known.holder);
     let verb = if holder == INDEX { "load" } else { "import" };
-    let rows = || RowType::new(known.fields.clone()).map(ValueType::Row).map(|rows| rows.to_string());
-    let is_new = |position: &usize| known.fields.iter().all(|field| field.name != names[*position]);
+    // A field with the name of a column of the key is exported by another one.
+    let is_of = |position: usize, (name, field): &(String, Field)| [name, &field.name].contains(&&names[position]);
+    let is_new = |position: &usize| !known.fields.iter().any(|field| is_of(*position, field));
     let added: Vec<usize> = chosen.iter().copied().filter(is_new).collect();
     if let Some(&first) = added.first().filter(|_| !known.grows) {
-        let message = format!("{path} has a column '{}', but rows of the {holder} are {}", names[first], rows()?);
+        let message = format!("{path} has a column '{}', but rows of the {holder} are {}", names[first], known.rows()?);
         let hint = match holder {
             INDEX => "choose the columns to load with --value",
             _ => "choose the columns to import with --value, or add this one to the keyspace with --add-columns",
@@ -488,11 +535,12 @@ fn by_name(
         return Err(Failure::usage(message, hint));
     }
     let mut positions = Vec::new();
-    for field in &known.fields {
-        let position = chosen.iter().copied().find(|&position| names[position] == field.name);
+    for known_field in &known.fields {
+        let (name, field) = known_field;
+        let position = chosen.iter().copied().find(|&position| is_of(position, known_field));
         if position.is_none() && !field.nullable {
-            let name = &field.name;
-            let message = format!("{path} has no column '{name}' to {verb}; rows of the {holder} are {}", rows()?);
+            let message =
+                format!("{path} has no column '{name}' to {verb}; rows of the {holder} are {}", known.rows()?);
             let hint = format!("add the column to the file; '{name}' cannot be null, as the type shows");
             return Err(Failure::usage(message, hint));
         }
@@ -526,6 +574,11 @@ impl InputOptions {
             Some(known) if self.no_header && known.names.len() == names.len() => known.names.clone(),
             _ => names.to_vec(),
         }
+    }
+
+    /// The columns of known rows, unless the values are to be scalars.
+    fn known_rows(&self) -> Option<&KnownColumns> {
+        self.known.as_deref().filter(|known| known.is_row && self.value_type.is_none())
     }
 
     /// Whether the format has columns.

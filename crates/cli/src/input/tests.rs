@@ -329,7 +329,7 @@ mod parquet {
         assert!(twice.contains("column 'name' is named by --key and by --value"), "{twice}");
     }
 
-    /// Numbers that stand for times and decimals are read as what they are, or not at all.
+    /// Numbers that stand for times and decimals are read as what they are, exactly in other units, or not at all.
     #[test]
     fn units_and_scales_are_kept() {
         let schema = "message rows { required int64 t (TIMESTAMP_MILLIS); required int64 d (DECIMAL(10,2)); }";
@@ -346,19 +346,25 @@ mod parquet {
         group.close().unwrap();
         writer.close().unwrap();
         let folder = Folder::new();
-        for (key, key_type) in [
-            ("t", "timestamp(s)"),
-            ("t", "(timestamp(us)?)"),
-            ("t", "text"),
-            ("d", "decimal(10,1)"),
-            ("d", "i64"),
-            ("d", "f64"),
-        ] {
+        for (key, key_type) in [("t", "time(ms)"), ("t", "date"), ("t", "text"), ("d", "i64"), ("d", "f64")] {
             let flags = ["--key", key, "--key-type", key_type];
             let failure = folder.failure("rows.parquet", &file, &flags).to_string();
             assert!(failure.contains("is not converted to"), "{key_type}: {failure}");
         }
         let read = |flags: &[&str]| folder.read("rows.parquet", &file, flags).unwrap();
+        for (key, key_type, shown) in [
+            ("t", "timestamp(s)", "1970-01-01T00:00:01"),
+            ("t", "(timestamp(us)?)", "1970-01-01T00:00:01"),
+            ("d", "decimal(10,4)", "1.2500"),
+            ("d", "decimal(3,2)", "1.25"),
+        ] {
+            assert_eq!(read(&["--key", key, "--key-type", key_type, "--keys-only"]).1[0].0, shown);
+        }
+        for key_type in ["decimal(10,1)", "decimal(4,3)"] {
+            let flags = ["--key", "d", "--key-type", key_type, "--keys-only"];
+            let read = folder.read("rows.parquet", &file, &flags);
+            assert_eq!(read.is_ok(), key_type == "decimal(4,3)", "{key_type}");
+        }
         assert_eq!(read(&["--key", "t", "--value", "d"]).0, "timestamp(ms)".parse().unwrap());
         assert_eq!(read(&["--key", "t", "--key-type", "i64", "--value", "d"]).1[0].0, "1000");
     }

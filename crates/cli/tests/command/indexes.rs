@@ -329,7 +329,8 @@ fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
     index(&folder, &["scan", "ages.ogx"]).exits_with(0).prints("1\t-7\n3\t41\n");
     index(&folder, &["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
     folder.write("words.csv", b"id,age\n3,old\n");
-    index(&folder, &["load", "ages.ogx", "words.csv"]).complains_of("'old' in record 1 of words.csv is not a value");
+    index(&folder, &["load", "ages.ogx", "words.csv"])
+        .complains_of("'old' in record 1 of words.csv is not of type i64");
     index(&folder, &["create", "many.ogx", "--duplicates", "--value-type", "u8"]).exits_with(0);
     index(&folder, &["put", "many.ogx", "1", "5"]).exits_with(0);
     assert_eq!(index(&folder, &["get", "many.ogx", "1"]).exits_with(0).stderr, "");

@@ -103,3 +103,89 @@ fn types_that_were_stated_are_kept_by_an_import_before_there_are_rows() {
     let restated = db(&folder, &["import", "s", "other.csv", "--key", "id", "--key-type", "u32"]).exits_with(0);
     assert!(restated.stdout.contains("types: u32 -> {other: text}"), "{}", restated.stdout);
 }
+
+#[test]
+fn no_command_replaces_stated_types_unless_an_option_names_others() {
+    let folder = Folder::new();
+    folder.write("none.csv", "id,price,name\n");
+    folder.write("rows.csv", "id,price,name\n1,99.5,007\n");
+    folder.write("other.csv", "id,price,name\n1,99,x\n");
+    folder.write("narrow.csv", "id,price\n2,1.5\n");
+    let stated = ["--key", "id", "--key-type", "i64", "--type", "price=decimal(10,2)", "--type", "name=text?"];
+    let empty = |name: &str| {
+        db(&folder, &[&["import", name, "none.csv"][..], &stated].concat()).exits_with(0);
+    };
+    let types = |store: &str| {
+        let told = db(&folder, &["keyspaces", store, "--json"]).exits_with(0).json();
+        let keyspace = &told["keyspaces"][0];
+        format!("{} -> {}", keyspace["key_type"].as_str().unwrap(), keyspace["value_type"].as_str().unwrap())
+    };
+    let kept = "i64 -> {price: decimal(10,2), name: text?}";
+
+    // Tables of other types are refused, those of the same types or of fewer fields are taken.
+    empty("ingested");
+    folder.build("other.csv", "other.ogive", &[]);
+    let refused = db(&folder, &["ingest", "ingested", "other.ogive"]).exits_with(1);
+    refused.complains_of("are i64, not u64").complains_of("--keyspace");
+    folder.build("other.csv", "values.ogive", &["--key-type", "i64"]);
+    let refused = db(&folder, &["ingest", "ingested", "values.ogive"]).exits_with(1);
+    refused.complains_of("decimal(10,2)").complains_of("--keyspace");
+    assert_eq!(types("ingested"), kept);
+    for narrow in [false, true] {
+        let stated = &stated[..if narrow { 6 } else { 8 }];
+        folder.build(if narrow { "narrow.csv" } else { "rows.csv" }, "same.ogive", stated);
+        db(&folder, &["ingest", "ingested", "same.ogive"]).exits_with(0);
+        assert_eq!(types("ingested"), kept);
+    }
+    db(&folder, &["scan", "ingested"]).exits_with(0).prints("1\t99.50\t007\n2\t1.50\t\n");
+
+    // Options that name the types which are there change nothing, and others what they name.
+    empty("put");
+    db(&folder, &["put", "put", "7", "1.5,x", "--key-type", "i64"]).exits_with(0);
+    assert_eq!(types("put"), kept);
+    empty("put2");
+    db(&folder, &["put", "put2", "7", "1.5,x", "--key-type", "u8"]).exits_with(0);
+    assert_eq!(types("put2"), kept.replace("i64", "u8"));
+    empty("imported");
+    let same = ["import", "imported", "rows.csv", "--key-type", "i64", "--type", "price=decimal(10,2)"];
+    db(&folder, &same).exits_with(0);
+    assert_eq!(types("imported"), kept);
+    empty("changed");
+    db(&folder, &["import", "changed", "rows.csv", "--type", "name=u16"]).exits_with(0);
+    assert_eq!(types("changed"), kept.replace("text?", "u16"));
+    db(&folder, &["scan", "changed"]).exits_with(0).prints("1\t99.50\t7\n");
+
+    // Bytes are not put among texts.
+    folder.write("words", "apple\n");
+    folder.write("raw", b"\xff\n");
+    folder.build("raw", "raw.ogive", &["--key-type", "bytes"]);
+    db(&folder, &["import", "texts", "words"]).exits_with(0);
+    db(&folder, &["ingest", "texts", "raw.ogive"]).exits_with(1).complains_of("are text, not bytes");
+    db(&folder, &["import", "texts", "raw", "--key-type", "bytes"]).exits_with_error();
+    db(&folder, &["scan", "texts"]).exits_with(0).prints("apple\t\n");
+}
+
+#[test]
+fn a_value_of_bytes_is_put_as_it_is_printed_and_one_row_is_one() {
+    let folder = Folder::new();
+    let printed = "a\\x00\\\\b\\n\\xff";
+    db(&folder, &["put", "s", "k", printed, "--escaped"]).exits_with(0);
+    db(&folder, &["scan", "s"]).exits_with(0).prints(&format!("k\t{printed}\n"));
+    assert_eq!(folder.run(&["db", "get", "s", "k", "--json"]).json()["record"]["value"]["hex"], "61005c620aff");
+    db(&folder, &["put", "s", "k", "C:\\dir", "--escaped"]).exits_with(2).complains_of("begins no escape");
+    db(&folder, &["put", "s", "k", "C:\\dir"]).exits_with(0);
+    assert_eq!(folder.run(&["db", "get", "s", "k", "--raw"]).exits_with(0).stdout, "C:\\dir");
+    folder.write("one.csv", "id,v\n1,x\n");
+    let told = db(&folder, &["import", "t", "one.csv"]).exits_with(0).stdout;
+    assert!(told.contains(": 1 row imported in "), "{told}");
+    folder.write("two.csv", "id,v\n1,x\n2,y\nz,y\n");
+    let flags = ["--key-type", "u64", "--batch", "1", "--keyspace", "u"];
+    let run = db(&folder, &[&["import", "t", "two.csv"], &flags[..]].concat()).exits_with(1);
+    run.complains_of("the first 2 rows are durable");
+    folder.write("bad.csv", "id,v\n1,x\nz,y\n");
+    let run = db(&folder, &[&["import", "t", "bad.csv"], &flags[..]].concat()).exits_with(1);
+    run.complains_of("the first row is durable");
+    folder.build("one.csv", "one.ogive", &[]);
+    let told = db(&folder, &["ingest", "v", "one.ogive"]).exits_with(0).stdout;
+    assert!(told.contains("ingested 1 record of 1 table"), "{told}");
+}

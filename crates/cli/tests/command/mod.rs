@@ -6,6 +6,7 @@ mod book;
 mod columns;
 mod dbs;
 mod demo;
+mod every_type;
 mod external;
 mod indexes;
 mod info;

@@ -252,7 +252,11 @@ class Db(Keyspace[K, V], Closing):
         self._store.checkpoint(path_text(target))
 
     def stats(self) -> dict[str, Any]:
-        """Sizes and counts: levels, bytes read and written, the memory given and the least memory now."""
+        """Sizes and counts: levels, bytes read and written.
+
+        ``memory_bytes`` is the memory given. ``least_memory_bytes`` is the least that an opening for writing needs with
+        the records that are there, also to flush and compact them; it grows with the tables.
+        """
         found: dict[str, Any] = json.loads(self._store.stats())
         return found
 

@@ -21,8 +21,10 @@ Examples:
   ogive db export fruit fruit.ogive        a table for `ogive get` or `ogive db ingest`
   ogive db export fruit - | sort -R        to standard output, as comma-separated values
 
-Exports a consistent snapshot. Replaces an existing table once the new one is complete, and any other file only with
---force. Never replaces files of a store or an index, or anything that is not a regular file.";
+Exports a consistent snapshot. `ogive db import` takes files of Parquet back without options, and text with --key-type,
+--type and --value-type, or into a keyspace that has the types; `ogive db ingest` takes tables. Replaces an existing
+table once the new one is complete, and any other file only with --force. Never replaces files of a store or an index,
+or anything that is not a regular file.";
 
 /// Export all entries to a file
 #[derive(Debug, clap::Args)]

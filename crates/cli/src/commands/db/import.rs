@@ -1,15 +1,16 @@
 //! `ogive db import`: imports the records of a file.
 
+use super::keys::Brought;
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
-use crate::input::{Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
+use crate::failure::Result;
+use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::{grouped, positive_count};
+use crate::size::{counted, positive_count, the_first};
 use ogive::lsm::{Batch, Db, Keyspace};
-use ogive::types::RecordType;
+use ogive::types::{RecordType, ValueType};
 use ogive::{Durability, KeyType};
 use serde_json::json;
 use std::time::Instant;
@@ -17,13 +18,16 @@ use std::time::Instant;
 const EXAMPLES: &str = "\
 Examples:
   ogive db import ids rows.csv --key id --value name     columns by name or number
+  ogive db import prices rows.csv --key id --value price --value-type 'decimal(8,2)'
+                                                         values of one column that are scalars, and no rows
   ogive db import numbers keys.u64 --payload 64          SOSD keys, with values derived from them
   ogive db import ids more.csv --key id --value name --batch 1000 --json
                                                          report the number of durable rows after every batch
 
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
 earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
-Types of keys and columns are those of the keyspace, or as given; for a new keyspace they are found as by `ogive build`.
+Types of keys and columns are those of the keyspace, which --key-type, --type and --value-type change only while it has
+no rows; for a new keyspace they are as given, as an export to Parquet states them, or found as by `ogive build`.
 Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
 replaces one of the same key as a whole: columns that are missing become null in it. A key of one column is never null,
 unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. If the import
@@ -65,27 +69,34 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     arguments.input.refuse_table_but("`ogive db ingest` adds the records of a table to a store")?;
     let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
     // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
-    let states =
-        arguments.keys.is_some() || arguments.input.key_type.is_some() || !arguments.input.column_types.is_empty();
-    let known = keyspace.known_types(states)?;
-    let (input_options, _scratch) = typed(arguments, &known)
+    let (mut known, is_empty) = match keyspace.known_types()? {
+        Some((types, is_empty)) => (Some(types), is_empty),
+        None => (None, true),
+    };
+    let restates = is_empty && arguments.names_types();
+    let (mut input_options, _scratch) = typed(arguments, &known)
         .rereadable(&interrupt)
         .map_err(|failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure })?;
-    let schema = input_options.schema(input_options.is_rereadable())?;
+    let is_rereadable = input_options.is_rereadable();
+    let schema = match input_options.schema(is_rereadable) {
+        Err(_) if restates && known.take().is_some() && is_rereadable => {
+            let (spool, format) = (input_options.spool, input_options.format);
+            input_options = InputOptions { spool, format, ..typed(arguments, &known) };
+            input_options.schema(true)?
+        }
+        schema => schema?,
+    };
     let mut input = input_options.open(&schema)?;
     let types = &input.facts().record_type;
-    if let Some(known) = known.as_ref().filter(|known| !known.is_bytes()) {
-        check_compatible(known, types)?;
-    }
     let blamed = |failure| match &known {
         Some(known) => blame_holder(failure, KEYSPACE, known),
         None => failure,
     };
-    if input_options.is_rereadable() {
+    if is_rereadable {
         // The first record shows most mistakes.
         input_options.open(&schema)?.next().map_err(|error| blamed(error.into()))?;
     }
-    let open = keyspace.create(Durability::Synced, Some(types))?;
+    let open = keyspace.create(Durability::Synced, Some(Brought { types, restates }))?;
     schema.tell();
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
@@ -95,7 +106,7 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let types = open.types();
     let durable = match done {
         0 => NOTHING.to_owned(),
-        done => format!("the first {} rows are durable", grouped(done)),
+        done => format!("{} durable", the_first(done, "row")),
     };
     if let Err(failure) = imported {
         // The failure to import says more than one to take back.
@@ -112,38 +123,52 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     } else {
         let seconds = started.elapsed().as_secs_f64();
         let shown = &arguments.name.store;
-        output.line(format_args!("{shown}: {} rows imported in {seconds:.1} s", grouped(done)))?;
+        output.line(format_args!("{shown}: {} imported in {seconds:.1} s", counted(done, "row")))?;
         output.line(format_args!("types: {types}"))?;
     }
     Ok(Outcome::Done)
 }
 
-/// The options of the input, with the types of the keyspace where no others are given. A keyspace of bytes with records
-/// takes the bytes of one column.
+impl DbImport {
+    /// Whether options name types of keys or columns.
+    fn names_types(&self) -> bool {
+        let input = &self.input;
+        let names_one = self.keys.or(input.key_type).or(input.value_type).is_some();
+        names_one || !input.column_types.is_empty()
+    }
+
+    /// Whether `--type` names the type of the column that the keys of known records have.
+    fn names_type_of(&self, known: &RecordType) -> bool {
+        let key = match &known.key_columns[..] {
+            [key] => &key.name,
+            _ => return false,
+        };
+        self.input.column_types.iter().any(|given| given.column.0 == *key)
+    }
+}
+
+/// The options of the input, with the types of the keyspace where no others are given.
 fn typed(arguments: &DbImport, known: &Option<RecordType>) -> InputOptions {
     let input = &arguments.input;
     let mut input = InputOptions { key_type: input.key_type.or(arguments.keys), ..input.clone() };
     let Some(known) = known else { return input };
-    if known.is_bytes() {
-        input.raw_values = true;
-        input.key_type = input.key_type.or((!input.has_typed_keys()).then_some(KeyType::Bytes));
-        return input;
-    }
-    if !input.has_typed_keys() {
+    // Keys of bytes may be anything.
+    let are_keys_stated = match input.format() {
+        Format::Sosd => true,
+        Format::Parquet => known.is_bytes(),
+        _ => arguments.names_type_of(known),
+    };
+    if !are_keys_stated {
         input.key_type = input.key_type.or(Some(known.keys));
     }
-    input.known = KnownColumns::of(known, KEYSPACE, arguments.add_columns);
-    input
-}
-
-/// Checks that records of an input are of the types of the keyspace.
-fn check_compatible(known: &RecordType, input: &RecordType) -> Result<()> {
-    let plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
-    if (known.keys == input.keys || plain(known.keys) && plain(input.keys)) && input.values.extends(&known.values) {
-        return Ok(());
+    if let ValueType::Scalar(scalar) = known.values
+        && !known.is_keys_only()
+        && input.payload.is_none()
+    {
+        input.value_type = input.value_type.or(Some(scalar));
     }
-    let message = format!("the records of the keyspace are {known}, those of the input {input}");
-    Err(Failure::usage(message, "state the same columns and types with --key, --value, --key-type and --type"))
+    input.known = Some(Box::new(KnownColumns::of(known, KEYSPACE, arguments.add_columns)));
+    input
 }
 
 /// An import in progress.

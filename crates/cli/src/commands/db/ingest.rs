@@ -1,11 +1,12 @@
 //! `ogive db ingest`: adds tables to a store without rewriting them.
 
+use super::keys::Brought;
 use super::store::{KeyspaceOptions, StoreFolder};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
 use crate::output::Output;
-use crate::size::{counted, grouped, human_bytes};
+use crate::size::{counted, human_bytes};
 use crate::urls::{self, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         arguments.tables.iter().try_for_each(|table| refuse_to_move(table, &arguments.keyspace.name.store))?;
         refuse_twice(&arguments.tables)?;
     }
-    let open = arguments.keyspace.create(Durability::Synced, Some(&types))?;
+    let open = arguments.keyspace.create(Durability::Synced, Some(Brought { types: &types, restates: false }))?;
     let outcome = match arguments.moves {
         true => adopt(&open.keyspace, &arguments.tables),
         false => open.keyspace.ingest(&arguments.tables).map(|ingested| (ingested, Vec::new())),
@@ -74,9 +75,9 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         output.json(&json!({ "tables": tables, "records": records, "bytes": bytes }))?;
     } else {
         output.line(format_args!(
-            "{}: ingested {} records of {}, {}",
+            "{}: ingested {} of {}, {}",
             arguments.keyspace.name.store,
-            grouped(ingested.records),
+            counted(ingested.records, "record"),
             counted(ingested.tables, "table"),
             human_bytes(ingested.bytes)
         ))?;

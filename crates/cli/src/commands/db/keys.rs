@@ -86,39 +86,51 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
     }
 }
 
-/// As [`of`], and the types that writes are to state, requested or those of an input.
+/// Types of records that are to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Brought<'a> {
+    pub(super) types: &'a RecordType,
+    /// Whether they may replace those of a keyspace without records, since options name them.
+    pub(super) restates: bool,
+}
+
+/// As [`of`], and the types that writes are to state. Types that were stated stay: other records are refused, even
+/// before there is a record, unless options name other types.
 ///
 /// # Errors
-/// [`Failure::Refused`] when the keyspace has records of other types.
+/// [`Failure::Refused`] when the keyspace has other types.
 pub(super) fn resolve(
     db: &Db,
     keyspace: &Keyspace,
     asked: Option<KeyType>,
-    imported: Option<&RecordType>,
+    brought: Option<Brought<'_>>,
 ) -> Result<(Keys, Option<RecordType>)> {
     let known = remembered(db, keyspace)?;
     let found = keyspace.record_type();
     let is_empty = keyspace.is_empty()?;
-    let keys = imported.map(|types| types.keys).or(asked);
-    if let (Some(known), Some(keys)) = (known, keys)
-        && !is_empty
-        && !is_same(known, keys)
-    {
+    let Some(keys) = brought.map(|brought| brought.types.keys).or(asked) else {
+        return Ok((Keys(known.unwrap_or(KeyType::Bytes)), None));
+    };
+    let is_free = keyspace.is_undecided()? || (is_empty && brought.is_none_or(|brought| brought.restates));
+    if let Some(known) = known.filter(|known| !is_free && !holds(*known, keys, brought.is_some())) {
         let message = format!("the keys of the keyspace {:?} are {known}, not {keys}", keyspace.name());
         return Err(Failure::refused(message, OTHER_KEYSPACE));
     }
-    let Some(keys) = keys else { return Ok((Keys(known.unwrap_or(KeyType::Bytes)), None)) };
-    let types = imported.cloned().unwrap_or_else(|| match is_empty {
-        true => RecordType::new(keys, KeyType::Bytes),
-        false => RecordType { keys, ..found.as_ref().clone() },
-    });
-    // The names that the columns of keys got first stay.
-    let types = match is_empty || found.key_columns.is_empty() {
-        true => types,
-        false => types.named_as(&found),
+    let types = match brought {
+        Some(brought) if is_free || found.key_columns.is_empty() => brought.types.clone(),
+        // The names that the columns of keys got first stay.
+        Some(brought) => brought.types.clone().named_as(&found),
+        None => with_keys(&found, keys),
     };
-    if is_empty || (found.keys == keys && !found.is_bytes()) {
+    if is_free {
         return Ok((Keys(types.keys), Some(types)));
+    }
+    if !found.is_bytes() && found.extends(&types) {
+        // Fields that the rows do not have are null.
+        return Ok((Keys(keys), Some(found.as_ref().clone())));
+    }
+    if !found.is_bytes() && types.extends(&found) {
+        return Ok((Keys(keys), Some(types)));
     }
     if types.values != found.values {
         return Err(Failure::refused(
@@ -129,6 +141,22 @@ pub(super) fn resolve(
     // Existing keys without a type may be bytes, so only this command treats them as numbers.
     check_fit(keyspace, keys, OTHER_KEYSPACE)?;
     Ok((Keys(known.unwrap_or(keys)), None))
+}
+
+/// Types with keys of another type, whose columns keep their names if there are as many.
+fn with_keys(types: &RecordType, keys: KeyType) -> RecordType {
+    let count = |keys| match keys {
+        KeyType::Tuple(tuple) => tuple.components().len(),
+        _ => 1,
+    };
+    let changed = RecordType { keys, ..types.clone() };
+    if count(keys) == count(types.keys) { changed } else { changed.key_columns(Vec::new()) }
+}
+
+/// Whether keys of a type may be written among those of a known one. Where the command reads the keys, it reads them as
+/// those of the known type.
+fn holds(known: KeyType, keys: KeyType, is_written: bool) -> bool {
+    is_same(known, keys) && !(is_written && (known, keys) == (KeyType::Text, KeyType::Bytes))
 }
 
 /// Whether keys of two types are the same bytes: text is bytes without escapes.

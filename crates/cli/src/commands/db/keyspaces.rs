@@ -23,11 +23,13 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     let db = store.read()?;
     let (mut lines, mut objects) = (Vec::new(), Vec::<Value>::new());
     for keyspace in rows::keyspaces(&db) {
-        let key_type = keys::of(&db, &db.keyspace(&keyspace.name)?, None)?.key_type().to_string();
+        let found = db.keyspace(&keyspace.name)?;
+        let key_type = keys::of(&db, &found, None)?.key_type().to_string();
         let bytes = keyspace.bytes() + keyspace.value_bytes + keyspace.memtable_bytes;
         objects.push(json!({
             "name": keyspace.name,
             "key_type": key_type,
+            "value_type": found.record_type().values.to_string(),
             "rows": keyspace.rows,
             "is_exact": keyspace.is_exact,
             "bytes": bytes,

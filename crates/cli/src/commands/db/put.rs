@@ -19,6 +19,10 @@ Examples:
   ogive db put films night --file night.mkv     write a file of up to 1 GiB as a value
   ogive db put ids 1234 hello --key-type u64    write an entry with an integer key
   ogive db put people 7 'Ann,1990-05-01'        write a row, as a record of CSV
+  ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive db scan` prints them
+
+Keys have the escapes that `ogive db scan` prints. Values of bytes are written as they are, unless --escaped says that
+they have the same escapes: \\n, \\r, \\t, \\xNN and \\\\. Other values are read as they are printed.
 
 Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For
 many entries, `ogive db import` is faster.";
@@ -37,6 +41,10 @@ pub(crate) struct DbPut {
     /// Value of the entry
     #[arg(value_name = "VALUE", allow_negative_numbers = true, required_unless_present = "file")]
     value: Option<OsString>,
+
+    /// Read escapes in a value of bytes, as `ogive db scan` prints them: \n, \r, \t, \xNN and \\
+    #[arg(long, conflicts_with = "file")]
+    escaped: bool,
 
     /// Read the value from a file; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "value")]
@@ -62,7 +70,10 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
         None => {
             let argument = arguments.value.as_deref().unwrap_or_default().as_encoded_bytes();
-            let value = value::from_argument(&open.types.values, argument)?;
+            let value = match arguments.escaped && open.types.values.is_bytes() {
+                true => value::from_escaped(argument)?,
+                false => value::from_argument(&open.types.values, argument)?,
+            };
             verbs::put(open, &arguments.key, &value, output)
         }
     }

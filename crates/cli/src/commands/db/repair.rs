@@ -60,9 +60,9 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     output.line(format_args!(
-        "{shown}: repaired; {} damaged or missing, {} entries saved, {}",
+        "{shown}: repaired; {} damaged or missing, {} saved, {}",
         counted(repaired.damaged_files.len() as u64, "file"),
-        grouped(repaired.saved_entries),
+        counted(repaired.saved_entries, "entry"),
         lost(&repaired)
     ))?;
     output.flush()?;

@@ -15,8 +15,8 @@ Examples:
   ogive db scan fruit --reverse --limit 10      print the last ten entries
   ogive db scan fruit --keys-only --json        print one JSON object per line, without values
 
-Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped. The scan reads a
-consistent snapshot.";
+Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped, in keys as all
+commands take them, in values of bytes as `ogive db put --escaped` takes them. The scan reads a consistent snapshot.";
 
 /// Print entries in key order: key, tab, value
 #[derive(Debug, clap::Args)]

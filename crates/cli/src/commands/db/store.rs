@@ -1,6 +1,6 @@
 //! Stores as the commands name and open them: folder, keyspace, memory, and the open keyspace as an ordered map.
 
-use super::keys::{self, Keys};
+use super::keys::{self, Brought, Keys};
 use super::rows;
 use super::stoppable::Stoppable;
 use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
@@ -294,14 +294,14 @@ impl KeyspaceOptions {
         self.existing(self.name.store.write()?)
     }
 
-    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` has the types of an input. The
+    /// Opens the keyspace for writing; creates it and the store if necessary. `brought` has the types of an input. The
     /// first write states new types.
-    pub(super) fn create(&self, durability: Durability, imported: Option<&RecordType>) -> Result<OpenKeyspace> {
+    pub(super) fn create(&self, durability: Durability, brought: Option<Brought<'_>>) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let db = self.name.store.create(durability)?;
         let is_there = db.keyspaces().contains(&self.name.keyspace);
         let keyspace = db.keyspace(&self.name.keyspace)?;
-        let (keys, stated) = keys::resolve(&db, &keyspace, self.keys, imported)?;
+        let (keys, stated) = keys::resolve(&db, &keyspace, self.keys, brought)?;
         let (keyspace, types) = match stated {
             Some(types) => (keyspace.stating(&types)?, Arc::new(types)),
             None => (keyspace.clone(), keyspace.record_type()),
@@ -317,8 +317,8 @@ impl KeyspaceOptions {
         })
     }
 
-    /// The types of the keyspace, if it is there and they are decided; those without records may be stated anew.
-    pub(super) fn known_types(&self, states: bool) -> Result<Option<RecordType>> {
+    /// The types of the keyspace, if it is there and they are decided, and whether it has no records.
+    pub(super) fn known_types(&self) -> Result<Option<(RecordType, bool)>> {
         if !is_there(&self.name.store.folder) {
             return Ok(None);
         }
@@ -330,11 +330,12 @@ impl KeyspaceOptions {
             return Ok(None);
         }
         let keyspace = db.keyspace(&self.name.keyspace)?;
-        if keyspace.is_undecided()? || (states && keyspace.is_empty()?) {
+        if keyspace.is_undecided()? {
             return Ok(None);
         }
         let keys = keys::of(&db, &keyspace, None)?;
-        Ok(Some(RecordType { keys: keys.key_type(), ..keyspace.record_type().as_ref().clone() }))
+        let types = RecordType { keys: keys.key_type(), ..keyspace.record_type().as_ref().clone() };
+        Ok(Some((types, keyspace.is_empty()?)))
     }
 
     /// The requested key type.

@@ -8,7 +8,7 @@ use crate::commands::ordered_map::{self, Bounds, Change, OrderedMap, Report, Win
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::records::RecordFields;
-use crate::size::grouped;
+use crate::size::counted;
 use crate::value;
 use ogive::index::{AnyIndex, Raw, Word};
 use ogive::types::ValueType;
@@ -179,8 +179,7 @@ impl WritableMap for OpenIndex {
         self.any.close()?;
         let done = match removed {
             0 => None,
-            1 => Some("1 entry removed".into()),
-            _ => Some(format!("{} entries removed", grouped(removed))),
+            _ => Some(format!("{} removed", counted(removed, "entry"))),
         };
         Ok(Change { field: ("removed", removed.into()), done })
     }

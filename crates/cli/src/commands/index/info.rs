@@ -3,7 +3,7 @@
 use super::any::either;
 use crate::commands::info::Info;
 use crate::failure::Result;
-use crate::size::{grouped, human_bytes};
+use crate::size::{counted, human_bytes};
 use ogive::index::AnyIndex;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::PageOptions;
@@ -22,7 +22,7 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
     let size = human_bytes(file_bytes);
     Ok(Info {
         kind: "index",
-        text: format!("an index of kind {kind}: {} entries of {types}, {size}", grouped(entries)),
+        text: format!("an index of kind {kind}: {} of {types}, {size}", counted(entries, "entry")),
         facts: json!({
             "structure": kind.name(),
             "key_type": types.keys.to_string(),

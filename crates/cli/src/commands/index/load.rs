@@ -12,11 +12,10 @@ use crate::load::{BuildProgress, RECORDS_A_STEP};
 use crate::output::{Output, note};
 use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
-use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory};
-use crate::value;
-use ogive::Error;
+use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
 use ogive::index::{AnyIndex, Raw, Word, WordIndex};
 use ogive::types::{RecordType, ValueType};
+use ogive::{Error, KeyType};
 use serde_json::json;
 use std::time::Instant;
 
@@ -112,12 +111,12 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
         }))?;
     } else {
         output.line(format_args!(
-            "{}: {} records {} in {:.1} s; now {} entries",
+            "{}: {} {} in {:.1} s; now {}",
             arguments.index.file,
-            grouped(loaded.records),
+            counted(loaded.records, "record"),
             if loaded.bulk { "loaded" } else { "inserted" },
             started.elapsed().as_secs_f64(),
-            grouped(entries)
+            counted(entries, "entry")
         ))?;
         match types.values.is_bytes() {
             true => output.line(format_args!("types: {} -> {}", types.keys, counted(payload_bytes as u64, "byte")))?,
@@ -131,8 +130,8 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
 fn what_is_there(records: u64, is_durable: bool) -> String {
     match (records, is_durable) {
         (0, _) => "no records were loaded".into(),
-        (_, true) => format!("the first {} records are durable in the index", grouped(records)),
-        (_, false) => format!("the first {} records are in the index, but may not be durable", grouped(records)),
+        (_, true) => format!("{} durable in the index", the_first(records, "record")),
+        (_, false) => format!("{} in the index, but may not be durable", the_first(records, "record")),
     }
 }
 
@@ -312,6 +311,10 @@ impl<'a, W: Word> IndexRecords<'a, W> {
         let is_payload = arguments.payloads.values.is_some() || arguments.input.payload.is_some();
         let values = (!types.values.is_bytes() && !is_payload).then_some(&types.values);
         let options = input_options(&arguments.input, types, values);
+        if arguments.input.value_type.is_some_and(|asked| types.values != asked.into()) {
+            let message = format!("the values of the index are {}, as when it was created", types.values);
+            return Err(Failure::usage(message, "remove --value-type"));
+        }
         let input = options.open(&options.schema(true)?)?;
         let found = &input.facts().record_type.values;
         if matches!(values, Some(ValueType::Row(_))) && *found != types.values {
@@ -344,14 +347,7 @@ impl<'a, W: Word> IndexRecords<'a, W> {
             self.index.encode_value(value).map_err(|error| Failure::refused(format!("{}: {error}", place()), longer))
         };
         let payload = match (self.values, record.value) {
-            (Some(ValueType::Row(_)), row) => encoded(row)?,
-            (Some(values), written) => encoded(&value::from_argument(values, written).map_err(|_| {
-                let written = ogive_text::shortened(written);
-                Failure::refused(
-                    format!("'{written}' in {} is not a value of type {values}", place()),
-                    "the values of this index have this type",
-                )
-            })?)?,
+            (Some(_), value) => encoded(value)?,
             (None, value) => {
                 let payload = untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?;
                 let typed = "leave out --values and --payload, and load values of that type";
@@ -391,10 +387,13 @@ fn untyped_payload(
 }
 
 /// The options of the input, with the types of the index as default. `values` has the type of values that are not
-/// payloads: the columns of rows are found by their names, and other values are the text of one column.
+/// payloads: the columns of rows are found by their names.
 fn input_options(input: &InputOptions, types: &RecordType, values: Option<&ValueType>) -> InputOptions {
     let key_type = input.key_type.or((!input.has_typed_keys()).then_some(types.keys));
-    let is_row = matches!(values, Some(ValueType::Row(_)));
-    let known = if is_row { KnownColumns::of(types, INDEX, false) } else { None };
-    InputOptions { key_type, known, raw_values: !is_row, ..input.clone() }
+    let (known, value_type) = match values {
+        Some(ValueType::Row(_)) => (Some(Box::new(KnownColumns::of(types, INDEX, false))), None),
+        Some(ValueType::Scalar(scalar)) => (None, Some(*scalar)),
+        None => (None, Some(KeyType::Bytes)),
+    };
+    InputOptions { key_type, known, value_type, ..input.clone() }
 }

@@ -90,8 +90,8 @@ fn tell(lost: &LostLog, shown: &str, entries: u64, is_accepted: bool, output: &m
     }
     output.line(format_args!("{shown}: its log is lost: {}", lost.cause))?;
     output.line(format_args!(
-        "kept: {} entries, as of commit {}, the last checkpoint",
-        grouped(entries),
+        "kept: {}, as of commit {}, the last checkpoint",
+        counted(entries, "entry"),
         grouped(lost.checkpoint)
     ))?;
     output.line("lost: all later commits; their number is unknown")?;

@@ -373,7 +373,7 @@ impl BothSides {
             delimiter: None,
             column_types: Vec::new(),
             spool: None,
-            raw_values: false,
+            value_type: None,
             known: None,
             row_limit: self.row_limit,
             quote: None,
