@@ -7,6 +7,7 @@ mod columns;
 mod dbs;
 mod demo;
 mod external;
+mod floats;
 mod indexes;
 mod info;
 mod input_types;
@@ -22,6 +23,8 @@ mod messages;
 #[cfg(unix)]
 mod open_files;
 mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet_types;
 mod partial;
 mod repairs;
 mod reports;
