@@ -9,7 +9,7 @@ use crate::pipe::shown;
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
-use ogive_text::{ColumnGuess, GuessedType, Written};
+use ogive_text::{ColumnGuess, GuessedType, TextColumn, Written, may_be_null, unique_names};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -190,7 +190,7 @@ impl Schema {
             }
         }
         let key_count = selection.keys.len();
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<String> = rows.remark().into_iter().collect();
         for (column, guess) in columns.iter_mut().zip(&guesses) {
             let Some(guess) = guess else { continue };
             let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);
@@ -291,6 +291,12 @@ impl Schema {
 }
 
 impl ReadColumn {
+    /// How its fields of text are read.
+    pub(crate) fn text(&self) -> TextColumn {
+        let &Self { key_type, nullable, may_be_null, guessed, is_zoned, .. } = self;
+        TextColumn { key_type, nullable, may_be_null, guessed, is_zoned }
+    }
+
     /// Takes the type of another column, which is given.
     fn take_type(&mut self, given: &Self) {
         (self.key_type, self.nullable, self.guessed) = (given.key_type, given.nullable, false);
@@ -337,6 +343,7 @@ impl Selection {
     /// [`InputError::NoSuchColumn`]; [`Failure::Usage`] for several columns of values that are
     /// bytes.
     pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self> {
+        let names = &options.unique(names)[..];
         let position = |column: &Column| find(&options.path, names, column);
         let known = options.known.as_ref().filter(|_| !options.keys_only && options.payload.is_none());
         let named = known.filter(|known| options.has_columns() && !known.keys.is_empty());
@@ -354,7 +361,7 @@ impl Selection {
         };
         refuse_repeats(options, names, &keys, if options.value.is_empty() { &[] } else { &values })?;
         let values: Vec<Option<usize>> = match known {
-            Some(known) => by_name(options, known, &unique(names), &values)?,
+            Some(known) => by_name(options, known, names, &values)?,
             None => values.into_iter().map(Some).collect(),
         };
         if options.raw_values && values.len() > 1 {
@@ -373,8 +380,7 @@ impl Selection {
     /// [`InputError::NoSuchColumn`] for a type of a column that does not exist; [`Failure::Usage`]
     /// for keys of as many columns as the key type has not components.
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
-        // The column of lines has no name.
-        let names_once = if options.has_columns() { unique(names) } else { names.to_vec() };
+        let names = &options.unique(names)[..];
         let known = options.known.as_ref().map_or(&[][..], |known| &known.fields);
         let keys = self.keys.iter().map(|&position| Some(position));
         let mut columns: Vec<ReadColumn> = keys
@@ -383,12 +389,12 @@ impl Selection {
             .map(|(index, position)| ReadColumn {
                 position,
                 name: match position {
-                    Some(position) => names_once[position].clone(),
+                    Some(position) => names[position].clone(),
                     None => known[index - self.keys.len()].name.clone(),
                 },
                 key_type: KeyType::Text,
                 nullable: false,
-                may_be_null: self.keys.len() > 1 || index >= self.keys.len(),
+                may_be_null: may_be_null(index < self.keys.len(), self.keys.len()),
                 guessed: true,
                 is_zoned: false,
             })
@@ -396,8 +402,13 @@ impl Selection {
         for (column, field) in columns[self.keys.len()..].iter_mut().zip(known) {
             (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
         }
+        let mut typed = Vec::new();
         for given in &options.column_types {
             let position = find(&options.path, names, &given.column)?;
+            if typed.contains(&position) {
+                return Err(stated_twice("--type", &names[position]));
+            }
+            typed.push(position);
             for column in columns.iter_mut().filter(|column| column.position == Some(position)) {
                 (column.key_type, column.nullable, column.guessed) = (given.key_type, given.nullable, false);
             }
@@ -436,6 +447,11 @@ impl Selection {
         }
         Ok(columns)
     }
+}
+
+/// The failure for a column whose type is given twice by an option.
+pub(crate) fn stated_twice(flag: &str, column: &str) -> Failure {
+    Failure::usage(format!("{flag} gives the type of column '{column}' twice"), "give each column one type")
 }
 
 /// Refuses a column that is named twice.
@@ -501,24 +517,6 @@ fn by_name(
     Ok(positions.into_iter().chain(added.into_iter().map(Some)).collect())
 }
 
-/// Names of columns, each once: a second `a` is `a_2`, and an empty one is named by its number.
-pub(crate) fn unique(names: &[String]) -> Vec<String> {
-    let mut taken = std::collections::HashSet::new();
-    // The number that the next column of a name gets.
-    let mut numbers: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    let name = |(index, name): (usize, &String)| {
-        let first = if name.is_empty() { format!("column{}", index + 1) } else { name.clone() };
-        let mut unique = first.clone();
-        while !taken.insert(unique.clone()) {
-            let number = numbers.entry(first.clone()).or_insert(2);
-            unique = format!("{first}_{number}");
-            *number += 1;
-        }
-        unique
-    };
-    names.iter().enumerate().map(name).collect()
-}
-
 impl InputOptions {
     /// The names of the columns: without a header those of known columns, if there are as many.
     fn named(&self, names: &[String]) -> Vec<String> {
@@ -526,6 +524,11 @@ impl InputOptions {
             Some(known) if self.no_header && known.names.len() == names.len() => known.names.clone(),
             _ => names.to_vec(),
         }
+    }
+
+    /// The names of the columns, each once, as they are stored and asked for. The column of lines has none.
+    pub(super) fn unique(&self, names: &[String]) -> Vec<String> {
+        if self.has_columns() { unique_names(names) } else { names.to_vec() }
     }
 
     /// Whether the format has columns.
@@ -537,12 +540,6 @@ impl InputOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_made_unique() {
-        let names = ["a", "", "a", "a_2", "a"].map(str::to_owned);
-        assert_eq!(unique(&names), ["a", "column2", "a_2", "a_2_2", "a_3"]);
-    }
 
     #[test]
     fn types_of_columns_are_given_by_name() {
