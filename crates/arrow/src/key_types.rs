@@ -27,6 +27,12 @@ pub(crate) fn is_period(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == PERIOD_EXTENSION)
 }
 
+/// The name of the type of a field, for messages.
+#[must_use]
+pub fn type_name(field: &Field) -> String {
+    if is_period(field) { "period of pandas".to_owned() } else { field.data_type().to_string() }
+}
+
 /// The type of the values of a field as keys; `None` for types whose values have no order. The metadata of the field
 /// tell UUIDs and `u128`, which the type alone does not.
 #[must_use]

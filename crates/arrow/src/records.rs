@@ -1,6 +1,6 @@
 //! Rows of record batches as records: some columns are the key, and others the fields of the value.
 
-use crate::key_types::{is_period, key_type_of_field};
+use crate::key_types::{is_period, key_type_of_field, type_name};
 use crate::values::{append_frequent_key, is_null, unpacked, value_of};
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field as ArrowField, Schema};
@@ -315,7 +315,7 @@ fn push_field(
 
 fn not_stored(field: &ArrowField) -> RecordError {
     let name = field.name();
-    let of = if is_period(field) { "period of pandas".to_owned() } else { field.data_type().to_string() };
+    let of = type_name(field);
     RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
 }
 

@@ -4,7 +4,7 @@ use crate::args::Outcome;
 use crate::commands::ordered_map::{Bounds, RangeOptions, Window, bounds};
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::failure::{Failure, Result};
-use crate::input::ColumnType;
+use crate::input::{ColumnType, stated_twice};
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
@@ -16,6 +16,7 @@ use ogive::types::{KeyType, TimeUnit};
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
 use rows::{RowFormat, RowWriter};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,11 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
         ".".clone_into(&mut root);
     }
     let key: Vec<&str> = build.key.iter().map(String::as_str).collect();
+    for (index, given) in build.partitions.iter().enumerate() {
+        if build.partitions[..index].iter().any(|before| before.column == given.column) {
+            return Err(stated_twice("--partition", &given.column.0));
+        }
+    }
     let partition = |given: &ColumnType| (given.column.0.clone(), given.key_type());
     let nanoseconds = in_nanoseconds(&build)?;
     let mut options = BuildOptions::new(&root, &key)
@@ -84,11 +90,14 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
 
 /// The columns whose timestamps are read in nanoseconds.
 fn in_nanoseconds(build: &BesideBuild<'_>) -> Result<Vec<String>> {
-    let mut columns = Vec::new();
+    let (mut columns, mut named) = (Vec::new(), HashSet::new());
     for given in build.types {
         let name = &given.column.0;
         if build.is_update {
             return Err(Failure::usage("an update keeps the types of the index", "remove --type"));
+        }
+        if !named.insert(name) {
+            return Err(stated_twice("--type", name));
         }
         match given.key_type() {
             KeyType::Timestamp(TimeUnit::Nanosecond) => columns.push(name.clone()),

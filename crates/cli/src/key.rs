@@ -51,7 +51,9 @@ pub(crate) fn describe(key_type: KeyType) -> String {
         KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
         KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
-        KeyType::F32 | KeyType::F64 => "floating-point numbers".into(),
+        KeyType::F32 | KeyType::F64 => {
+            "floating-point numbers; an integer without a point must be one that the type holds".into()
+        }
         KeyType::Text => "text; \\n, \\r, \\t, \\xNN and \\\\ are escapes".into(),
         KeyType::Bool => "true and false".into(),
         KeyType::U8 => "whole numbers from 0 to 255".into(),

@@ -44,6 +44,8 @@ pub(crate) struct Plan {
 pub(crate) struct Examined {
     pub(crate) plan: Plan,
     pub(crate) records: u64,
+    /// Length of the longest record.
+    pub(crate) longest_bytes: u64,
 }
 
 impl Examined {
@@ -109,7 +111,9 @@ fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) ->
     let mut work = LoadProgress { progress, interrupt, records: 0 };
     let mut last: Vec<u8> = Vec::new();
     let mut sort = !input.is_rereadable();
+    let mut longest_bytes = 0;
     while let Some(record) = records.next()? {
+        longest_bytes = longest_bytes.max((record.key.len() + record.value.len()) as u64);
         if !sort {
             sort = record.key < last.as_slice();
             last.clear();
@@ -117,7 +121,7 @@ fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) ->
         }
         work.step(|| records.position_bytes())?;
     }
-    Ok(Examined { plan: Plan { schema: schema.clone(), sort }, records: work.records })
+    Ok(Examined { plan: Plan { schema: schema.clone(), sort }, records: work.records, longest_bytes })
 }
 
 /// Whether a record shows that the types of a schema, or its columns, were guessed from too few records.

@@ -14,6 +14,7 @@ use crate::router::{GroupKeys, Run, assign};
 use crate::schema::FileSchema;
 use crate::source::{FoundFiles, find_files, path_columns, shown};
 use crate::stated;
+use arrow_schema::DataType;
 use ogive::io::{ReadableFile, open_compared};
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
@@ -373,7 +374,11 @@ fn may_be_null_in(catalog: &Catalog, number: usize, footer: &Footer, name: &str)
     }
     let schema = &catalog.schemas[file.schema];
     let Some(column) = schema.column(name) else { return true };
-    if !schema.arrow.field(column).is_nullable() {
+    let field = schema.arrow.field(column);
+    if *field.data_type() == DataType::Null {
+        return true;
+    }
+    if !field.is_nullable() {
         return false;
     }
     let groups = footer.metadata.row_groups();
@@ -394,6 +399,9 @@ pub(crate) fn check_key(folder: &dyn Folder, catalog: &Catalog, known: &[KeyColu
     for (file, column) in of_files {
         let schema = &catalog.schemas[file.schema];
         let Some(at) = schema.column(&column.name) else { continue };
+        if *schema.arrow.field(at).data_type() == DataType::Null {
+            continue;
+        }
         let path = shown(folder, &catalog.root, &file.path);
         let found = KeyColumn::of(&path, schema.arrow.field(at), schema.is_uuid(at))?;
         if found != *column {

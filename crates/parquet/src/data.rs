@@ -1,6 +1,7 @@
 //! The data files of an index, as far as they are open: rows of their row groups in one round of reads.
 
 use crate::catalog::Catalog;
+use crate::common::{common, in_common};
 use crate::decode::GroupSource;
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
@@ -120,11 +121,13 @@ pub(crate) fn unified(
                 let detail = format!("it has several columns '{}'; rename them", field.name());
                 return Err(ParquetIndexError::NotIndexable { path: path_of(file), detail });
             }
+            // A column of nulls alone may be stored as one that has none.
+            let has_nulls = field.is_nullable() || *field.data_type() == DataType::Null;
             let Some(known) = fields.iter_mut().find(|known| known.name() == field.name()) else {
-                fields.push(field.as_ref().clone().with_nullable(field.is_nullable() || number > 0));
+                fields.push(field.as_ref().clone().with_nullable(has_nulls || number > 0));
                 continue;
             };
-            if known.data_type() != field.data_type() {
+            let Some(both) = common(known.data_type(), field.data_type()) else {
                 let file = catalog.files.iter().position(|file| file.schema == number).unwrap_or(0);
                 let detail = format!(
                     "column '{}' is of type {} there, and of type {} in other files; index files of one schema",
@@ -133,10 +136,11 @@ pub(crate) fn unified(
                     known.data_type()
                 );
                 return Err(ParquetIndexError::NotIndexable { path: path_of(file), detail });
-            }
-            if field.is_nullable() && !known.is_nullable() {
-                *known = known.clone().with_nullable(true);
-            }
+            };
+            let is_nullable = known.is_nullable() || has_nulls;
+            // What a column without values says of itself says nothing of those of other files.
+            let typed = if *known.data_type() == DataType::Null { field.as_ref() } else { &*known };
+            *known = typed.clone().with_data_type(both).with_nullable(is_nullable);
         }
         for known in &mut fields {
             if schema.column(known.name()).is_none() {
@@ -286,7 +290,8 @@ impl Data {
                 arrays.push(match sources.get(column) {
                     Some(ColumnSource::File(at)) => {
                         let place = columns.iter().position(|known| known == at).unwrap_or(0);
-                        batch.column(place).clone()
+                        in_common(batch.column(place), field.data_type())
+                            .map_err(|error| crate::schema::malformed(source.path, &error))?
                     }
                     Some(&ColumnSource::Path(at)) => {
                         self.catalog.path_columns[at].array(values.get(at).and_then(Option::as_deref), rows)

@@ -51,6 +51,7 @@ mod accept;
 mod build;
 mod bytes_io;
 mod catalog;
+mod common;
 mod data;
 mod decode;
 mod error;

@@ -3,7 +3,7 @@
 use crate::arrow_in::{self, BatchReader};
 use crate::columns;
 use crate::convert::{encode_key, encode_value, iterated, pair_of};
-use crate::csv::csv_rows;
+use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
@@ -17,10 +17,8 @@ use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::RecordEncoder;
 use ogive_parquet::{ParquetRows, check_table_log};
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
-use std::ffi::CString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,6 +85,18 @@ fn build(
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     let rows = RecordEncoder::new(&reader.schema(), key, columns).map_err(errors::of_record)?;
+    build_rows(py, reader, &rows, target, rows_expected, progress)
+}
+
+/// A table of the records of the rows of a stream.
+fn build_rows(
+    py: Python<'_>,
+    reader: BatchReader,
+    rows: &RecordEncoder,
+    target: &Target,
+    rows_expected: u64,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
     interruptible_as(py, Task::default(), progress, |task| {
         let mut writer = target.writer(rows.types().clone(), task).or_raise()?;
         for batch in reader {
@@ -157,17 +167,17 @@ pub(crate) fn build_csv(
     target: Target,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    build(py, csv_rows(&path)?, &key, columns.as_deref(), &target, 0, progress)
+    let file = CsvFile::open(&path, &key)?;
+    file.warn(py)?;
+    let rows = RecordEncoder::new(&file.schema, &key, columns.as_deref()).map_err(errors::of_record)?;
+    let keys = file.key_type(&key)?.unwrap_or(rows.types().keys);
+    build_rows(py, file.rows()?, &rows.with_key_type(keys), &target, 0, progress)
 }
 
 /// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
 pub(crate) fn check_log(py: Python<'_>, path: &Path, ignore_table_log: bool) -> PyResult<()> {
     let warnings = py.detach(|| check_table_log(path, ignore_table_log)).map_err(errors::of_parquet)?;
-    let category = py.get_type::<PyUserWarning>();
-    warnings.iter().try_for_each(|warning| {
-        let warning = CString::new(warning.replace('\0', "")).unwrap_or_default();
-        PyErr::warn(py, &category, &warning, 2)
-    })
+    warnings.iter().try_for_each(|warning| errors::warn(py, warning))
 }
 
 /// The rows of a Parquet file, and how many there are.

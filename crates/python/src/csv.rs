@@ -6,9 +6,11 @@ use crate::errors;
 use crate::rows::arrow_error;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use ogive::types::{ColumnPlace, Field, KeyType, RecordType, RowBuilder, RowType, ValueType};
+use ogive::types::{
+    ColumnPlace, Component, Field, KeyType, NullOrder, RecordType, RowBuilder, RowType, TupleType, ValueType,
+};
 use ogive_arrow::RecordBatchBuilder;
-use ogive_text::{ColumnGuess, FieldReader, GuessedType, Layout, TextError, Written};
+use ogive_text::{ColumnGuess, FieldBytes, FieldReader, Layout, TextColumn, TextError, may_be_null, unique_names};
 use pyo3::prelude::*;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,25 +19,76 @@ use std::sync::Arc;
 /// Rows that are read at a time.
 const ROWS_AT_ONCE: usize = 8 << 10;
 
-/// The rows of a CSV file with a header. It is read twice: for the types, and for the rows.
-pub(crate) fn csv_rows(path: &Path) -> PyResult<BatchReader> {
-    let (mut rows, names) = open(path)?;
-    let mut guesses = vec![ColumnGuess::new(); names.len()];
-    while advance(&mut rows).map_err(|error| refused(path, &error))? {
-        for (column, guess) in guesses.iter_mut().enumerate() {
-            guess.see(rows.records(), rows.field(column));
+/// A CSV file whose types are known.
+pub(crate) struct CsvFile {
+    path: PathBuf,
+    columns: Vec<TextColumn>,
+    row_type: RowType,
+    pub(crate) schema: SchemaRef,
+    /// Columns of the key with numbers that are text, and why.
+    remarks: Vec<String>,
+}
+
+impl CsvFile {
+    /// Reads a file with a header for the types of its columns, of which these are the key.
+    pub(crate) fn open(path: &Path, key: &[String]) -> PyResult<Self> {
+        let (mut rows, names) = open(path)?;
+        let names = unique_names(&names);
+        let mut guesses = vec![ColumnGuess::new(); names.len()];
+        while advance(&mut rows).map_err(|error| refused(path, &error))? {
+            for (column, guess) in guesses.iter_mut().enumerate() {
+                guess.see(rows.records(), rows.field(column));
+            }
         }
+        let (mut columns, mut fields, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, guess) in names.iter().zip(&guesses) {
+            let may_be_null = may_be_null(key.contains(name), key.len());
+            let column = TextColumn::of_guess(guess.guessed(may_be_null), may_be_null);
+            // Names of columns that are left out may be too long for fields.
+            let field = Field::new(format!("c{}", columns.len()), column.key_type);
+            fields.push(if column.nullable { field.nullable() } else { field });
+            columns.push(column);
+            if key.contains(name) {
+                remarks.extend(guess.remark(&format!("{}: column '{name}'", path.display()), may_be_null));
+            }
+        }
+        let row_type = RowType::new(fields).map_err(errors::of)?;
+        let built = builder(&row_type).schema().clone();
+        let fields = built.fields().iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Ok(Self { path: path.to_owned(), columns, row_type, schema, remarks })
     }
-    let types: Vec<GuessedType> = guesses.iter().map(|guess| guess.guessed(true)).collect();
-    // Names of columns that are left out may repeat, or be empty.
-    let field = |(column, of): (usize, &GuessedType)| Field::new(format!("c{column}"), of.key_type).nullable();
-    let row_type = RowType::new(types.iter().enumerate().map(field).collect::<Vec<_>>()).map_err(errors::of)?;
-    let built = builder(&row_type).schema().clone();
-    let fields = built.fields().iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
-    let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let (rows, path, schema_of) = (open(path)?.0, path.to_owned(), schema.clone());
-    let batches = CsvBatches { rows, path, types, row_type, schema: schema_of, is_done: false };
-    Ok(Box::new(RecordBatchIterator::new(batches, schema)))
+
+    /// The rows of the file, which is read anew.
+    pub(crate) fn rows(&self) -> PyResult<BatchReader> {
+        let batches = CsvBatches {
+            rows: open(&self.path)?.0,
+            path: self.path.clone(),
+            columns: self.columns.clone(),
+            row_type: self.row_type.clone(),
+            schema: self.schema.clone(),
+            is_done: false,
+        };
+        Ok(Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
+    }
+
+    /// The type of keys of several columns, of which some may be null; `None` for other keys.
+    pub(crate) fn key_type(&self, key: &[String]) -> PyResult<Option<KeyType>> {
+        let place = |name: &String| self.schema.index_of(name).ok();
+        let columns: Option<Vec<&TextColumn>> = key.iter().map(|name| self.columns.get(place(name)?)).collect();
+        let Some(columns) = columns.filter(|columns| columns.len() > 1) else { return Ok(None) };
+        let component = |column: &&TextColumn| Component {
+            nulls: if column.nullable { NullOrder::Last } else { NullOrder::Never },
+            ..Component::new(column.key_type)
+        };
+        let components: Vec<Component> = columns.iter().map(component).collect();
+        Ok(Some(KeyType::Tuple(TupleType::new(&components).map_err(errors::of)?)))
+    }
+
+    /// Warns of columns of the key that are text, and are ordered as such, though they have numbers.
+    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        self.remarks.iter().try_for_each(|remark| errors::warn(py, remark))
+    }
 }
 
 fn open(path: &Path) -> PyResult<(FieldReader<File>, Vec<String>)> {
@@ -61,7 +114,7 @@ fn refused(path: &Path, error: &TextError) -> PyErr {
 struct CsvBatches {
     rows: FieldReader<File>,
     path: PathBuf,
-    types: Vec<GuessedType>,
+    columns: Vec<TextColumn>,
     row_type: RowType,
     schema: SchemaRef,
     is_done: bool,
@@ -78,11 +131,13 @@ impl CsvBatches {
         let mut builder = builder(&self.row_type);
         let (mut fields, mut field, mut row) = (RowBuilder::new(self.row_type.clone()), Vec::new(), Vec::new());
         while builder.len() < ROWS_AT_ONCE && advance(&mut self.rows).map_err(|error| refused(&self.path, &error))? {
-            for (column, of) in self.types.iter().enumerate() {
+            for (place, column) in self.columns.iter().enumerate() {
                 field.clear();
-                let pushed = match bytes(of, self.rows.field(column), &mut field) {
-                    true => fields.push_bytes(Some(&field)),
-                    false => fields.push_bytes(None),
+                let pushed = match column.read(self.rows.field(place), false, &mut field) {
+                    Ok(FieldBytes::Null) => fields.push_bytes(None),
+                    Ok(FieldBytes::Own(bytes)) => fields.push_bytes(Some(bytes)),
+                    Ok(FieldBytes::Encoded) => fields.push_bytes(Some(&field)),
+                    Err(_) => return Err(changed(&self.path)),
                 };
                 pushed.map_err(errors::of)?;
             }
@@ -98,16 +153,9 @@ impl CsvBatches {
     }
 }
 
-/// Appends the bytes of a field; `false` for a null. All fields were seen when the types were guessed.
-fn bytes(of: &GuessedType, written: Written<'_>, field: &mut Vec<u8>) -> bool {
-    let text = written.text();
-    if matches!(of.key_type, KeyType::Text | KeyType::Bytes) {
-        field.extend_from_slice(text);
-        return matches!(written, Written::Text(_));
-    }
-    // Floats keep the sign of zero.
-    let parsed = std::str::from_utf8(text).ok().and_then(|text| ValueType::Scalar(of.key_type).parse(text).ok());
-    parsed.inspect(|bytes| field.extend_from_slice(bytes)).is_some()
+/// All fields were seen when the types were guessed.
+fn changed(path: &Path) -> PyErr {
+    errors::of_file("WrongFile", &format!("{} was changed while it was read", path.display()), path)
 }
 
 impl Iterator for CsvBatches {

@@ -4,14 +4,21 @@
 use ogive::Error;
 use ogive_arrow::RecordError;
 use ogive_parquet::ParquetIndexError;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// The exception of a class of `ogive._errors` with a message.
 pub(crate) fn new(class: &str, message: &str) -> PyErr {
     raise(class, message, None, None)
+}
+
+/// Warns the caller of a function of the package.
+pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let message = CString::new(message.replace('\0', "")).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)
 }
 
 /// As [`new`], with the file that it is about.

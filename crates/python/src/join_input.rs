@@ -2,7 +2,7 @@
 
 use crate::arrow_in::{self, BatchReader};
 use crate::build::{check_log, parquet_rows};
-use crate::csv::csv_rows;
+use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;
@@ -15,7 +15,7 @@ use ogive::io::{locate, locate_folder, remote_url};
 use ogive::join::{JoinSource, RecordShape};
 use ogive::lsm::has_store;
 use ogive::table::Record;
-use ogive::types::KeyType;
+use ogive::types::{Component, KeyType, NullOrder, TupleType};
 use ogive::{Db, DbOptions, DbSnapshot, Error};
 use ogive_arrow::RecordEncoder;
 use pyo3::prelude::*;
@@ -34,6 +34,8 @@ struct Frame {
     name: String,
     schema: SchemaRef,
     on: Vec<String>,
+    /// The type of the keys, if it is another than that of the columns.
+    keys: Option<KeyType>,
     rows: u64,
     bytes: u64,
     open: Arc<dyn Fn() -> PyResult<BatchIterator> + Send + Sync>,
@@ -63,7 +65,8 @@ pub(crate) fn sources(left: &JoinInput, right: &JoinInput) -> PyResult<[JoinSour
         (Side::Source(left), Side::Frame(right)) => [left.clone(), right.source(Some(left.record_type().keys))?],
         (Side::Frame(left), Side::Source(right)) => [left.source(Some(right.record_type().keys))?, right.clone()],
         (Side::Frame(left), Side::Frame(right)) => {
-            let common = common(left.key_type()?, right.key_type()?);
+            let (one, other) = (left.key_type()?, right.key_type()?);
+            let common = common(one, other).or_else(|| with_nulls_of(one, other));
             [left.source(common)?, right.source(common)?]
         }
     })
@@ -102,15 +105,36 @@ fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
     })
 }
 
+/// The type of keys of several columns that differ only in which may be null: what may be in one may be in it.
+fn with_nulls_of(one: KeyType, other: KeyType) -> Option<KeyType> {
+    let (KeyType::Tuple(one), KeyType::Tuple(other)) = (one, other) else { return None };
+    let component = |(one, other): (Component, Component)| {
+        let nulls = if one.nulls == NullOrder::Never { other.nulls } else { one.nulls };
+        (Component { nulls, ..one } == Component { nulls, ..other }).then_some(Component { nulls, ..one })
+    };
+    let components: Option<Vec<Component>> = one.components().zip(other.components()).map(component).collect();
+    let is_as_long = one.components().count() == other.components().count();
+    TupleType::new(&components.filter(|_| is_as_long)?).ok().map(KeyType::Tuple)
+}
+
 impl Frame {
-    fn key_type(&self) -> PyResult<KeyType> {
-        Ok(RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?.types().keys)
+    fn encoder(&self) -> PyResult<RecordEncoder> {
+        let rows = RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?;
+        let keys = self.keys.unwrap_or(rows.types().keys);
+        Ok(rows.with_key_type(keys))
     }
 
-    /// The rows as records, with integers and decimals of the type that is wanted.
+    fn key_type(&self) -> PyResult<KeyType> {
+        Ok(self.encoder()?.types().keys)
+    }
+
+    /// The rows as records, with integers, decimals and nulls of the type that is wanted.
     fn source(&self, wanted: Option<KeyType>) -> PyResult<JoinSource> {
-        let mut rows = RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?;
-        if let Some(wanted) = wanted.filter(|&wanted| is_exact_number(wanted) && is_exact_number(rows.types().keys)) {
+        let mut rows = self.encoder()?;
+        let own = rows.types().keys;
+        let is_read_as =
+            |wanted: KeyType| is_exact_number(wanted) && is_exact_number(own) || with_nulls_of(wanted, own).is_some();
+        if let Some(wanted) = wanted.filter(|&wanted| is_read_as(wanted)) {
             rows = rows.with_key_type(wanted);
         }
         let types = rows.types().clone();
@@ -262,10 +286,16 @@ impl JoinInput {
         if !is_csv {
             check_log(py, &path, ignore_table_log)?;
         }
-        let open = move || -> PyResult<(BatchReader, Option<u64>)> {
-            match is_csv {
-                true => Ok((csv_rows(&path)?, None)),
-                false => parquet_rows(&path, None).map(|(reader, rows)| (reader, Some(rows))),
+        let csv = match is_csv {
+            true => Some(py.detach(|| CsvFile::open(&path, &on))?),
+            false => None,
+        };
+        csv.iter().try_for_each(|file| file.warn(py))?;
+        let keys = csv.as_ref().map_or(Ok(None), |file| file.key_type(&on))?;
+        let open = move || -> PyResult<(BatchReader, u64)> {
+            match &csv {
+                Some(file) => Ok((file.rows()?, ROWS_AT_ONCE as u64)),
+                None => parquet_rows(&path, None),
             }
         };
         let of = py.detach(|| {
@@ -273,12 +303,12 @@ impl JoinInput {
             Ok::<_, PyErr>((reader.schema(), rows))
         });
         let (schema, rows) = of?;
-        let rows = rows.unwrap_or(ROWS_AT_ONCE as u64);
         Ok(Self {
             side: Native::new(Side::Frame(Frame {
                 name,
                 schema,
                 on,
+                keys,
                 rows,
                 bytes: rows * RECORD_BYTES,
                 open: Arc::new(move || Ok(Box::new(open()?.0))),
@@ -295,6 +325,8 @@ impl JoinInput {
         let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();
         let (rows, bytes) = (sum(RecordBatch::num_rows), sum(RecordBatch::get_array_memory_size));
         let open = move || -> PyResult<BatchIterator> { Ok(Box::new(batches.clone().into_iter().map(Ok))) };
-        Ok(Self { side: Native::new(Side::Frame(Frame { name, schema, on, rows, bytes, open: Arc::new(open) })) })
+        Ok(Self {
+            side: Native::new(Side::Frame(Frame { name, schema, on, keys: None, rows, bytes, open: Arc::new(open) })),
+        })
     }
 }

@@ -311,17 +311,45 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
     file.write_text("\ufeffkey," + names + "\r\n" + "".join(f"{row}," + ",".join(of[row] for of in columns.values()) + "\r\n" for row in (0, 1)))
     table = ogive.build(file, key="key", to=tmp_path / "t.ogive")
     expected = [name.removesuffix("?") if "(" in name or name.removesuffix("?") in ("u64", "i64", "f64", "bool", "date", "uuid") else "text" for name in columns]
-    fields = ", ".join(f"c{place}: {of}?" for place, of in enumerate(expected))
+    fields = ", ".join(f"c{place}: {of}{'?' if name.endswith('?') else ''}" for place, (of, name) in enumerate(zip(expected, columns, strict=True)))
     assert table.types == ("u64", f"{{{fields}}}")
     first, second = table[0], table[1]
     assert (first["c0"], second["c0"], first["c2"], second["c2"]) == (7, 2**64 - 1, 0.1, None)
     assert (first["c3"], first["c4"], second["c4"], first["c5"]) == ("007", None, "", "0.12345678901234567890")
     assert (first["c7"], first["c13"], second["c13"]) == ("True", 'a,"b"', "line\nline")
     assert second["c10"].hour == 11 and second["c8"].year == 1
+    # A key of one column has no nulls, so that an empty one is text, as in the command.
     file.write_text("k,v\n1,-0.0\n,2\n")
-    with pytest.raises(ogive.WrongType, match="null in row 1"):
-        ogive.build(file, key="k", to=tmp_path / "t.ogive")
+    with pytest.warns(UserWarning, match="a.csv: column 'k' has numbers, but record 2 is empty, so all of it is text"):
+        table = ogive.build(file, key="k", to=tmp_path / "t.ogive")
+    assert table.types == ("text", "{v: f64}")
+    assert [(row["k"], str(row["v"])) for row in table.scan().to_pylist()] == [("", "2.0"), ("1", "-0.0")]
+    with pytest.warns(UserWarning, match="column 'k' has numbers"):
+        assert len(ogive.join(file, file, on="k").collect()) == 2
     assert str(ogive.build(file, key="v", to=tmp_path / "t.ogive").scan().to_pylist()[0]["v"]) == "0.0"
+    # Of several columns, some may be null; they come last.
+    file.write_text("a,b,v\n1,,x\n1,7,y\n")
+    table = ogive.build(file, key=["a", "b"], to=tmp_path / "t.ogive")
+    assert table.types == ("(u64, u64? nulls last)", "{v: text}")
+    assert [row["b"] for row in table.scan().to_pylist()] == [7, None]
+    # A null is equal to nothing, whether the other side has nulls or not.
+    other = tmp_path / "b.csv"
+    other.write_text("a,b,w\n1,7,z\n")
+    on = ["a", "b"]
+    for left, right in [(file, file), (file, other), (other, file)]:
+        assert len(ogive.join(left, right, on=on).collect()) == 1
+    assert len(ogive.join(table, other, on=(None, on)).collect()) == 1
+    assert len(ogive.join(file, table, on=(on, None)).collect()) == 1
+    assert len(ogive.join(other, table, on=(on, None)).collect()) == 1
+    assert len(ogive.join(file, other, on=on, how="left").collect()) == 2
+    # Columns have names, each its own.
+    file.write_text("k,,k\n1,x,7\n2,y,8\n")
+    table = ogive.build(file, key="k_2", to=tmp_path / "t.ogive")
+    assert table.types == ("u64", "{k: u64, column2: text}") and table[8] == {"k": 2, "column2": "y"}
+    # An integer beside floats that is none of them is not rounded.
+    file.write_text("k,v\n0.5,1\n9007199254740993,2\n")
+    with pytest.warns(UserWarning, match="'9007199254740993', which f64 cannot hold"):
+        assert ogive.build(file, key="k", to=tmp_path / "t.ogive").types[0] == "text"
 
 
 def test_a_file_of_a_delta_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:

@@ -308,12 +308,16 @@ fn decimal(text: &str) -> Option<(String, i64)> {
     Some((digits, exponent))
 }
 
-/// Whether text is a float that keeps its value: the decimal closest to it is the same number.
+/// Whether text is a float that keeps its value: the decimal closest to it is the same number, or it is an integer that
+/// a float holds.
 fn is_float(text: &str) -> bool {
     if matches!(text, "NaN" | "Infinity" | "-Infinity" | "inf" | "-inf") {
         return true;
     }
     let Some((digits, exponent)) = decimal(text) else { return false };
+    if !text.contains(['.', 'e', 'E']) {
+        return KeyType::F64.parse(text).is_ok();
+    }
     let Ok(value) = text.parse::<f64>() else { return false };
     let is_normal = value == 0.0 || (value.is_finite() && value.abs() >= f64::MIN_POSITIVE);
     if digits.len() <= EXACT_DIGITS && is_normal && (value != 0.0 || digits.is_empty()) {

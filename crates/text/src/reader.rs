@@ -8,7 +8,7 @@
 
 use crate::row_parser::{FieldKind, RowParser, State};
 pub use crate::separated::BYTE_ORDER_MARK;
-use crate::separated::{FieldForm, Separated};
+use crate::separated::{FieldForm, QUOTE, Separated};
 use crate::show::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
@@ -115,6 +115,8 @@ pub struct FieldReader<R> {
     blanks_ahead: u64,
     /// Whether the row is one of them.
     is_blank_ahead: bool,
+    /// Whether a field of a form without quotes was in quotes.
+    has_quotes: bool,
 }
 
 impl<R: Read> FieldReader<R> {
@@ -140,6 +142,7 @@ impl<R: Read> FieldReader<R> {
             is_ahead: false,
             blanks_ahead: 0,
             is_blank_ahead: false,
+            has_quotes: false,
         };
         let names = rows.read_names()?;
         Ok((rows, names))
@@ -187,7 +190,10 @@ impl<R: Read> FieldReader<R> {
                 (_, true, _) if self.is_bare_return()? => {
                     return Err(TextError::BareReturn { line: self.row.current_line() });
                 }
-                (_, true, _) => return Ok(true),
+                (_, true, _) => {
+                    self.look_for_quotes();
+                    return Ok(true);
+                }
                 (State::Quoted, false, true) => {
                     let detail = format!("the row that starts in line {} has an unclosed quote", self.row.line());
                     return Err(TextError::Malformed(detail));
@@ -196,6 +202,20 @@ impl<R: Read> FieldReader<R> {
                 (_, false, false) => {}
             }
         }
+    }
+
+    /// Notes a field that begins with a quote where these are characters.
+    fn look_for_quotes(&mut self) {
+        if !self.has_quotes && self.layout.form.fields == FieldForm::Escaped {
+            self.has_quotes = (0..self.row.len()).any(|column| self.row.field(column).starts_with(&[QUOTE]));
+        }
+    }
+
+    /// Whether a field began with a quote though quotes are characters in this form: the file may be one of quoted
+    /// fields.
+    #[must_use]
+    pub fn has_quotes(&self) -> bool {
+        self.has_quotes
     }
 
     /// Whether the row of escaped fields ended with a carriage return that belongs to a field: no line feed follows as

@@ -5,17 +5,8 @@ use super::record::Record;
 use super::schema::{ReadColumn, Schema};
 use ogive::KeyType;
 use ogive::types::{RowBuilder, Value, ValueType};
+use ogive_text::FieldBytes;
 use std::path::{Path, PathBuf};
-
-/// A field as the bytes of its column's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FieldBytes<'a> {
-    Null,
-    /// These, which are its own.
-    Own(&'a [u8]),
-    /// Those that were appended to the buffer.
-    Encoded,
-}
 
 /// Builds the keys and values of records.
 #[derive(Debug)]

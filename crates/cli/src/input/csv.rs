@@ -2,9 +2,12 @@
 
 use super::InputError;
 use super::rows::TextRows;
-use crate::pipe::InputFile;
+use crate::pipe::{InputFile, shown};
 use ogive_text::{FieldReader, Layout, TextError, Written};
 use std::path::{Path, PathBuf};
+
+/// What to say of quotes in a form without them.
+const QUOTES_ARE_CHARACTERS: &str = "quotes are characters of TSV; --quote '\"' reads fields in quotes";
 
 /// The rows of a file of separated fields.
 #[derive(Debug)]
@@ -50,7 +53,21 @@ impl TextRows for CsvRows {
     }
 
     fn advance(&mut self) -> Result<bool, InputError> {
-        self.rows.advance().map_err(|error| InputError::of_text(&self.path, error))
+        let error = match self.rows.advance() {
+            Ok(is_row) => return Ok(is_row),
+            Err(error) => InputError::of_text(&self.path, error),
+        };
+        Err(match error {
+            InputError::Malformed { path, detail } if self.rows.has_quotes() => {
+                InputError::Malformed { path, detail: format!("{detail}; {QUOTES_ARE_CHARACTERS}") }
+            }
+            error => error,
+        })
+    }
+
+    fn remark(&self) -> Option<String> {
+        let path = shown(&self.path);
+        self.rows.has_quotes().then(|| format!("{path} has fields that begin with quotes: {QUOTES_ARE_CHARACTERS}"))
     }
 
     fn is_blank(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The reader of Parquet files: its columns have types.
 
-use super::builder::{FieldBytes, RecordBuilder};
+use super::builder::RecordBuilder;
 use super::columns::{Column, find};
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
@@ -11,18 +11,16 @@ use crate::output::warn_once;
 use crate::parquet_out::{TYPES, column_type};
 use crate::pipe::open_seekable;
 use crate::urls::is_url;
-use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
+use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::schema::types::{Type, TypePtr};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit};
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, KeyColumn, RecordColumn, RecordType, TimeUnit, Value, ValueType};
-use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, value_of};
+use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, type_name, value_of};
 use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions, check_table_log};
+use ogive_text::FieldBytes;
 use std::path::{Path, PathBuf};
-
-/// Widest column of bytes of a fixed length that keeps its width.
-const FIXED_BYTES_MAX: i32 = 255;
 
 /// The columns to read of a Parquet file, with the types that it states.
 ///
@@ -43,18 +41,18 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let selection = Selection::of(options, &names)?;
     let mut columns = selection.columns(options, &names)?;
     for column in &mut columns {
-        let Some(field) = column.position.and_then(|position| fields.get(position)) else { continue };
-        let hint = hint(&hinted, column.position, field);
+        let Some(position) = column.position else { continue };
+        let (Some(field), Some(hinted)) = (fields.get(position), hinted.fields().get(position)) else { continue };
         if !column.guessed {
-            check_unit(path, field, hint, column.key_type)?;
+            check_unit(path, field, hinted, column.key_type)?;
             continue;
         }
-        let told = told.as_ref().and_then(|told| told.columns.get(column.position?));
+        let told = told.as_ref().and_then(|told| told.columns.get(position));
         (column.key_type, column.nullable) = match told {
             Some(told) => (told.key_type, told.nullable),
             None => {
                 let nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
-                (type_of(path, field, hint)?, nullable)
+                (type_of(path, field, hinted)?, nullable)
             }
         };
         column.guessed = false;
@@ -78,6 +76,22 @@ struct ToldTypes {
     columns: Vec<RecordColumn>,
 }
 
+/// What the type of a column is by, whatever its length in bytes: integers need not state a logical type.
+#[derive(PartialEq)]
+enum Shape<'t> {
+    Logical(&'t LogicalType),
+    Plain(Physical),
+}
+
+impl<'t> Shape<'t> {
+    fn of(field: &'t Type) -> Option<Self> {
+        let Type::PrimitiveType { basic_info, physical_type, .. } = field else { return None };
+        let is_plain = |logical: &&LogicalType| matches!(logical, LogicalType::Integer(integer) if integer.is_signed && integer.bit_width >= 32);
+        let logical = basic_info.logical_type_ref().filter(|logical| !is_plain(logical));
+        Some(logical.map_or(Self::Plain(*physical_type), Self::Logical))
+    }
+}
+
 impl ToldTypes {
     /// The types that the metadata of a file tells, if its columns are those of an export of such records: another
     /// program may have written others, and kept the metadata.
@@ -99,9 +113,9 @@ impl ToldTypes {
         if types.values.is_bytes() && fields.len() < columns.len() {
             columns.retain(|column| matches!(column.place, ColumnPlace::Key(_)));
         }
-        let shape = |field: &Type| natural_type(Path::new(""), field).map_err(|error| error.to_string());
         let is_same = |(column, field): (&RecordColumn, &TypePtr)| {
-            column.name == field.name() && column_type(column).is_ok_and(|written| shape(&written) == shape(field))
+            column.name == field.name()
+                && column_type(column).is_ok_and(|written| Shape::of(&written) == Shape::of(field))
         };
         let are_same = columns.len() == fields.len() && columns.iter().zip(fields).all(is_same);
         are_same.then_some(Self { types, keys, columns })
@@ -142,13 +156,10 @@ fn refuse_part_of_table(options: &InputOptions) -> Result<()> {
     Ok(())
 }
 
-/// A type that Parquet does not state, if the writer hints at one: the same as in an index beside the file. INT96 has
-/// one unit, whatever the writer had before.
-fn hint<'a>(hinted: &'a ArrowSchema, position: Option<usize>, stored: &Type) -> Option<&'a Field> {
+/// A type that the values of a column are to be converted to, since the writer hints at it and Parquet does not state
+/// it. INT96 has one unit, whatever the writer had before.
+fn hint<'a>(hinted: &'a ArrowSchema, position: Option<usize>, stored: &Type) -> Option<&'a DataType> {
     let field = hinted.fields().get(position?)?;
-    if stored.is_primitive() && stored.get_physical_type() == Physical::INT96 {
-        return None;
-    }
     let is_unstated = matches!(
         field.data_type(),
         DataType::Date64
@@ -156,18 +167,41 @@ fn hint<'a>(hinted: &'a ArrowSchema, position: Option<usize>, stored: &Type) -> 
             | DataType::Time32(ArrowUnit::Second)
             | DataType::Decimal256(_, 0)
     );
-    (is_unstated && key_type_of_field(field).is_some()).then_some(field.as_ref())
+    (is_unstated && !is_int96(stored) && key_type_of_field(field).is_some()).then_some(field.data_type())
 }
 
-/// The type of a column, by the hint of the writer if there is one.
-fn type_of(path: &Path, field: &Type, hint: Option<&Field>) -> Result<KeyType, InputError> {
-    hint.and_then(key_type_of_field).map_or_else(|| natural_type(path, field), Ok)
+/// The type of a column: the same as in an index beside the file and in Python, by the type that the writer hints at
+/// where Parquet has no other.
+fn type_of(path: &Path, stored: &Type, hinted: &Field) -> Result<KeyType, InputError> {
+    let is_uuid = matches!(stored.get_basic_info().logical_type_ref(), Some(LogicalType::Uuid));
+    let known = match hinted.data_type() {
+        _ if is_int96(stored) => Some(KeyType::Timestamp(TimeUnit::Microsecond)),
+        of if is_uuid => key_type_of(of, true),
+        _ => key_type_of_field(hinted),
+    };
+    let name = hinted.name();
+    let other = "choose others with --key and --value";
+    let is_nested = stored.is_group() || stored.get_basic_info().repetition() == Repetition::REPEATED;
+    known.ok_or_else(|| InputError::Malformed {
+        path: path.to_owned(),
+        detail: match hinted.data_type() {
+            _ if is_nested => format!("column '{name}' is nested, which is no type here; {other}"),
+            DataType::Null => format!(
+                "column '{name}' has neither values nor a type; give it one with --type '{name}=text?', or {other}"
+            ),
+            DataType::Duration(_) => format!(
+                "column '{name}' is {}, which is no type here; read its numbers with --type '{name}=i64', or {other}",
+                type_name(hinted)
+            ),
+            _ => format!("column '{name}' is {}, which is no type here; {other}", type_name(hinted)),
+        },
+    })
 }
 
 /// Opens the file at `source`, which messages call `path`.
 fn open(source: &Path, path: &Path, options: RowsOptions) -> Result<ParquetRows, InputError> {
     open_seekable(source).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
-    // Types are those that Parquet states, as `natural_type` has them.
+    // What the writer hints at besides the types that Parquet states is converted: see `hint`.
     ParquetRows::open_with(source, &options.plain_types()).map_err(|error| malformed(path, error))
 }
 
@@ -205,7 +239,7 @@ impl ParquetInput {
                 columns.iter().position(|name| name == field.name()).unwrap_or_else(|| {
                     columns.push(field.name().to_owned());
                     let hint = hint(&hinted, column.position, field);
-                    hints.push(hint.map(|hint| hint.data_type().clone()));
+                    hints.push(hint.cloned());
                     columns.len() - 1
                 })
             }));
@@ -301,7 +335,7 @@ fn convert<'a>(
     let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
     // Exactly, by the units and scales of both; else by the text of the value.
     let exact = Some(value_of(array, key_type, row)).filter(|exact| *exact != Value::Null);
-    let other = || found.as_ref().and_then(|(natural, value)| by_text(*natural, value, key_type));
+    let other = || found.as_ref().and_then(|(natural, value)| by_text(*natural, value, key_type, has_key_bytes));
     let encoded = exact.or_else(other).and_then(|found| match has_key_bytes {
         true => key_type.encode(&found).ok(),
         false => ValueType::Scalar(key_type).encode(&found).ok(),
@@ -316,127 +350,70 @@ fn convert<'a>(
     Err(Some(ogive_text::shortened(shown.unwrap_or_default().as_bytes())))
 }
 
-/// The type of a column.
-fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
-    let unfit = |what: String| InputError::Malformed {
-        path: path.to_owned(),
-        detail: format!(
-            "column '{}' is {what}, which is no type here; choose others with --key and --value",
-            field.name()
-        ),
-    };
-    if field.is_group() || field.get_basic_info().repetition() == Repetition::REPEATED {
-        return Err(unfit("nested".into()));
-    }
-    let info = field.get_basic_info();
-    let converted = info.converted_type();
-    let unit = |unit: &ParquetUnit| match unit {
-        ParquetUnit::MILLIS => TimeUnit::Millisecond,
-        ParquetUnit::MICROS => TimeUnit::Microsecond,
-        ParquetUnit::NANOS => TimeUnit::Nanosecond,
-    };
-    let of_logical = match info.logical_type_ref() {
-        Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Some(KeyType::Text),
-        Some(LogicalType::Date) => Some(KeyType::Date),
-        Some(LogicalType::Uuid) => Some(KeyType::Uuid),
-        Some(LogicalType::Float16) => Some(KeyType::F32),
-        Some(LogicalType::Time(time)) => Some(KeyType::Time(unit(&time.unit))),
-        Some(LogicalType::Timestamp(time)) => Some(KeyType::Timestamp(unit(&time.unit))),
-        _ => None,
-    };
-    if let Some(key_type) = of_logical {
-        return Ok(key_type);
-    }
-    let Type::PrimitiveType { precision, scale, type_length, .. } = field else { return Err(unfit("nested".into())) };
-    Ok(match (converted, field.get_physical_type()) {
-        (ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON, _) => KeyType::Text,
-        (ConvertedType::DATE, _) => KeyType::Date,
-        (ConvertedType::TIME_MILLIS, _) => KeyType::Time(TimeUnit::Millisecond),
-        (ConvertedType::TIME_MICROS, _) => KeyType::Time(TimeUnit::Microsecond),
-        (ConvertedType::TIMESTAMP_MILLIS, _) => KeyType::Timestamp(TimeUnit::Millisecond),
-        (ConvertedType::TIMESTAMP_MICROS, _) => KeyType::Timestamp(TimeUnit::Microsecond),
-        (ConvertedType::UINT_8, _) => KeyType::U8,
-        (ConvertedType::UINT_16, _) => KeyType::U16,
-        (ConvertedType::UINT_32, _) => KeyType::U32,
-        (ConvertedType::UINT_64, _) => KeyType::U64,
-        (ConvertedType::INT_8, _) => KeyType::I8,
-        (ConvertedType::INT_16, _) => KeyType::I16,
-        (ConvertedType::DECIMAL, _) => {
-            let (Ok(precision), Ok(scale)) = (u8::try_from(*precision), u8::try_from(*scale)) else {
-                return Err(unfit(format!("a decimal of {precision} digits, {scale} of them after the point")));
-            };
-            let name = format!("decimal({precision},{scale})");
-            name.parse().map_err(|_| unfit(name))?
-        }
-        (_, Physical::BOOLEAN) => KeyType::Bool,
-        (_, Physical::INT32) => KeyType::I32,
-        (_, Physical::INT64) => KeyType::I64,
-        (_, Physical::FLOAT) => KeyType::F32,
-        (_, Physical::DOUBLE) => KeyType::F64,
-        (_, Physical::BYTE_ARRAY) => KeyType::Bytes,
-        (_, Physical::FIXED_LEN_BYTE_ARRAY) if (1..=FIXED_BYTES_MAX).contains(type_length) => {
-            KeyType::FixedBytes(*type_length as u8)
-        }
-        (_, Physical::FIXED_LEN_BYTE_ARRAY) => KeyType::Bytes,
-        (_, Physical::INT96) => KeyType::Timestamp(TimeUnit::Microsecond),
-    })
+fn is_int96(field: &Type) -> bool {
+    field.is_primitive() && field.get_physical_type() == Physical::INT96
 }
 
 /// Whether a column is one of timestamps of the type INT96, which are to be read in nanoseconds.
 fn is_fine(field: &Type, asked: KeyType) -> bool {
-    let is_int96 = field.is_primitive() && field.get_physical_type() == Physical::INT96;
-    is_int96 && asked == KeyType::Timestamp(TimeUnit::Nanosecond)
+    is_int96(field) && asked == KeyType::Timestamp(TimeUnit::Nanosecond)
 }
 
 /// Fails for a type that would read the numbers of a column in another unit or scale than they are written in.
-fn check_unit(path: &Path, field: &Type, hint: Option<&Field>, asked: KeyType) -> Result<(), InputError> {
-    let Ok(natural) = type_of(path, field, hint) else { return Ok(()) };
+fn check_unit(path: &Path, field: &Type, hinted: &Field, asked: KeyType) -> Result<(), InputError> {
+    let of = hinted.data_type();
+    let natural = type_of(path, field, hinted).ok();
     // Milliseconds of midnights are days.
-    let is_day = hint.is_some_and(|hint| *hint.data_type() == DataType::Date64) && asked == KeyType::Date;
+    let is_day = *of == DataType::Date64 && !is_int96(field) && asked == KeyType::Date;
     let is_kept = match natural {
         // A value that is none in the other unit or scale is refused with its record.
-        KeyType::Time(_) => matches!(asked, KeyType::Time(_) | KeyType::I64),
-        KeyType::Timestamp(_) => matches!(asked, KeyType::Timestamp(_) | KeyType::I64) || is_day,
-        KeyType::Date => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
-        KeyType::Decimal { .. } => matches!(asked, KeyType::Decimal { .. }),
+        Some(KeyType::Time(_)) => matches!(asked, KeyType::Time(_) | KeyType::I64),
+        Some(KeyType::Timestamp(_)) => matches!(asked, KeyType::Timestamp(_) | KeyType::I64) || is_day,
+        Some(KeyType::Date) => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
+        Some(KeyType::Decimal { .. }) => matches!(asked, KeyType::Decimal { .. }),
+        None => !matches!(of, DataType::Duration(_)) || asked == KeyType::I64,
         _ => true,
     };
     if is_kept {
         return Ok(());
     }
-    let detail = format!(
-        "column '{}' is {natural}, and is not converted to {asked}; leave its type out, or write {natural}",
-        field.name()
-    );
+    let (is, best) = match natural {
+        Some(natural) => (natural.to_string(), natural),
+        None => (type_name(hinted), KeyType::I64),
+    };
+    let name = field.name();
+    let detail =
+        format!("column '{name}' is {is}, and is not converted to {asked}; leave its type out, or write {best}");
     Err(InputError::Malformed { path: path.to_owned(), detail })
 }
 
-/// The value of a field as one of a type that its text has; `None` if it is not one.
-fn by_text(natural: KeyType, value: &Value, key_type: KeyType) -> Option<Value> {
-    // What is a number of units is no text; it is a number where that is asked for.
-    let is_in_units =
-        matches!(natural, KeyType::Decimal { .. } | KeyType::Time(_) | KeyType::Timestamp(_) | KeyType::Date);
-    if is_in_units && !matches!(key_type, KeyType::I32 | KeyType::I64) {
-        return None;
-    }
+/// The value of a field as one of a type that its text has, or the number of its units; `None` if it is not one.
+/// Numbers have a text, but become other numbers exactly or not at all.
+fn by_text(natural: KeyType, value: &Value, key_type: KeyType, is_key: bool) -> Option<Value> {
+    let is_plain = matches!(key_type, KeyType::Text | KeyType::Bytes);
+    let is_count = matches!(key_type, KeyType::I32 | KeyType::I64);
+    let is_of_units = matches!(natural, KeyType::Date | KeyType::Time(_) | KeyType::Timestamp(_));
     let text = match value {
+        Value::Signed(units) if is_of_units && !is_plain => return is_count.then_some(Value::Signed(*units)),
+        Value::Unsigned(units) if is_of_units && !is_plain => {
+            return i128::try_from(*units).ok().filter(|_| is_count).map(Value::Signed);
+        }
         Value::Bytes(bytes) if key_type == KeyType::Text => {
             return String::from_utf8(bytes.clone()).ok().map(Value::Text);
         }
         Value::Text(text) if key_type == KeyType::Bytes => return Some(Value::Bytes(text.clone().into_bytes())),
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok()?,
-        Value::Bool(value) => value.to_string(),
-        // The digits of a number would be rounded, which its exact conversion has refused.
-        Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) if matches!(key_type, KeyType::F32 | KeyType::F64) => {
-            return None;
+        Value::Bool(_) | Value::Unsigned(_) | Value::Signed(_) | Value::Float(_) if is_plain => {
+            natural.display(&ValueType::Scalar(natural).encode(value).ok()?)
         }
-        Value::Unsigned(number) => number.to_string(),
-        Value::Signed(number) => number.to_string(),
-        Value::Float(number) => number.to_string(),
         _ => return None,
     };
-    key_type.decode(&key_type.parse(&text).ok()?).ok()
+    // Floats keep the sign of zero in values.
+    match is_key {
+        true => key_type.decode(&key_type.parse(&text).ok()?).ok(),
+        false => ValueType::Scalar(key_type).decode(&ValueType::Scalar(key_type).parse(&text).ok()?).ok(),
+    }
 }
 
 /// An error of the file that messages call `path`.

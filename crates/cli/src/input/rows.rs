@@ -1,11 +1,9 @@
 //! Text inputs: rows of fields, and the records that they make.
 
 use super::InputError;
-use super::builder::{FieldBytes, RecordBuilder};
+use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use ogive::KeyType;
-use ogive::types::ValueType;
 use ogive_text::Written;
 use std::fmt::Debug;
 use std::path::Path;
@@ -29,6 +27,11 @@ pub(crate) trait TextRows: Debug + Send {
     /// Whether the row is an empty line, which is a row where its only column may be null, and else none.
     fn is_blank(&self) -> bool {
         false
+    }
+
+    /// What may be wrong with the rows so far.
+    fn remark(&self) -> Option<String> {
+        None
     }
 
     /// A field of the current row.
@@ -81,7 +84,7 @@ impl Input for TextInput {
         let (rows, keys) = (&*self.rows, self.keys);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
         let build =
-            |index, column: &ReadColumn, target: &mut Vec<u8>| convert(column, field(column), index < keys, target);
+            |index, column: &ReadColumn, target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
         self.builder.build(build).map(Some)
     }
 
@@ -108,75 +111,10 @@ pub(super) fn advance(rows: &mut dyn TextRows, takes_blanks: bool) -> Result<boo
     Ok(false)
 }
 
-/// The bytes of a field, appended to `target` unless they are those of the text.
-fn convert<'a>(
-    column: &ReadColumn,
-    written: Written<'a>,
-    is_key: bool,
-    target: &mut Vec<u8>,
-) -> Result<FieldBytes<'a>, Option<String>> {
-    let text = written.text();
-    let is_plain = matches!(column.key_type, KeyType::Text | KeyType::Bytes);
-    let is_fit = match written {
-        Written::Null | Written::Nothing if column.nullable => return Ok(FieldBytes::Null),
-        Written::Null | Written::Nested(_) => false,
-        // A guess from the first records has not seen that there are nulls.
-        Written::Nothing => !(is_plain && column.guessed && column.may_be_null),
-        Written::Text([]) if column.nullable && !is_plain => return Ok(FieldBytes::Null),
-        Written::Text(_) => true,
-        Written::String(text) => !column.guessed || ogive_text::may_be_string(column.key_type, text),
-    };
-    match column.key_type {
-        _ if written == Written::Null => Err(None),
-        _ if !is_fit => Err(Some(ogive_text::shortened(text))),
-        KeyType::Bytes => Ok(FieldBytes::Own(text)),
-        KeyType::Text if std::str::from_utf8(text).is_ok() => Ok(FieldBytes::Own(text)),
-        KeyType::FixedBytes(width) if text.len() == usize::from(width) => Ok(FieldBytes::Own(text)),
-        KeyType::Text | KeyType::FixedBytes(_) => Err(Some(ogive_text::shortened(text))),
-        _ if append(column, text, is_key, target) => Ok(FieldBytes::Encoded),
-        _ => Err(Some(ogive_text::shortened(text))),
-    }
-}
-
-/// Appends the bytes of a field to `target`; `false` if it is not of the column's type.
-fn append(column: &ReadColumn, written: &[u8], is_key: bool, target: &mut Vec<u8>) -> bool {
-    let key_type = column.key_type;
-    // Spreadsheets often pad numbers.
-    let exact = column.guessed || matches!(key_type, KeyType::Tuple(_));
-    let written = if exact { written } else { written.trim_ascii() };
-    if key_type == KeyType::U64
-        && let Some(number) = plain_number(written)
-    {
-        target.extend_from_slice(&number.to_be_bytes());
-        return true;
-    }
-    let Ok(text) = std::str::from_utf8(written) else { return false };
-    if column.guessed && !ogive_text::fits(key_type, column.is_zoned, text) {
-        return false;
-    }
-    // Floats keep the sign of zero in values.
-    let parsed = if is_key { key_type.parse(text) } else { ValueType::Scalar(key_type).parse(text) };
-    parsed.is_ok_and(|bytes| {
-        target.extend_from_slice(&bytes);
-        true
-    })
-}
-
-/// Most digits of a number that surely fits 64 bits.
-const PLAIN_DIGITS_MAX: usize = 19;
-
-/// A decimal number without a sign and leading zeros. Most keys of text files are such numbers, so they are read here
-/// without the steps that other types take.
-fn plain_number(written: &[u8]) -> Option<u64> {
-    let is_plain = (1..=PLAIN_DIGITS_MAX).contains(&written.len())
-        && written.iter().all(u8::is_ascii_digit)
-        && (written[0] != b'0' || written.len() == 1);
-    is_plain.then(|| written.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ogive::KeyType;
 
     fn column(position: usize, name: &str, type_name: &str, guessed: bool) -> ReadColumn {
         let (type_name, nullable) = type_name.strip_suffix('?').map_or((type_name, false), |name| (name, true));
@@ -204,7 +142,7 @@ mod tests {
             text => Written::Text(text),
         };
         reader
-            .build(|_, column, target| convert(column, field(column), true, target))
+            .build(|_, column, target| column.text().read(field(column), true, target))
             .map(|record| key_type.display(record.key))
     }
 

@@ -11,7 +11,7 @@ use ogive::KeyType;
 use ogive::types::{
     ColumnPlace, Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType,
 };
-use ogive_text::{ColumnGuess, GuessedType, Written};
+use ogive_text::{ColumnGuess, GuessedType, TextColumn, Written, may_be_null, unique_names};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -220,7 +220,7 @@ impl Schema {
             }
         }
         let key_count = selection.keys.len();
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<String> = rows.remark().into_iter().collect();
         for (column, guess) in columns.iter_mut().zip(&guesses) {
             let Some(guess) = guess else { continue };
             let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);
@@ -325,6 +325,12 @@ impl Schema {
 }
 
 impl ReadColumn {
+    /// How its fields of text are read.
+    pub(crate) fn text(&self) -> TextColumn {
+        let &Self { key_type, nullable, may_be_null, guessed, is_zoned, .. } = self;
+        TextColumn { key_type, nullable, may_be_null, guessed, is_zoned }
+    }
+
     /// Takes the type of another column, which is given.
     fn take_type(&mut self, given: &Self) {
         (self.key_type, self.nullable, self.guessed) = (given.key_type, given.nullable, false);
@@ -371,6 +377,7 @@ impl Selection {
     /// [`InputError::NoSuchColumn`]; [`Failure::Usage`] for several columns of values that are
     /// bytes.
     pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self> {
+        let names = &options.unique(names)[..];
         let position = |column: &Column| find(&options.path, names, column);
         let takes_all = !options.keys_only && options.payload.is_none();
         let named = options.known.as_deref().filter(|_| takes_all && options.has_columns());
@@ -386,7 +393,7 @@ impl Selection {
         };
         refuse_repeats(options, names, &keys, if options.value.is_empty() { &[] } else { &values })?;
         let values: Vec<Option<usize>> = match options.known_rows().filter(|_| takes_all) {
-            Some(known) => by_name(options, known, &unique(names), &values)?,
+            Some(known) => by_name(options, known, names, &values)?,
             None => values.into_iter().map(Some).collect(),
         };
         if options.value_type.is_some() && values.len() > 1 {
@@ -405,8 +412,7 @@ impl Selection {
     /// [`InputError::NoSuchColumn`] for a type of a column that does not exist; [`Failure::Usage`]
     /// for keys of as many columns as the key type has not components.
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
-        // The column of lines has no name.
-        let names_once = if options.has_columns() { unique(names) } else { names.to_vec() };
+        let names = &options.unique(names)[..];
         let known = options.known_rows().map_or(&[][..], |known| &known.fields);
         let keys = self.keys.iter().map(|&position| Some(position));
         let mut columns: Vec<ReadColumn> = keys
@@ -416,12 +422,12 @@ impl Selection {
                 position,
                 name: match (position, index.checked_sub(self.keys.len()).and_then(|index| known.get(index))) {
                     (_, Some((_, field))) => field.name.clone(),
-                    (Some(position), None) => names_once[position].clone(),
+                    (Some(position), None) => names[position].clone(),
                     (None, None) => String::new(),
                 },
                 key_type: KeyType::Text,
                 nullable: false,
-                may_be_null: self.keys.len() > 1 || index >= self.keys.len(),
+                may_be_null: may_be_null(index < self.keys.len(), self.keys.len()),
                 guessed: true,
                 is_zoned: false,
             })
@@ -429,8 +435,13 @@ impl Selection {
         for (column, (_, field)) in columns[self.keys.len()..].iter_mut().zip(known) {
             (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
         }
+        let mut typed = Vec::new();
         for given in &options.column_types {
             let position = find(&options.path, names, &given.column)?;
+            if typed.contains(&position) {
+                return Err(stated_twice("--type", &names[position]));
+            }
+            typed.push(position);
             for column in columns.iter_mut().filter(|column| column.position == Some(position)) {
                 (column.key_type, column.nullable, column.guessed) = (given.key_type, given.nullable, false);
             }
@@ -473,6 +484,11 @@ impl Selection {
         }
         Ok(columns)
     }
+}
+
+/// The failure for a column whose type is given twice by an option.
+pub(crate) fn stated_twice(flag: &str, column: &str) -> Failure {
+    Failure::usage(format!("{flag} gives the type of column '{column}' twice"), "give each column one type")
 }
 
 /// Refuses a column that is named twice.
@@ -549,24 +565,6 @@ fn by_name(
     Ok(positions.into_iter().chain(added.into_iter().map(Some)).collect())
 }
 
-/// Names of columns, each once: a second `a` is `a_2`, and an empty one is named by its number.
-pub(crate) fn unique(names: &[String]) -> Vec<String> {
-    let mut taken = std::collections::HashSet::new();
-    // The number that the next column of a name gets.
-    let mut numbers: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    let name = |(index, name): (usize, &String)| {
-        let first = if name.is_empty() { format!("column{}", index + 1) } else { name.clone() };
-        let mut unique = first.clone();
-        while !taken.insert(unique.clone()) {
-            let number = numbers.entry(first.clone()).or_insert(2);
-            unique = format!("{first}_{number}");
-            *number += 1;
-        }
-        unique
-    };
-    names.iter().enumerate().map(name).collect()
-}
-
 impl InputOptions {
     /// The names of the columns: without a header those of known columns, if there are as many.
     fn named(&self, names: &[String]) -> Vec<String> {
@@ -581,6 +579,11 @@ impl InputOptions {
         self.known.as_deref().filter(|known| known.is_row && self.value_type.is_none())
     }
 
+    /// The names of the columns, each once, as they are stored and asked for. The column of lines has none.
+    pub(super) fn unique(&self, names: &[String]) -> Vec<String> {
+        if self.has_columns() { unique_names(names) } else { names.to_vec() }
+    }
+
     /// Whether the format has columns.
     pub(crate) fn has_columns(&self) -> bool {
         matches!(self.format(), Format::Csv | Format::Tsv | Format::Jsonl | Format::Parquet)
@@ -590,12 +593,6 @@ impl InputOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_made_unique() {
-        let names = ["a", "", "a", "a_2", "a"].map(str::to_owned);
-        assert_eq!(unique(&names), ["a", "column2", "a_2", "a_2_2", "a_3"]);
-    }
 
     #[test]
     fn types_of_columns_are_given_by_name() {

@@ -91,6 +91,61 @@ fn a_column_that_is_named_twice_is_refused() {
 }
 
 #[test]
+fn columns_without_names_of_their_own_are_asked_for_by_those_that_they_get() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "a,,a\n1,x,7\n2,y,8\n");
+    folder.build("rows.csv", "t.ogive", &["--key", "a_2", "--value", "column2"]);
+    folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints("column2,a_2\nx,7\ny,8\n");
+    let typed = ["--key", "a_2", "--type", "a_2=u8", "--type", "column2=text?"];
+    folder.run(&[&["db", "import", "s", "rows.csv"][..], &typed].concat()).exits_with(0);
+    // They are found by the names that the keyspace has.
+    folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("a,column2,a_2\n1,x,7\n2,y,8\n");
+    let none = ["build", "rows.csv", "-o", "u.ogive", "--key", "b"];
+    folder.run(&none).exits_with(1).complains_of("'a', 'column2', 'a_2'");
+}
+
+#[test]
+fn a_type_that_is_given_twice_is_refused() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "k,v\n1,2\n");
+    for twice in [["v=u8", "v=text"], ["v=u8", "v=u8"], ["2=u8", "v=text"]] {
+        let [one, other] = twice;
+        let build = ["build", "rows.csv", "-o", "t", "--type", one, "--type", other];
+        folder.run(&build).exits_with(2).complains_of("--type gives the type of column 'v' twice");
+    }
+    if cfg!(feature = "parquet") {
+        folder.build("rows.csv", "t.ogive", &[]);
+        std::fs::create_dir_all(folder.path("d/month=01")).unwrap();
+        folder.run(&["export", "t.ogive", "d/month=01/a.parquet"]).exits_with(0);
+        let build = ["build", "d", "--external", "--key", "k", "-o", "i", "--partition", "month=i64"];
+        let run = folder.run(&[&build[..], &["--partition", "month=text"]].concat());
+        run.exits_with(2).complains_of("--partition gives the type of column 'month' twice");
+        folder.run(&build).exits_with(0);
+    }
+}
+
+#[test]
+fn quoted_fields_of_tsv_are_told_that_they_are_read_with_quotes_as_characters() {
+    let folder = Folder::new();
+    let quoted = ["--quote", "\""];
+    folder.write("rows.tsv", "k\tv\n1\t\"a b\"\n");
+    let run = folder.build("rows.tsv", "t.ogive", &["--force"]);
+    run.complains_of("note: rows.tsv has fields that begin with quotes").complains_of("--quote '\"'");
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\t\"a b\"\n");
+    folder.build("rows.tsv", "t.ogive", &[&quoted[..], &["--force"]].concat()).keeps_quiet_about("quote");
+    folder.write("tab.tsv", "k\tv\n1\t\"a\tb\"\n");
+    let build = ["build", "tab.tsv", "-o", "t.ogive", "--force"];
+    let run = folder.run(&build).exits_with(1).complains_of("has 3 fields");
+    run.complains_of("--quote '\"' reads fields in quotes");
+    folder.run(&[&build[..], &quoted].concat()).exits_with(0);
+    folder.write("plain.tsv", "k\tv\n1\t5\" disk\n");
+    folder.build("plain.tsv", "t.ogive", &["--force"]).keeps_quiet_about("quote");
+    folder.write("plain.tsv", "k\tv\n1\t5\t6\n");
+    folder.run(&["build", "plain.tsv", "-o", "t.ogive", "--force"]).exits_with(1).keeps_quiet_about("quote");
+}
+
+#[test]
 fn a_wrong_value_for_a_typed_column_of_a_keyspace_is_not_advised_to_change_its_type() {
     let folder = Folder::new();
     folder.write("first.csv", "id,d\n1,2024-01-01\n");

@@ -8,6 +8,7 @@ mod dbs;
 mod demo;
 mod every_type;
 mod external;
+mod floats;
 mod indexes;
 mod info;
 mod input_types;
@@ -23,6 +24,8 @@ mod messages;
 #[cfg(unix)]
 mod open_files;
 mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet_types;
 mod partial;
 mod repairs;
 mod reports;

@@ -308,10 +308,9 @@ impl RetainedRun {
     }
 
     fn too_small(&self) -> Error {
-        self.short(format!(
-            "a single row does not fit in the {} bytes available for the rows of one key",
-            self.bytes_max
-        ))
+        let what =
+            format!("a single row does not fit in the {} bytes available for the rows of one key", self.bytes_max);
+        self.grant.short_of_row(self.bytes_max, what)
     }
 
     /// The memory needed is unknown until more is available, so the error asks for twice as much.

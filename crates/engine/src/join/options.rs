@@ -139,6 +139,10 @@ pub struct JoinOptions {
     pub condition: Option<JoinCondition>,
     /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
     pub memory_bytes: u64,
+    /// The longest record of the left input and that of the right one, in bytes together, if they are known. If the
+    /// memory is short, the error then names at once an amount that suffices for them; else one that suffices for the
+    /// longest record so far.
+    pub row_bytes: Option<u64>,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
     /// Whether rows may come in any order. Otherwise, and always if the output is a table, rows come in key order.
@@ -176,6 +180,7 @@ impl Default for JoinOptions {
             inner: None,
             condition: None,
             memory_bytes: MEMORY_BYTES,
+            row_bytes: None,
             threads: 1,
             any_order: false,
             profile: Profile::default(),
@@ -205,6 +210,7 @@ setters! {
         fast_paths: FastPaths,
     } optional {
         inner: Side,
+        row_bytes: u64,
     }
 }
 

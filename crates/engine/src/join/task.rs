@@ -15,6 +15,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// growth.
 pub(crate) const RECORD_COPIES_MIN: u64 = 4;
 
+/// A limit of this many times the longest row has room for it in each part of a join: in scans, sorts, groups of rows
+/// with one key, and the writer.
+const ROW_SHARE: u64 = 28;
+
+/// A part that holds rows of one key has memory for this many copies of a row.
+const ROW_COPIES: u64 = 3;
+
 /// A memory limit from which grants are taken. Clones share the limit.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryBudget(Arc<MemoryUse>);
@@ -24,19 +31,42 @@ struct MemoryUse {
     limit_bytes: u64,
     taken_bytes: AtomicU64,
     peak_bytes: AtomicU64,
+    /// The longest row of the output, if it is known.
+    row_bytes: Option<u64>,
+    /// The longest record for which memory was short.
+    record_bytes: AtomicU64,
 }
 
 impl MemoryBudget {
+    /// A limit for a join whose longest row is known or not.
+    ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a limit below [`MEMORY_BYTES_MIN`].
-    pub(crate) fn new(limit_bytes: u64) -> Result<Self> {
+    pub(crate) fn new(limit_bytes: u64, row_bytes: Option<u64>) -> Result<Self> {
         if limit_bytes < MEMORY_BYTES_MIN {
             return Err(Error::InvalidArgument(format!(
                 "a join needs at least {MEMORY_BYTES_MIN} bytes of memory, and has {limit_bytes}; raise \
                  `JoinOptions::memory_bytes`"
             )));
         }
-        Ok(Self(Arc::new(MemoryUse { limit_bytes, taken_bytes: AtomicU64::new(0), peak_bytes: AtomicU64::new(0) })))
+        Ok(Self(Arc::new(MemoryUse {
+            limit_bytes,
+            taken_bytes: AtomicU64::new(0),
+            peak_bytes: AtomicU64::new(0),
+            row_bytes,
+            record_bytes: AtomicU64::new(0),
+        })))
+    }
+
+    /// The error for a record of this length asks for room for rows with such records of both inputs.
+    fn note_record(&self, bytes: u64) {
+        self.0.record_bytes.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// The longest row, as far as it is known.
+    fn row_bytes(&self) -> u64 {
+        let of_records = || self.0.record_bytes.load(Ordering::Relaxed).saturating_mul(2);
+        self.0.row_bytes.unwrap_or_else(of_records)
     }
 
     /// Takes a grant; `what` names its purpose in errors.
@@ -64,6 +94,7 @@ impl MemoryBudget {
             Error::ValueTooLarge { length, limit, .. } if limit < VALUE_BYTES_MAX => {
                 let what =
                     format!("a row has {length} bytes, and the memory that this join has for sorting takes {limit}");
+                self.note_record(length);
                 self.short((length, limit), what)
             }
             error => error,
@@ -74,7 +105,8 @@ impl MemoryBudget {
     /// least half as much again: a few retries then suffice.
     fn raised(&self, least_bytes: u64, what: String) -> Error {
         let given_bytes = self.0.limit_bytes;
-        let needed_bytes = least_bytes.max(given_bytes.saturating_add(given_bytes / 2)).max(given_bytes + 1);
+        let grown_bytes = given_bytes.saturating_add(given_bytes / 2).max(given_bytes + 1);
+        let needed_bytes = least_bytes.max(grown_bytes).max(self.row_bytes().saturating_mul(ROW_SHARE));
         Error::JoinMemoryShort { what, needed_bytes, given_bytes }
     }
 
@@ -130,6 +162,13 @@ impl MemoryGrant {
         self.budget.short((bytes, part_bytes), what)
     }
 
+    /// As [`Self::short`], for a part of `part_bytes` that does not hold a row: it is to hold the longest one, as far
+    /// as that is known, with room for growth.
+    pub(crate) fn short_of_row(&self, part_bytes: u64, what: impl Into<String>) -> Error {
+        let bytes = self.budget.row_bytes().saturating_mul(ROW_COPIES).max(part_bytes.saturating_mul(2));
+        self.budget.short((bytes, part_bytes), what)
+    }
+
     /// Ensures that the scan with this grant can read a record of `bytes` of the relation `name`.
     ///
     /// # Errors
@@ -146,6 +185,7 @@ impl MemoryGrant {
         if more == 0 || self.try_grow(more) {
             return Ok(());
         }
+        self.budget.note_record(bytes);
         let (left, limit_bytes) = (self.budget.left_bytes(), self.limit_bytes());
         let what = format!(
             "a record of {name} has {bytes} bytes, reading it takes {more} more bytes of memory, and {left} bytes of \
@@ -159,7 +199,7 @@ impl MemoryGrant {
     /// Takes more bytes, if they are left.
     #[must_use]
     pub fn try_grow(&mut self, bytes: u64) -> bool {
-        let MemoryUse { limit_bytes, taken_bytes, peak_bytes } = &*self.budget.0;
+        let MemoryUse { limit_bytes, taken_bytes, peak_bytes, .. } = &*self.budget.0;
         let more = |taken: u64| taken.checked_add(bytes).filter(|taken| taken <= limit_bytes);
         let Ok(before) = taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) else { return false };
         peak_bytes.fetch_max(before + bytes, Ordering::Relaxed);
@@ -226,7 +266,7 @@ impl Task {
     pub(crate) fn new(options: &JoinOptions) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             kind: options.kind,
-            budget: MemoryBudget::new(options.memory_bytes)?,
+            budget: MemoryBudget::new(options.memory_bytes, options.row_bytes)?,
             profile: options.profile.clone(),
             fast_paths: options.fast_paths,
             condition: options.condition.clone(),
@@ -344,7 +384,7 @@ mod tests {
 
     #[test]
     fn grants_never_exceed_the_limit_and_come_back() {
-        let budget = MemoryBudget::new(MEMORY_BYTES_MIN).unwrap();
+        let budget = MemoryBudget::new(MEMORY_BYTES_MIN, None).unwrap();
         let mut first = budget.take(1000, "a buffer").unwrap();
         assert!(budget.try_take(MEMORY_BYTES_MIN - 999).is_none());
         assert!(first.try_grow(MEMORY_BYTES_MIN - 1000));
@@ -354,7 +394,7 @@ mod tests {
         assert!(matches!(budget.take(MEMORY_BYTES_MIN, "a buffer"), Err(Error::JoinMemoryShort { .. })));
         drop(first);
         assert_eq!((budget.left_bytes(), budget.peak_bytes()), (MEMORY_BYTES_MIN, MEMORY_BYTES_MIN));
-        assert!(matches!(MemoryBudget::new(MEMORY_BYTES_MIN - 1), Err(Error::InvalidArgument(_))));
+        assert!(matches!(MemoryBudget::new(MEMORY_BYTES_MIN - 1, None), Err(Error::InvalidArgument(_))));
     }
 
     #[test]

@@ -20,6 +20,7 @@
 
 mod calendar;
 mod escape;
+mod float;
 mod key_type;
 mod prefix;
 mod record;

@@ -302,8 +302,8 @@ fn encodings_keep_the_order_and_print_what_was_parsed() {
         ("i32", &["-2147483648", "-1", "0", "2147483647"]),
         ("i64", &["-9223372036854775808", "-1", "0", "1", "9223372036854775807"]),
         ("i128", &["-170141183460469231731687303715884105728", "-1", "0", "170141183460469231731687303715884105727"]),
-        ("f32", &["-inf", "-1.5", "0", "0.1", "inf", "NaN"]),
-        ("f64", &["-inf", "-1.5", "0", "0.000001", "2", "inf", "NaN"]),
+        ("f32", &["-inf", "-1.5", "0", "0.1", "16777216", "1e20", "inf", "NaN"]),
+        ("f64", &["-inf", "-1.152921504606847e18", "0", "0.000001", "2", "9007199254740992", "1e23", "inf", "NaN"]),
         ("text", &["", "a", "a\\nb", "b", "c:\\dir", "c:\\\\x41", "ä"]),
         ("bytes", &["", "\\x00", "a", "a\\\\b", "ä", "\\xff"]),
         ("bytes1", &["\\x00", "\\\\", "a", "\\xff"]),
@@ -354,6 +354,38 @@ fn numbers_beyond_the_range_of_a_float_are_none() {
     }
     for (key_type, text) in [(KeyType::F64, "1e308"), (KeyType::F64, "-Infinity"), (KeyType::F32, "+inf")] {
         assert!(key_type.parse(text).is_ok(), "{key_type}: {text}");
+    }
+}
+
+/// Integers around all powers of two, and drawn ones: each is its float, or no key, and every float is the key of its
+/// text.
+#[test]
+fn integers_are_floats_where_they_are_equal() {
+    let mut state = 7_u128;
+    let mut drawn = || {
+        state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);
+        (state >> 1).cast_signed() >> (state >> 121)
+    };
+    let powers = (0..127).flat_map(|power| [(1_i128 << power) - 1, 1_i128 << power, (1_i128 << power) + 1]);
+    let numbers: Vec<i128> = powers.chain((0..5_000).map(|_| drawn())).flat_map(|number| [number, -number]).collect();
+    for number in numbers {
+        let text = number.to_string();
+        let f32_holds = number as f32 as i128 == number;
+        let f64_holds = number as f64 as i128 == number;
+        for (key_type, holds) in [(KeyType::F32, f32_holds), (KeyType::F64, f64_holds)] {
+            let tuple: KeyType = format!("({key_type}?)").parse().unwrap();
+            assert_eq!(key_type.parse(&text).is_ok(), holds, "{key_type}: {text}");
+            assert_eq!(key_type.parse(&format!("+00{text}")).is_ok(), holds && number >= 0, "{key_type}: {text}");
+            assert_eq!(tuple.parse(&text).is_ok(), holds, "{tuple}: {text}");
+        }
+        let nearest = Value::Float(number as f64);
+        let shown = KeyType::F64.display(&KeyType::F64.encode(&nearest).unwrap());
+        assert_eq!(KeyType::F64.decode(&KeyType::F64.parse(&shown).unwrap()).unwrap(), nearest, "{shown}");
+        // As a value, it may also be written as a float without an exponent.
+        let values = ValueType::Scalar(KeyType::F64);
+        let shortest = (number as f64).to_string();
+        assert_eq!(values.decode(&values.parse(&shortest).unwrap()).unwrap(), nearest, "{shortest}");
+        assert_eq!(values.parse(&text).is_ok(), f64_holds || shortest == text, "{text}");
     }
 }
 

@@ -2,19 +2,21 @@
 
 use super::calendar;
 use super::escape::{display_text, escape, read_text, unescape};
+use super::float;
 use super::key_type::KeyType;
 use super::value::Value;
 use crate::error::{Error, Result};
 
 impl KeyType {
-    /// Converts text to a key: a number in decimal, bytes with the escapes `\xNN`, `\n`, `\r`, `\t` and `\\`, text with
+    /// Converts text to a key: a number in decimal (with a point or an exponent the nearest float, else one that the
+    /// type holds exactly), bytes with the escapes `\xNN`, `\n`, `\r`, `\t` and `\\`, text with
     /// the same escapes or, if one of its backslashes begins none, as it is, a UUID in hexadecimal, dates and times as
     /// in ISO 8601, and a tuple as a record of CSV, whose empty fields are nulls.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the text is not a key of this type.
     pub fn parse(self, text: &str) -> Result<Vec<u8>> {
-        self.parse_value(text)
+        self.parse_key(text)
             .and_then(|value| self.encode(&value).ok())
             .ok_or_else(|| Error::InvalidArgument(format!("{text:?} is not a key of type {self}")))
     }
@@ -51,15 +53,20 @@ impl KeyType {
         value.and_then(|value| self.display_value(&value)).unwrap_or_else(|| escape(key))
     }
 
-    /// The value that a text stands for; `None` if it is not one of this type.
+    /// The value that a text stands for in keys; `None` if it is not one of this type.
+    pub(super) fn parse_key(self, text: &str) -> Option<Value> {
+        match self {
+            Self::F32 | Self::F64 => float::parse_key(self, text).map(Value::Float),
+            _ => self.parse_value(text),
+        }
+    }
+
+    /// The value that a text stands for in values; `None` if it is not one of this type.
     pub(super) fn parse_value(self, text: &str) -> Option<Value> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         Some(match self {
             Self::Bool => Value::Bool(text.parse().ok()?),
-            Self::F32 => {
-                Value::Float(text.parse::<f32>().ok().filter(|it| is_in_range(it.is_infinite(), text))?.into())
-            }
-            Self::F64 => Value::Float(text.parse::<f64>().ok().filter(|it| is_in_range(it.is_infinite(), text))?),
+            Self::F32 | Self::F64 => Value::Float(float::parse(self, text)?),
             Self::Text => Value::Text(read_text(text)),
             Self::Bytes | Self::FixedBytes(_) => Value::Bytes(unescape(text)?),
             Self::Uuid => Value::Bytes(parse_uuid(text)?),
@@ -78,8 +85,7 @@ impl KeyType {
         Some(match (self, value) {
             (Self::Tuple(tuple), _) => tuple.display_value(value)?,
             (_, Value::Bool(value)) => value.to_string(),
-            (Self::F32, Value::Float(value)) => (*value as f32).to_string(),
-            (_, Value::Float(value)) => value.to_string(),
+            (_, Value::Float(value)) => float::display(self, *value),
             (_, Value::Text(text)) => display_text(text),
             (Self::Uuid, Value::Bytes(bytes)) => display_uuid(bytes),
             (_, Value::Bytes(bytes)) => escape(bytes),
@@ -92,11 +98,6 @@ impl KeyType {
             (_, Value::Null | Value::Tuple(_)) => return None,
         })
     }
-}
-
-/// Whether a float was read as what is written: the standard library makes infinity of a number beyond the range.
-fn is_in_range(is_infinite: bool, text: &str) -> bool {
-    !is_infinite || !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Reads 32 hexadecimal digits, with or without the hyphens of a UUID.

@@ -320,8 +320,8 @@ impl TupleType {
         }
         let parse = |(component, field): (Component, RecordField)| match field {
             RecordField::Empty if component.nulls != NullOrder::Never => Some(Value::Null),
-            RecordField::Empty => component.key_type.parse_value(""),
-            RecordField::Text(text) => component.key_type.parse_value(&text),
+            RecordField::Empty => component.key_type.parse_key(""),
+            RecordField::Text(text) => component.key_type.parse_key(&text),
         };
         self.components().zip(fields).map(parse).collect()
     }

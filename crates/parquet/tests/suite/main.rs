@@ -7,6 +7,7 @@ mod fixtures;
 mod hostile;
 mod lakes;
 mod lookups;
+mod mixed;
 mod old_timestamps;
 mod shapes;
 mod support;

@@ -1,0 +1,115 @@
+//! Types of columns of Parquet: those that an index beside the file and Python find. Method: files of drawn columns,
+//! with hints of their writer and without; whole runs on them.
+
+use super::run::Folder;
+use arrow_array::types::{Date64Type, DurationMicrosecondType, Time32SecondType, TimestampSecondType};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, Int64Array, NullArray, PrimitiveArray, RecordBatch, StringArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use std::sync::Arc;
+
+fn write(folder: &Folder, name: &str, fields: Vec<(Field, ArrayRef)>, is_hinted: bool) {
+    let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = fields.into_iter().unzip();
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let file = std::fs::File::create(folder.path(name)).unwrap();
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(!is_hinted);
+    let mut writer = ArrowWriter::try_new_with_options(file, rows.schema(), options).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+}
+
+fn numbers<T: ArrowPrimitiveType>(numbers: [T::Native; 2]) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter_values(numbers))
+}
+
+/// Rows with a key `id` and a column `x`.
+fn rows(x: ArrayRef) -> Vec<(Field, ArrayRef)> {
+    let id: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let x_field = Field::new("x", x.data_type().clone(), true);
+    vec![(Field::new("id", DataType::Int64, false), id), (x_field, x)]
+}
+
+#[test]
+fn what_has_no_type_in_an_index_has_none_in_a_table() {
+    let folder = Folder::new();
+    write(&folder, "d.parquet", rows(numbers::<DurationMicrosecondType>([7, -1])), true);
+    let build = |flags: &[&str]| folder.run(&[&["build", "d.parquet", "-o", "t.ogive", "--force"][..], flags].concat());
+    for flags in [&[][..], &["--key", "x"], &["--type", "x=timestamp(us)"], &["--type", "x=u64"]] {
+        let run = build(flags).exits_with(1).complains_of("column 'x' is Duration");
+        run.complains_of("i64");
+    }
+    folder
+        .run(&["build", "d.parquet", "-o", "d.idx", "--external", "--key", "x"])
+        .exits_with(1)
+        .complains_of("Duration");
+    folder
+        .run(&["join", "d.parquet", "d.parquet", "--left-key", "x", "-o", "-"])
+        .exits_with(1)
+        .complains_of("Duration");
+    folder.run(&["db", "import", "s", "d.parquet"]).exits_with(1).complains_of("Duration");
+    build(&["--value", "id", "--key", "id", "--keys-only"]).exits_with(2);
+    build(&["--key", "id", "--keys-only"]).exits_with(0);
+    build(&["--type", "x=i64"]).exits_with(0);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\t7\n2\t-1\n");
+    // Without the hint of the writer they are integers, for all.
+    write(&folder, "d.parquet", rows(numbers::<DurationMicrosecondType>([7, -1])), false);
+    build(&["--key", "x"]).exits_with(0);
+    folder.run(&["build", "d.parquet", "-o", "d.idx", "--external", "--key", "x"]).exits_with(0);
+    let periods = Field::new("x", DataType::Int64, true);
+    let periods = periods.with_metadata([("ARROW:extension:name".to_owned(), "pandas.period".to_owned())].into());
+    let mut columns = rows(numbers::<arrow_array::types::Int64Type>([7, -1]));
+    columns[1].0 = periods;
+    write(&folder, "d.parquet", columns, true);
+    build(&[]).exits_with(1).complains_of("column 'x' is period of pandas");
+}
+
+#[test]
+fn a_column_of_nulls_alone_has_a_type_only_if_one_is_given() {
+    let folder = Folder::new();
+    for is_hinted in [true, false] {
+        write(&folder, "n.parquet", rows(Arc::new(NullArray::new(2))), is_hinted);
+        let build = ["build", "n.parquet", "-o", "t.ogive", "--force"];
+        for flags in [&[][..], &["--key", "x"]] {
+            let run = folder.run(&[&build[..], flags].concat()).exits_with(1);
+            run.complains_of("column 'x' has neither values nor a type").complains_of("--type 'x=text?'");
+        }
+        folder.run(&[&build[..], &["--type", "x=text?"]].concat()).exits_with(0);
+        folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints("id,x\n1,\n2,\n");
+        folder.run(&[&build[..], &["--type", "x=i64"]].concat()).exits_with(1).complains_of("a null in record 1");
+    }
+}
+
+#[test]
+fn types_are_those_of_an_index_beside_the_file() {
+    let folder = Folder::new();
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let large = arrow_cast::cast(&text, &DataType::LargeUtf8).unwrap();
+    let words = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let coded = arrow_cast::cast(&text, &words).unwrap();
+    let bytes = arrow_cast::cast(&text, &DataType::BinaryView).unwrap();
+    for (x, hinted, plain) in [
+        (text, "text", "text"),
+        (large, "text", "text"),
+        (coded, "text", "text"),
+        (bytes, "bytes", "bytes"),
+        (numbers::<Date64Type>([0, 86_400_000]), "timestamp(ms)", "i64"),
+        (numbers::<TimestampSecondType>([0, 1]), "timestamp(s)", "i64"),
+        (numbers::<Time32SecondType>([0, 1]), "time(s)", "i32"),
+        (numbers::<arrow_array::types::UInt8Type>([0, 255]), "u8", "u8"),
+        (numbers::<arrow_array::types::UInt32Type>([0, u32::MAX]), "u32", "u32"),
+    ] {
+        for (is_hinted, expected) in [(true, hinted), (false, plain)] {
+            write(&folder, "x.parquet", rows(x.clone()), is_hinted);
+            folder.run(&["build", "x.parquet", "-o", "t.ogive", "--key", "x", "--force"]).exits_with(0);
+            folder.run(&["build", "x.parquet", "-o", "x.idx", "--key", "x", "--external", "--force"]).exits_with(0);
+            let key_type =
+                |file: &str| folder.run(&["explain", file, "--json"]).exits_with(0).json()["key_type"].clone();
+            let (of_table, of_index) = (key_type("t.ogive"), key_type("x.idx"));
+            assert_eq!(of_table, of_index, "{} {is_hinted}", x.data_type());
+            assert_eq!(of_table, expected, "{} {is_hinted}", x.data_type());
+        }
+    }
+}
