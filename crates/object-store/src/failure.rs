@@ -34,6 +34,8 @@ pub(crate) enum FailureKind {
     Range,
     /// The answer cannot be right: it contradicts a listing, or is none to what was asked.
     Wrong,
+    /// Two answers contradict each other, and nothing tells which one is of the object.
+    Unclear,
     Other,
 }
 
@@ -79,7 +81,7 @@ impl Failure {
         if self.kind == FailureKind::Changed {
             return Error::ObjectChanged { path, detail };
         }
-        if self.kind == FailureKind::Wrong {
+        if matches!(self.kind, FailureKind::Wrong | FailureKind::Unclear) {
             return Error::WrongAnswer { path, detail };
         }
         if self.kind == FailureKind::NotSupported {
@@ -111,7 +113,7 @@ impl FailureKind {
                 (io::ErrorKind::TimedOut, "check the network and the endpoint, or allow more time (`deadline`)")
             }
             Self::Range => (io::ErrorKind::UnexpectedEof, "the object is shorter; open it again"),
-            Self::Changed | Self::NotSupported | Self::Wrong | Self::Other => {
+            Self::Changed | Self::NotSupported | Self::Wrong | Self::Unclear | Self::Other => {
                 (io::ErrorKind::Other, "check the URL and the options")
             }
         }
@@ -156,7 +158,7 @@ impl From<object_store::Error> for Failure {
             FailureKind::NotSupported | FailureKind::Broken | FailureKind::Changed | FailureKind::Other => {
                 answer.reason
             }
-            FailureKind::Wrong => answer.reason,
+            FailureKind::Wrong | FailureKind::Unclear => answer.reason,
         };
         Self::new(kind, answer.describe(reason))
     }

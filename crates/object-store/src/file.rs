@@ -16,12 +16,15 @@ use ogive::io::{StorageTelemetry, check_range};
 use ogive::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::time::Instant;
 use twox_hash::XxHash3_64;
 
 const NS_PER_S: u64 = 1_000_000_000;
+
+/// What is told of an object that is gone.
+const REMOVED: &str = "it was removed: the answer is that there is no such object (404)";
 
 /// Which object was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -277,7 +280,7 @@ async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range:
         Err(failure) => {
             let failure = contradicted(client, object, Known::Opened(identity), failure).await;
             return Err(match failure.kind {
-                FailureKind::NotFound => changed("it was removed: the answer is that there is no such object (404)"),
+                FailureKind::NotFound => changed(REMOVED),
                 FailureKind::Exists => changed("it was modified later: another object has its name"),
                 FailureKind::Range => changed("it is shorter now"),
                 _ => failure,
@@ -312,7 +315,9 @@ pub(crate) struct Shared {
     listed: ListedFile,
     length_bytes: u64,
     /// Unknown until the first answer, for an object that was opened by its length.
-    identity: OnceLock<Identity>,
+    identity: RwLock<Option<Identity>>,
+    /// Whether more than one answer is of that one, or what was known before tells it from others.
+    is_confirmed: AtomicBool,
 }
 
 impl Shared {
@@ -346,14 +351,31 @@ impl Shared {
             }
         };
         let found = Identity::of(&answer.meta);
-        let known = self.identity.get().map_or(Known::Listed(&self.listed), Known::Opened);
+        let known = Known::Listed(&self.listed);
         if let Some(failure) = known.mismatch(&self.client, &self.object, &found).await {
             return Err(failure);
         }
         check_answered(&answer, &range)?;
         let bytes = body(answer).await?;
-        let known = Known::Opened(self.identity.get_or_init(|| found.clone()));
-        known.mismatch(&self.client, &self.object, &found).await.map_or(Ok(bytes), Err)
+        let first = self.identity.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(found.clone()).clone();
+        let mismatch = Known::Opened(&first).mismatch(&self.client, &self.object, &found).await;
+        mismatch.map_or(Ok(bytes), |failure| Err(self.unless_unclear(failure)))
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.identity.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The failure of a read. One answer alone, of an object of which the length was known, may have been the wrong
+    /// one: it is forgotten then, so that the next read begins anew.
+    fn unless_unclear(&self, failure: Failure) -> Failure {
+        let is_other = failure.kind == FailureKind::Changed && failure.detail() != REMOVED;
+        if !is_other || self.is_confirmed.load(Ordering::Relaxed) {
+            return failure;
+        }
+        *self.identity.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let detail = format!("two answers contradict each other, or {}; read it again", failure.detail());
+        Failure::new(FailureKind::Unclear, detail)
     }
 
     /// Reads a range, within the deadline of a call; with `is_cached`, through the cache of the local disk.
@@ -401,15 +423,21 @@ impl Shared {
 
     /// This object in the cache. Before the first answer, and where a store states no version, it is not known.
     fn cached_object(&self, local: &LocalCache) -> Option<CachedObject> {
-        let version = self.identity.get()?.version()?;
+        let version = self.identity()?.version()?;
         Some(CachedObject::new(&local.endpoint, &self.object.path, self.length_bytes, &version))
     }
 
     async fn request(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
         let attempt = |_| async {
             let _place = self.client.places.acquire().await;
-            match self.identity.get() {
-                Some(identity) => fetch(&self.client, &self.object, identity, range.clone()).await,
+            match self.identity() {
+                Some(identity) => match fetch(&self.client, &self.object, &identity, range.clone()).await {
+                    Ok(bytes) => {
+                        self.is_confirmed.store(true, Ordering::Relaxed);
+                        Ok(bytes)
+                    }
+                    Err(failure) => Err(self.unless_unclear(failure)),
+                },
                 None => self.fetch_first(range.clone()).await,
             }
         };
@@ -433,15 +461,17 @@ impl ObjectFile {
     pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
         let OpenedObject { number, identity, tail } = opened;
         let length_bytes = identity.length_bytes;
-        let (listed, identity) = (ListedFile::default(), OnceLock::from(identity));
-        let shared = Shared { number, client, object, listed, length_bytes, identity };
+        let (listed, identity, is_confirmed) = (ListedFile::default(), RwLock::new(Some(identity)), true.into());
+        let shared = Shared { number, client, object, listed, length_bytes, identity, is_confirmed };
         Self { shared: Arc::new(shared), tail: Mutex::new(tail) }
     }
 
     /// An object of a known length, of which nothing was asked yet.
     pub(crate) fn known(client: Arc<Client>, object: ObjectName, listed: ListedFile, length_bytes: u64) -> Self {
         let shared = replay::opened(&object.path.clone(), length_bytes, || {
-            Arc::new(Shared { number: opening(), client, object, listed, length_bytes, identity: OnceLock::new() })
+            let is_confirmed = AtomicBool::new(listed.e_tag.is_some() || listed.modified_ns.is_some());
+            let identity = RwLock::default();
+            Arc::new(Shared { number: opening(), client, object, listed, length_bytes, identity, is_confirmed })
         });
         Self { shared, tail: Mutex::new(None) }
     }
@@ -516,7 +546,7 @@ impl ReadableFile for ObjectFile {
     }
 
     fn modified_ns(&self) -> Option<u64> {
-        self.shared.identity.get()?.stated_ns()
+        self.shared.identity()?.stated_ns()
     }
 
     fn path(&self) -> &Path {

@@ -124,14 +124,14 @@ impl State {
 
 /// Faults of any request, after which it may have been executed.
 const BROKEN: [Fault; 3] = [Fault::SlowDown, Fault::Reset, Fault::LateReset];
-/// Faults of a GET: those, and answers that are wrong. An ETag of another object is not among them: of an object of which
-/// the length alone is known, the first answer counts.
-const WRONG: [Fault; 7] = [
+/// Faults of a GET: those, and answers that are wrong.
+const WRONG: [Fault; 8] = [
     Fault::SlowDown,
     Fault::Reset,
     Fault::LateReset,
     Fault::Short(0),
     Fault::Cut(0),
+    Fault::OtherTag,
     Fault::Precondition,
     Fault::Missing,
 ];
