@@ -5,7 +5,8 @@ use crate::keyspace::Object;
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCFunction, PyDict};
+use pyo3::types::{PyCFunction, PyDict, PyList, PyString, PyTuple};
+use std::collections::HashSet;
 
 static ENCODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static CHECK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -25,8 +26,50 @@ pub(crate) fn text_of<'py>(value: &Object<'py>) -> PyResult<Object<'py>> {
         let encoder = py.import("json")?.getattr("JSONEncoder")?.call((), Some(&options))?;
         Ok(encoder.getattr("encode")?.unbind())
     };
-    let encoded = ENCODE.get_or_try_init(py, encoder)?.bind(py).call1((value,));
-    encoded.map_err(|error| refused(py, "the value cannot be written as JSON", error))
+    let encode = ENCODE.get_or_try_init(py, encoder)?.bind(py);
+    let encoded = encode.call1((value,)).map_err(|error| refused(py, "the value cannot be written as JSON", error))?;
+    refuse_repeated_names(value, encode)?;
+    Ok(encoded)
+}
+
+/// Refuses a value with a dict, at any depth, of which two keys have one name in JSON, such as `1` and `"1"`: the text
+/// would say both, and only one would be read again. A value that was encoded has no cycles.
+///
+/// # Errors
+/// `WrongType`.
+fn refuse_repeated_names<'py>(value: &Object<'py>, encode: &Object<'py>) -> PyResult<()> {
+    let py = value.py();
+    let mut rest = vec![value.clone()];
+    while let Some(next) = rest.pop() {
+        if let Ok(list) = next.cast::<PyList>() {
+            rest.extend(list.iter());
+        } else if let Ok(tuple) = next.cast::<PyTuple>() {
+            rest.extend(tuple.iter());
+        } else if let Ok(dict) = next.cast::<PyDict>() {
+            rest.extend(dict.values().iter());
+            let keys = dict.keys();
+            // Texts differ if they are different keys.
+            if keys.iter().all(|key| key.is_exact_instance_of::<PyString>()) {
+                continue;
+            }
+            let mut names = HashSet::new();
+            for key in keys.iter() {
+                let alone = PyDict::new(py);
+                alone.set_item(key, py.None())?;
+                let written: String = encode.call1((alone,))?.extract()?;
+                let name = written.trim_start_matches('{').trim_end_matches(":null}").to_owned();
+                if names.contains(&name) {
+                    let message = format!(
+                        "the value cannot be written as JSON: two keys of a dict have the name {name} there; make keys \
+                         text that differs"
+                    );
+                    return Err(errors::new("WrongType", &message));
+                }
+                names.insert(name);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The exception of a value that is no JSON. What is not about the value stays.

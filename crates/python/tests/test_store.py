@@ -421,6 +421,24 @@ def displace(folder: str, how: str) -> None:
             os.remove(os.path.join(folder, name))
 
 
+def test_a_dict_whose_keys_have_one_name_in_json_is_refused(db: ogive.Db) -> None:
+    values = db.keyspace("values", key=int, value="json")
+    repeated: list[Any] = [{1: "a", "1": "b"}, {True: 1, "true": 2}, {None: 1, "null": 2}, {1.5: 1, "a": 2, "1.5": 3}]
+    for value in repeated:
+        for nested in (value, [value], ({"a": [{"b": value}]},), {"1": {"1": value}}):
+            with pytest.raises(ogive.WrongType, match="two keys of a dict have the name"):
+                values[1] = nested
+            with pytest.raises(ogive.WrongType, match="two keys of a dict"), db.batch() as batch:
+                batch.put(1, nested, values)
+    assert len(values) == 0
+    # One name in two dicts is no repetition, nor are keys of other types whose names differ.
+    values[1] = [{"1": 1}, {1: 1}, {1: {1: 2}, 2: {"1": {}}}]
+    assert values[1] == [{"1": 1}, {"1": 1}, {"1": {"1": 2}, "2": {"1": {}}}]
+    shared = ["x"]
+    values[2] = {"a": shared, "b": shared}
+    assert values[2] == {"a": ["x"], "b": ["x"]}
+
+
 def test_the_default_keyspace_may_be_json(folder: str) -> None:
     with ogive.open(folder, value="json") as db:
         db["a"] = {"b": [1, None]}
