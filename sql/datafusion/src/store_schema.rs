@@ -49,7 +49,7 @@ impl SchemaProvider for StoreSchema {
             return Ok(None);
         }
         let (store, location, name) = (self.store.clone(), self.location.clone(), name.to_owned());
-        let opened = blocking(move || keyspace_of(&store, &location, &name)).await?;
+        let opened = blocking(move || keyspace_of(&store, &location, &name, None)).await?;
         Ok(Some(Arc::new(OgiveTable::of(vec![opened])?.reopened_by(&self.options))))
     }
 

@@ -277,10 +277,10 @@ fn statements_that_cannot_be_done_name_the_table_and_what_to_do() {
     assert!(!folder.join("shop").exists());
     rows(folder, &[&into("select 1 as id, 'one' as name")]);
     let typed = error(folder, &[&into("select 2 as id, 2 as name")], 1);
-    assert!(typed.contains("of other types") && typed.ends_with("INSERT INTO casts rows to its types"), "{typed}");
+    assert!(typed.contains("column 'name'") && typed.ends_with("or use INSERT INTO, which casts"), "{typed}");
     let other = into("select 2 as number, 'two' as name").replace("key 'id'", "key 'number'");
     let named = error(folder, &[&other], 1);
-    assert!(named.contains("are id, name, and those of the rows number, name; rename them by AS"), "{named}");
+    assert!(named.contains("no column 'number'; they have: id, name; rename columns by AS"), "{named}");
     rows(folder, &[&into("select 'two' as name, 2 as id")]);
     let found = rows(folder, &["select * from 'shop#k' order by id", "--format", "csv"]);
     assert_eq!(found, "id,name\n1,one\n2,two\n");

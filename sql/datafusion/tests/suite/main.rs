@@ -9,6 +9,7 @@ mod joins;
 mod keys_alone;
 mod literals;
 mod old_timestamps;
+mod older_tables;
 mod places;
 mod queries;
 mod relations;
