@@ -196,7 +196,7 @@ pub fn stores_and_keyspaces(location: &str) -> impl Iterator<Item = (&str, &str)
 /// A keyspace of an open store, whose rows are read by its own types or by these.
 ///
 /// # Errors
-/// If there is none of this name; [`ogive::Error::WrongRecordType`].
+/// If there is none of this name, or no types are given and it has none, nor rows; [`ogive::Error::WrongRecordType`].
 pub(crate) fn keyspace_of(
     store: &Db,
     location: &str,
@@ -209,8 +209,37 @@ pub(crate) fn keyspace_of(
         return plan_err!("{location} has no keyspace '{name}'; it has '{known}'");
     }
     let keyspace = store.keyspace(name).map_err(external)?;
+    if types.is_none() && keyspace.is_undecided().map_err(external)? {
+        return plan_err!("{}", undecided(location, name, &decided(store).map_err(external)?));
+    }
     let relation = KeyspaceRelation::new(store, keyspace, types, absolute(location), profile_of(location));
     Ok(Arc::new(relation.map_err(external)?))
+}
+
+/// The keyspaces of a store whose columns are known.
+///
+/// # Errors
+/// Errors of the storage.
+pub(crate) fn decided(store: &Db) -> ogive::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for name in store.keyspaces() {
+        if !store.keyspace(&name)?.is_undecided()? {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// What a keyspace is that has neither rows nor types, and what to do.
+fn undecided(location: &str, name: &str, others: &[String]) -> String {
+    let copy = format!("COPY (...) TO '{location}' STORED AS OGIVE OPTIONS (keyspace '{name}', key '...') makes both");
+    let remedy = match others {
+        [] => copy,
+        [first, ..] => {
+            format!("{copy}; the store has rows in '{}', named as '{location}#{first}'", others.join("', '"))
+        }
+    };
+    format!("the keyspace '{name}' of {location} has no rows, and no columns yet; {remedy}")
 }
 
 /// The path that a `file://` URL leads to; `None` for paths and other URLs.

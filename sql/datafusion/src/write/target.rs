@@ -60,6 +60,8 @@ pub struct WriteRequest {
     /// The columns of the rows.
     schema: SchemaRef,
     encoder: RecordEncoder,
+    /// Whether the statement names the columns of the key.
+    names_key: bool,
     /// Becomes true when the rows are there.
     is_stale: Arc<AtomicBool>,
 }
@@ -132,7 +134,8 @@ impl WriteRequest {
             return plan_err!("there is no folder {folder} for {place}; create it, or check the path");
         }
         let made = RecordEncoder::new(schema, &key, None).map_err(external_record)?;
-        Self::new(target, Arc::new(schema.clone()), made.types(), Arc::default())
+        let request = Self::new(target, Arc::new(schema.clone()), made.types(), Arc::default())?;
+        Ok(Self { names_key: options.key.is_some(), ..request })
     }
 
     /// A request for rows of a schema, as records of these types.
@@ -146,7 +149,7 @@ impl WriteRequest {
         is_stale: Arc<AtomicBool>,
     ) -> Result<Self> {
         let encoder = RecordEncoder::of_types(&schema, types).map_err(external_record)?;
-        Ok(Self { target, schema, encoder, is_stale })
+        Ok(Self { target, schema, encoder, names_key: false, is_stale })
     }
 
     /// The same request, whose target other processes find, too: by a path from the root.
@@ -217,6 +220,11 @@ impl WriteRequest {
 
     /// The rows of a `COPY` as records of a keyspace.
     fn copied_as(self, found: &RecordType, place: &str) -> Result<Self> {
+        let (key, named) = (key_names(found), self.key());
+        if self.names_key && key != named {
+            let (key, named) = (key.join(","), named.join(","));
+            return plan_err!("the key of {place} is '{key}', not '{named}'; leave the option 'key' out");
+        }
         // Stores of older versions have keys alone with a column of empty values.
         let is_older = self.types().is_keys_only() && found.values.is_bytes() && !found.key_columns.is_empty();
         let types = if is_older { found.clone().keys_only() } else { found.clone() };
