@@ -10,8 +10,11 @@ use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use ogive::SortingWriter;
 use ogive::lsm::INLINE_BYTES_MAX;
-use ogive::types::RecordType;
+use ogive::types::{ColumnPlace, RecordColumn, RecordType};
 use ogive_arrow::{RecordEncoder, RecordError};
+
+/// What to do with rows whose columns have other types than those of the records.
+pub(super) const TO_CAST: &str = "CAST the column in the query, or use INSERT INTO, which casts";
 
 /// Batches that wait to be written.
 const BATCHES_AHEAD: usize = 2;
@@ -79,10 +82,13 @@ pub(super) async fn write_all<T: Send + 'static>(
     }
 }
 
-/// For each column, whether records of these types may have nulls there.
-pub(super) fn nullable_columns(schema: &Schema, types: &RecordType) -> Vec<bool> {
+/// For each column, whether records of these types may have nulls there. Nulls of the key can be left to the encoder,
+/// whose error advises who chooses the key.
+pub(super) fn nullable_columns(schema: &Schema, types: &RecordType, leaves_keys: bool) -> Vec<bool> {
     let columns = types.columns();
-    let is_nullable = |name: &String| columns.iter().any(|column| column.name == *name && column.nullable);
+    let is_left = |column: &RecordColumn| leaves_keys && matches!(column.place, ColumnPlace::Key(_));
+    let may_be_null = |column: &RecordColumn| column.nullable || is_left(column);
+    let is_nullable = |name: &String| columns.iter().any(|column| column.name == *name && may_be_null(column));
     schema.fields().iter().map(|field| is_nullable(field.name())).collect()
 }
 
@@ -108,10 +114,9 @@ fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
             let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
             DataFusionError::Execution(format!("{error}; {remedy}"))
         }
-        RecordError::Type(message) => DataFusionError::Execution(format!(
-            "{message}; the records are {}: CAST the column in the query, or use INSERT INTO, which casts",
-            encoder.types()
-        )),
+        RecordError::Type(message) => {
+            DataFusionError::Execution(format!("{message}; the records are {}: {TO_CAST}", encoder.types()))
+        }
         error => external_record(error),
     }
 }

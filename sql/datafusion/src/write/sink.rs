@@ -108,8 +108,9 @@ impl DataSink for RowSink {
         memory.try_grow(bytes)?;
         let request = self.request.clone();
         let request = blocking(move || request.checked()).await?;
+        let is_insert = matches!(request.target(), WriteTarget::Keyspace { create: false, .. });
         let (encoder, types) = (request.encoder().clone(), request.types().clone());
-        let (schema, nullable) = (self.schema.clone(), nullable_columns(&self.schema, &types));
+        let (schema, nullable) = (self.schema.clone(), nullable_columns(&self.schema, &types, !is_insert));
         let rows =
             rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &schema, &nullable).map(|()| batch)));
         let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), rows));

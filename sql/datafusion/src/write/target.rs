@@ -1,6 +1,7 @@
 //! Where statements write rows: a table file, or a keyspace of a store.
 
 use super::format::CopyOptions;
+use super::records::TO_CAST;
 use super::staging::Staging;
 use crate::error::{external, external_record};
 use crate::open::{OgiveOptions, stores_and_keyspaces};
@@ -14,7 +15,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use ogive::io::{Place, locate, remote_url};
-use ogive::types::RecordType;
+use ogive::types::{KeyType, RecordType};
 use ogive::{Db, DbOptions, Error, Keyspace, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
 use std::path::Path;
@@ -234,7 +235,23 @@ impl WriteRequest {
                 "{place} takes no such rows: {error}; rename columns by AS, or leave them out"
             ))
         })?;
+        self.check_kinds(&types, place)?;
         Ok(Self { encoder, ..self })
+    }
+
+    /// Fails if a column has values of another kind than those of the records: an integer is no time.
+    fn check_kinds(&self, types: &RecordType, place: &str) -> Result<()> {
+        let given = self.types().columns();
+        for column in types.columns() {
+            let Some(given) = given.iter().find(|given| given.name == column.name) else { continue };
+            if Kind::of(given.key_type) != Kind::of(column.key_type) {
+                let (name, given, own) = (&column.name, given.key_type, column.key_type);
+                return plan_err!(
+                    "column '{name}' of {place} is of type {own}, and that of the rows {given}; {TO_CAST}"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The rows of an `INSERT`, whose types the keyspace has, perhaps with more fields.
@@ -293,6 +310,33 @@ impl WriteRequest {
         store.close()?;
         self.is_stale.store(true, Ordering::Release);
         Ok(())
+    }
+}
+
+/// Types whose values are converted into each other by [`RecordEncoder`], where that is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Number,
+    Text,
+    Bytes,
+    TimeOfDay,
+    Moment,
+    Other,
+}
+
+impl Kind {
+    fn of(key_type: KeyType) -> Self {
+        match key_type {
+            KeyType::Bool => Self::Bool,
+            KeyType::Text => Self::Text,
+            KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Uuid => Self::Bytes,
+            KeyType::Time(_) => Self::TimeOfDay,
+            // Dates in milliseconds are timestamps, too.
+            KeyType::Date | KeyType::Timestamp(_) => Self::Moment,
+            KeyType::Tuple(_) => Self::Other,
+            _ => Self::Number,
+        }
     }
 }
 

@@ -170,6 +170,51 @@ async fn what_a_keyspace_of_single_values_does_not_have_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_copied_is_converted_where_that_is_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("shop").display().to_string();
+    let context = with_paths(2);
+    let db = Db::open(&store, &DbOptions::default()).unwrap();
+    let declared = types("u8", "{t: timestamp(us)?, d: date?, n: decimal(9,2)?, f: f32?, x: text?, b: bytes?}");
+    db.keyspace("k").unwrap().declare(&declared).unwrap();
+    db.close().unwrap();
+    let copy = |value: &str, name: &str| {
+        format!("copy (select 1 as key, {value} as {name}) to '{store}' stored as ogive options (keyspace 'k')")
+    };
+    for (value, name, stored) in [
+        ("arrow_cast('2024-01-02T03:04:05.000006', 'Timestamp(Nanosecond, None)')", "t", "2024-01-02T03:04:05.000006"),
+        ("arrow_cast('1969-12-31T23:59:59', 'Timestamp(Second, None)')", "t", "1969-12-31T23:59:59"),
+        ("arrow_cast('2024-01-02', 'Date64')", "d", "2024-01-02"),
+        ("cast('1.500' as decimal(9,3))", "n", "1.50"),
+        ("7", "n", "7.00"),
+        ("16777216", "f", "16777216.0"),
+        ("arrow_cast('y', 'Dictionary(Int32, Utf8)')", "x", "y"),
+        ("arrow_cast(x'61', 'BinaryView')", "b", "61"),
+    ] {
+        rows(&context, &copy(value, name)).await;
+        let found = rows(&context, &format!("select {name} from '{store}#k'")).await;
+        assert!(found.contains(&format!("| {stored} ")), "{value}: {found}");
+    }
+    for (value, name) in [
+        ("5", "t"),
+        ("date '2024-01-02'", "t"),
+        ("arrow_cast('2024-01-02T03:04:05.0000006', 'Timestamp(Nanosecond, None)')", "t"),
+        ("5", "d"),
+        ("cast('1.501' as decimal(9,3))", "n"),
+        ("0.5", "n"),
+        ("16777217", "f"),
+        ("0.1", "f"),
+        ("5", "x"),
+        ("'y'", "b"),
+        ("true", "n"),
+    ] {
+        let error = refused(&context, &copy(value, name)).await;
+        assert!(error.contains(&format!("column '{name}'")) && error.contains("which casts"), "{value}: {error}");
+    }
+    assert!(rows(&context, &format!("select b from '{store}#k'")).await.contains("| 61 "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_keyspace_without_types_says_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("shop").display().to_string();

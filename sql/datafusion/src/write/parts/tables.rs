@@ -75,7 +75,7 @@ impl WriteTablesExec {
         };
         let schema = Schema::new(columns.to_vec());
         let encoder = RecordEncoder::of_types(&schema, types).map_err(external_record)?;
-        let nullable = nullable_columns(&schema, types);
+        let nullable = nullable_columns(&schema, types, true);
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(WRITTEN.clone()),
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
