@@ -7,7 +7,9 @@ use crate::message::{
     TableMessage, is_frame, kind_of, read, write,
 };
 use crate::tables::OpenTables;
-use crate::write_codec::{ranges, ranges_message, sample, sample_message, step, step_message, tables, tables_message};
+use crate::write_codec::{
+    ranges, ranges_message, sample, sample_message, step, step_message, tables, tables_message, types_of,
+};
 use ballista_core::serde::{BallistaLogicalExtensionCodec, BallistaPhysicalExtensionCodec};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
@@ -29,6 +31,7 @@ use datafusion_proto::physical_plan::{
 };
 use datafusion_proto::protobuf::FileScanExecConf;
 use ogive::io::remote_url;
+use ogive::types::RecordType;
 use ogive_datafusion::{
     FenceExec, Hidden, KeyJoinNode, KeyRange, KeyRangesExec, LookUpJoinExec, OgiveSource, OgiveTable, PartitionRows,
     PartsNode, RelationIdentity, SampleKeysExec, WriteTablesExec, aggregate_function, partition_rows, scalar_function,
@@ -97,7 +100,7 @@ impl LogicalExtensionCodec for OgiveLogicalCodec {
             return self.others.try_decode_table_provider(buf, table_ref, schema, ctx);
         }
         let message: TableMessage = read(Kind::Table, buf)?;
-        let table = self.tables.open(&identities_of(message))?;
+        let table = self.tables.open(&identities_of(message)?)?;
         check_schema(&table, &schema)?;
         Ok(table)
     }
@@ -174,7 +177,7 @@ impl OgivePhysicalCodec {
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let named = message.table.ok_or_else(|| PlanError::Damaged("it names no table".to_owned()))?;
-        let table = self.tables.open(&identities_of(named))?;
+        let table = self.tables.open(&identities_of(named)?)?;
         let config = FileScanExecConf::decode(&message.config[..]);
         let config = config.map_err(|error| PlanError::Damaged(error.to_string()))?;
         let ctx = PhysicalPlanDecodeContext::new(ctx, self);
@@ -287,9 +290,10 @@ impl PhysicalExtensionCodec for OgivePhysicalCodec {
 pub(crate) fn table_message<'a>(
     identities: impl Iterator<Item = &'a RelationIdentity>,
 ) -> Result<TableMessage, PlanError> {
-    let relations = identities.map(|RelationIdentity { location, keyspace, version }| {
+    let relations = identities.map(|RelationIdentity { location, keyspace, version, types }| {
         check_place(location)?;
-        Ok(RelationMessage { location: location.clone(), keyspace: keyspace.clone(), version: version.clone() })
+        let types = types.as_ref().map(RecordType::code);
+        Ok(RelationMessage { location: location.clone(), keyspace: keyspace.clone(), version: version.clone(), types })
     });
     Ok(TableMessage { relations: relations.collect::<Result<_, _>>()? })
 }
@@ -309,8 +313,11 @@ pub(crate) fn check_place(location: &str) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn identities_of(message: TableMessage) -> Vec<RelationIdentity> {
-    let identity = |RelationMessage { location, keyspace, version }| RelationIdentity { location, keyspace, version };
+fn identities_of(message: TableMessage) -> Result<Vec<RelationIdentity>, PlanError> {
+    let identity = |RelationMessage { location, keyspace, version, types }| {
+        let types = types.as_deref().map(types_of).transpose()?;
+        Ok(RelationIdentity { location, keyspace, version, types })
+    };
     message.relations.into_iter().map(identity).collect()
 }
 

@@ -21,6 +21,7 @@ use datafusion_proto::protobuf::physical_expr_node::ExprType;
 use datafusion_proto::protobuf::{
     FileScanExecConf, LogicalPlanNode, PhysicalColumn, PhysicalExprNode, PhysicalPlanNode,
 };
+use ogive::types::RecordType;
 use ogive::{KeyType, LocalStorage, TableOptions, TableWriteOptions, TableWriter};
 use ogive_datafusion::{
     OgiveOptions, OgiveTable, PartsNode, PartsStep, RelationIdentity, StagedNames, TablesPlace, with_key_joins,
@@ -271,8 +272,8 @@ async fn steps_that_write_rows_come_back_as_they_went() {
         folder: folder.path().display().to_string(),
         names: name,
         is_single,
-        nullable: vec![false, false],
     };
+    let types = RecordType::new(KeyType::U64, KeyType::Bytes);
     let cuts = vec![vec![0, 1], vec![0, 1, 7], vec![3]];
     let prefix = StagedNames::Prefix("rows-7-".to_owned());
     for step in [
@@ -280,7 +281,7 @@ async fn steps_that_write_rows_come_back_as_they_went() {
         PartsStep::Write { cuts: cuts.clone(), place: place(prefix, false) },
         PartsStep::Write { cuts: Vec::new(), place: place(StagedNames::Final("t2.ogive".to_owned()), true) },
     ] {
-        let node = Arc::new(PartsNode::try_new(input.clone(), vec!["key".to_owned()], step.clone()).unwrap());
+        let node = Arc::new(PartsNode::try_new(input.clone(), types.clone(), step.clone()).unwrap());
         let plan = LogicalPlan::Extension(Extension { node });
         let LogicalPlan::Extension(node) = &plan else { unreachable!() };
         let mut frame = Vec::new();
@@ -360,6 +361,7 @@ async fn tables_of_one_process_and_secrets_are_not_sent() {
         location: location.to_owned(),
         keyspace: String::new(),
         version: String::new(),
+        types: None,
     };
     for (secret, shown) in [
         ("https://host/t.ogive?signature=abc", "https://host/t.ogive"),

@@ -80,6 +80,9 @@ pub(crate) struct RelationMessage {
     pub(crate) keyspace: String,
     #[prost(string, tag = "3")]
     pub(crate) version: String,
+    /// The code of the types by which rows of a keyspace are read.
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub(crate) types: Option<Vec<u8>>,
 }
 
 /// A scan of a table.
@@ -187,9 +190,9 @@ pub(crate) struct FenceMessage {
 /// A step of a statement that writes rows: a sample of their keys, or tables at a place.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StepMessage {
-    /// The columns of the key.
-    #[prost(string, repeated, tag = "1")]
-    pub(crate) key: Vec<String>,
+    /// The code of the types of the records.
+    #[prost(bytes = "vec", tag = "4")]
+    pub(crate) types: Vec<u8>,
     /// The keys at which all ranges but the first begin.
     #[prost(bytes = "vec", repeated, tag = "2")]
     pub(crate) cuts: Vec<Vec<u8>>,
@@ -210,23 +213,22 @@ pub(crate) struct PlaceMessage {
     pub(crate) is_final: bool,
     #[prost(bool, tag = "4")]
     pub(crate) is_single: bool,
-    /// For each column, whether there may be nulls.
-    #[prost(bool, repeated, tag = "5")]
-    pub(crate) nullable: Vec<bool>,
 }
 
 /// A sample of keys.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SampleMessage {
-    #[prost(string, repeated, tag = "1")]
-    pub(crate) key: Vec<String>,
+    /// The code of the types of the records.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) types: Vec<u8>,
 }
 
 /// The ranges of rows.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct KeyRangesMessage {
-    #[prost(string, repeated, tag = "1")]
-    pub(crate) key: Vec<String>,
+    /// The code of the types of the records.
+    #[prost(bytes = "vec", tag = "4")]
+    pub(crate) types: Vec<u8>,
     #[prost(bytes = "vec", repeated, tag = "2")]
     pub(crate) cuts: Vec<Vec<u8>>,
     /// The partitions that rows are exchanged to.
@@ -237,8 +239,9 @@ pub(crate) struct KeyRangesMessage {
 /// Tables that a task writes.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TablesMessage {
-    #[prost(string, repeated, tag = "1")]
-    pub(crate) key: Vec<String>,
+    /// The code of the types of the records.
+    #[prost(bytes = "vec", tag = "3")]
+    pub(crate) types: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     pub(crate) place: Option<PlaceMessage>,
 }
@@ -306,7 +309,7 @@ mod tests {
 
     fn message() -> TableMessage {
         let location = "/data/users.ogive".to_owned();
-        let relation = RelationMessage { location, keyspace: String::new(), version: "7".to_owned() };
+        let relation = RelationMessage { location, version: "7".to_owned(), ..RelationMessage::default() };
         TableMessage { relations: vec![relation] }
     }
 

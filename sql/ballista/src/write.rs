@@ -83,11 +83,15 @@ impl Write {
     /// Writes all rows, or none; returns their number.
     async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
         let request = self.request.clone();
-        blocking(move || request.check()).await?;
-        let request = self.request.clone();
-        let staging = blocking(move || request.staging()).await?;
+        let (request, staging) = blocking(move || {
+            let request = request.checked()?;
+            let staging = request.staging()?;
+            Ok((request, staging))
+        })
+        .await?;
+        let write = Self { request, ..self };
         let mut staged = Staged { staging: Some(staging.clone()) };
-        let written = self.write(&staging, context).await;
+        let written = write.write(&staging, context).await;
         if written.is_ok() {
             staged.staging = None;
         } else {
@@ -105,7 +109,6 @@ impl Write {
             folder: staging.folder().to_owned(),
             names: staging.names().clone(),
             is_single: matches!(self.request.target(), WriteTarget::Table { .. }),
-            nullable: self.request.nullable().to_vec(),
         };
         let written = self.step((*self.input).clone(), PartsStep::Write { cuts, place }, &context).await?;
         // Of a range that was written twice, since an executor was lost, one table is taken.
@@ -130,8 +133,8 @@ impl Write {
             return Ok(Vec::new());
         }
         let schema = self.input.schema();
-        let columns = self.request.key().iter().map(|name| {
-            let (qualifier, field) = schema.qualified_field(schema.as_arrow().index_of(name)?);
+        let columns = self.request.key().into_iter().map(|name| {
+            let (qualifier, field) = schema.qualified_field(schema.as_arrow().index_of(&name)?);
             Ok(Expr::from((qualifier, field)))
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
@@ -141,7 +144,7 @@ impl Write {
 
     /// The rows of a step in the cluster.
     async fn step(&self, input: LogicalPlan, step: PartsStep, context: &Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
-        let node = Arc::new(PartsNode::try_new(input, self.request.key().to_vec(), step)?);
+        let node = Arc::new(PartsNode::try_new(input, self.request.types().clone(), step)?);
         let logical = LogicalPlan::Extension(Extension { node });
         let mut attempts = 1;
         loop {

@@ -1,6 +1,7 @@
 //! Errors of the engine as those of DataFusion.
 
 use datafusion::error::DataFusionError;
+use ogive_arrow::RecordError;
 use std::fmt;
 
 /// An error of the engine, which names its file and says what to do, for developers, too: a cluster passes on how an
@@ -28,6 +29,14 @@ impl std::error::Error for EngineError {
 /// An error of the engine as one of DataFusion.
 pub(crate) fn external(error: ogive::Error) -> DataFusionError {
     DataFusionError::External(Box::new(EngineError(error)))
+}
+
+/// The error of rows that are no records as one of DataFusion.
+pub(crate) fn external_record(error: RecordError) -> DataFusionError {
+    match error {
+        RecordError::Engine(error) => external(error),
+        error => DataFusionError::Plan(error.to_string()),
+    }
 }
 
 #[cfg(test)]

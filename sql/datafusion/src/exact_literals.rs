@@ -179,7 +179,9 @@ impl Comparison<'_> {
         let folded;
         let said = match literal {
             Expr::Literal(said, _) => said,
-            Expr::Cast(Cast { expr, field }) if matches!(field.data_type(), DataType::Timestamp(..)) => {
+            Expr::Cast(Cast { expr, field })
+                if matches!(field.data_type(), DataType::Timestamp(..) | DataType::Date32) =>
+            {
                 let Expr::Literal(said, _) = expr.as_ref() else { return None };
                 match said.cast_to(field.data_type()) {
                     // A text is what its type has of it.
@@ -201,7 +203,12 @@ impl Comparison<'_> {
             }
             _ => return None,
         };
-        let is_time = matches!(said.data_type(), DataType::Timestamp(..)) && matches!(to, DataType::Timestamp(..));
+        let is_time = match (said.data_type(), to) {
+            (DataType::Timestamp(..), DataType::Timestamp(..)) => true,
+            // DataFusion would make nanoseconds of the dates, which end in 2262.
+            (DataType::Timestamp(_, None), DataType::Date32) | (DataType::Date32, DataType::Timestamp(_, None)) => true,
+            _ => false,
+        };
         if let Some(Some(text)) = said.try_as_str() {
             // DataFusion would make nanoseconds of it.
             let value = said.cast_to(to).ok().filter(|value| !value.is_null())?;
@@ -215,11 +222,11 @@ impl Comparison<'_> {
         let back = value.cast_to(&said.data_type()).ok()?;
         if back == *said {
             // In a list, one of nanoseconds makes nanoseconds of all.
-            let is_same_zone = match (said.data_type(), to) {
+            let is_other = match (said.data_type(), to) {
                 (DataType::Timestamp(unit, zone), DataType::Timestamp(of, other)) => unit != *of && zone == *other,
-                _ => false,
+                _ => true,
             };
-            return is_same_zone.then_some(Floor::Same(value));
+            return is_other.then_some(Floor::Same(value));
         }
         Some(Floor::Above(if back > *said { before(&value)? } else { value }))
     }
@@ -245,9 +252,10 @@ fn with_both_zeros(list: &InList) -> Option<Expr> {
     Some(list.expr.as_ref().clone().in_list(items, list.negated))
 }
 
-/// The timestamp before another one.
+/// The timestamp or date before another one.
 fn before(value: &ScalarValue) -> Option<ScalarValue> {
     Some(match value {
+        ScalarValue::Date32(Some(day)) => ScalarValue::Date32(Some(day.checked_sub(1)?)),
         ScalarValue::TimestampSecond(Some(time), zone) => {
             ScalarValue::TimestampSecond(Some(time.checked_sub(1)?), zone.clone())
         }

@@ -12,6 +12,7 @@ use datafusion::error::{DataFusionError, Result};
 use ogive::index::AnyIndex;
 use ogive::io::{Place, local_path, locate, locate_folder, remote_url};
 use ogive::lsm::has_store;
+use ogive::types::RecordType;
 use ogive::{Db, DbOptions, Error, FileFormat, PageOptions, Profile, Storage, Table, TableOptions};
 use ogive_parquet::{ParquetIndex, PathFolder};
 use std::io::ErrorKind;
@@ -73,10 +74,11 @@ impl OgiveOptions {
             [first, _, ..] => wait_us(&profile_of(&first.location)),
             _ => 0.0,
         };
-        let opened = side_by_side(identities, wait_us, |RelationIdentity { location, keyspace, .. }| {
-            let table = match keyspace.is_empty() {
+        let opened = side_by_side(identities, wait_us, |identity| {
+            let location = &identity.location;
+            let table = match identity.keyspace.is_empty() {
                 true => self.open_file(location)?.map(|relation| OgiveTable::of(vec![relation])).transpose()?,
-                false => Some(self.open_keyspace(location, keyspace)?),
+                false => Some(self.open_again(identity)?),
             };
             match table {
                 Some(table) => table.into_relation(),
@@ -93,10 +95,23 @@ impl OgiveOptions {
     pub fn open_keyspace(&self, location: &str, keyspace: &str) -> Result<OgiveTable> {
         let local = local_path_of_url(location)?;
         let location = local.as_deref().unwrap_or(location);
-        match self.open_place(location, Some(keyspace))? {
-            Some(table) => Ok(table),
-            None => plan_err!("{location} is no store, and so has no keyspace '{keyspace}'; check the path"),
-        }
+        self.open_in_store(location, keyspace, None)
+    }
+
+    /// Opens the keyspace of an identity as it is now, with the columns of then.
+    ///
+    /// # Errors
+    /// As [`Self::open_keyspace`]; [`ogive::Error::WrongRecordType`] if its rows have no such columns any more.
+    pub(crate) fn open_again(&self, identity: &RelationIdentity) -> Result<OgiveTable> {
+        self.open_in_store(&identity.location, &identity.keyspace, identity.types.as_ref())
+    }
+
+    fn open_in_store(&self, location: &str, keyspace: &str, types: Option<&RecordType>) -> Result<OgiveTable> {
+        let Some(store) = self.open_store(location)? else {
+            return plan_err!("{location} is no store, and so has no keyspace '{keyspace}'; check the path");
+        };
+        let relation = keyspace_of(&store, location, keyspace, types)?;
+        Ok(OgiveTable::of(vec![relation])?.reopened_by(self))
     }
 
     /// Opens the store at a path or URL, as it is now; `None` if there is none.
@@ -123,7 +138,7 @@ impl OgiveOptions {
             }
         }
         if let Some(store) = self.open_store(location)? {
-            let relation = keyspace_of(&store, location, keyspace.unwrap_or(DEFAULT_KEYSPACE))?;
+            let relation = keyspace_of(&store, location, keyspace.unwrap_or(DEFAULT_KEYSPACE), None)?;
             return Ok(Some(OgiveTable::of(vec![relation])?.reopened_by(self)));
         }
         if keyspace.is_some() { Ok(None) } else { self.open_tables(location) }
@@ -178,18 +193,53 @@ pub fn stores_and_keyspaces(location: &str) -> impl Iterator<Item = (&str, &str)
     location.rmatch_indices('#').map(|(at, mark)| (&location[..at], &location[at + mark.len()..]))
 }
 
-/// A keyspace of an open store.
+/// A keyspace of an open store, whose rows are read by its own types or by these.
 ///
 /// # Errors
-/// If there is none of this name.
-pub(crate) fn keyspace_of(store: &Db, location: &str, name: &str) -> Result<Arc<dyn Relation>> {
+/// If there is none of this name, or no types are given and it has none, nor rows; [`ogive::Error::WrongRecordType`].
+pub(crate) fn keyspace_of(
+    store: &Db,
+    location: &str,
+    name: &str,
+    types: Option<&RecordType>,
+) -> Result<Arc<dyn Relation>> {
     let known = store.keyspaces();
     if !known.iter().any(|it| it == name) {
         let known = known.join("', '");
         return plan_err!("{location} has no keyspace '{name}'; it has '{known}'");
     }
     let keyspace = store.keyspace(name).map_err(external)?;
-    Ok(Arc::new(KeyspaceRelation::new(store, keyspace, absolute(location), profile_of(location))))
+    if types.is_none() && keyspace.is_undecided().map_err(external)? {
+        return plan_err!("{}", undecided(location, name, &decided(store).map_err(external)?));
+    }
+    let relation = KeyspaceRelation::new(store, keyspace, types, absolute(location), profile_of(location));
+    Ok(Arc::new(relation.map_err(external)?))
+}
+
+/// The keyspaces of a store whose columns are known.
+///
+/// # Errors
+/// Errors of the storage.
+pub(crate) fn decided(store: &Db) -> ogive::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for name in store.keyspaces() {
+        if !store.keyspace(&name)?.is_undecided()? {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// What a keyspace is that has neither rows nor types, and what to do.
+fn undecided(location: &str, name: &str, others: &[String]) -> String {
+    let copy = format!("COPY (...) TO '{location}' STORED AS OGIVE OPTIONS (keyspace '{name}', key '...') makes both");
+    let remedy = match others {
+        [] => copy,
+        [first, ..] => {
+            format!("{copy}; the store has rows in '{}', named as '{location}#{first}'", others.join("', '"))
+        }
+    };
+    format!("the keyspace '{name}' of {location} has no rows, and no columns yet; {remedy}")
 }
 
 /// The path that a `file://` URL leads to; `None` for paths and other URLs.

@@ -1,7 +1,8 @@
 //! The keyspaces of a store as the tables of a schema.
 
 use crate::blocking::blocking;
-use crate::open::{OgiveOptions, keyspace_of};
+use crate::error::external;
+use crate::open::{OgiveOptions, decided, keyspace_of};
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 /// [`CatalogProvider::register_schema`](datafusion::catalog::CatalogProvider::register_schema).
 pub struct StoreSchema {
     store: Db,
+    /// The keyspaces whose columns are known.
+    names: Vec<String>,
     location: String,
     options: OgiveOptions,
 }
@@ -26,7 +29,10 @@ impl StoreSchema {
     /// Errors of the storage; if there is no store.
     pub fn open(location: &str, options: &OgiveOptions) -> Result<Self> {
         match options.open_store(location)? {
-            Some(store) => Ok(Self { store, location: location.to_owned(), options: options.clone() }),
+            Some(store) => {
+                let names = decided(&store).map_err(external)?;
+                Ok(Self { store, names, location: location.to_owned(), options: options.clone() })
+            }
             None => plan_err!("{location} is no store; check the path"),
         }
     }
@@ -41,19 +47,20 @@ impl fmt::Debug for StoreSchema {
 #[async_trait]
 impl SchemaProvider for StoreSchema {
     fn table_names(&self) -> Vec<String> {
-        self.store.keyspaces()
+        self.names.clone()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if !self.table_exist(name) {
+        // One without columns is named by the error.
+        if !self.store.keyspaces().iter().any(|known| known == name) {
             return Ok(None);
         }
         let (store, location, name) = (self.store.clone(), self.location.clone(), name.to_owned());
-        let opened = blocking(move || keyspace_of(&store, &location, &name)).await?;
+        let opened = blocking(move || keyspace_of(&store, &location, &name, None)).await?;
         Ok(Some(Arc::new(OgiveTable::of(vec![opened])?.reopened_by(&self.options))))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.table_names().iter().any(|known| known == name)
+        self.names.iter().any(|known| known == name)
     }
 }

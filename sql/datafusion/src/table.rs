@@ -67,7 +67,7 @@ impl StaleTable {
         if !self.is_stale.swap(false, Ordering::AcqRel) {
             return Ok(());
         }
-        let opened = self.options.open_keyspace(&self.identity.location, &self.identity.keyspace);
+        let opened = self.options.open_again(&self.identity);
         // A query after one that failed must not be answered by the rows before the insert.
         let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
         *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
@@ -218,7 +218,7 @@ impl OgiveTable {
     /// The request of an `INSERT INTO`; a row replaces the one that has its key.
     ///
     /// # Errors
-    /// Relations that are not keyspaces of stores, columns that are not made of Arrow types, and `INSERT OVERWRITE`.
+    /// Relations that are not keyspaces of stores, and `INSERT OVERWRITE`.
     pub(crate) fn insert_request(&self, operation: InsertOp) -> Result<WriteRequest> {
         let relation = self.first();
         let RelationIdentity { location, keyspace, .. } = relation.identity();
@@ -229,16 +229,7 @@ impl OgiveTable {
             return not_impl_err!("INSERT OVERWRITE of a keyspace; by INSERT INTO rows replace those of the same key");
         }
         let target = WriteTarget::Keyspace { location: location.clone(), keyspace: keyspace.clone(), create: false };
-        let key = relation.key().columns().iter().map(|part| part.name.clone()).collect();
-        let request = WriteRequest::new(target, &self.schema, key, self.is_stale.clone())?;
-        let made = request.encoder().types();
-        if made.keys != types.keys || made.values != types.values {
-            return plan_err!(
-                "{location} has records without columns of SQL ({types}), which INSERT cannot make; put records in by \
-                 `ogive db put` or a program"
-            );
-        }
-        Ok(request)
+        WriteRequest::new(target, self.schema(), types, self.is_stale.clone())
     }
 
     fn plan(relations: &[Arc<dyn Relation>], keys: &KeySet, most: usize) -> Result<Plan> {

@@ -21,8 +21,8 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
-use ogive::io::local_path;
-use ogive_datafusion::parse_statements;
+use ogive::io::{local_path, remote_url};
+use ogive_datafusion::{parse_statements, stores_and_keyspaces};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
@@ -180,7 +180,17 @@ fn refuse_drop(state: &SessionState, plan: &LogicalPlan) -> Result<(), DataFusio
     let LogicalPlan::Ddl(DdlStatement::DropTable(drop)) = plan else { return Ok(()) };
     let name = drop.name.table();
     let is_named = state.schema_for_ref(drop.name.clone())?.table_names().iter().any(|known| known == name);
-    if is_named || drop.if_exists || !Path::new(name).exists() {
+    if is_named || drop.if_exists {
+        return Ok(());
+    }
+    let is_there = |path: &str| remote_url(Path::new(path)).is_some() || Path::new(path).exists();
+    let found = stores_and_keyspaces(name).find(|(store, _)| is_there(store) && !Path::new(name).exists());
+    if let Some((store, keyspace)) = found {
+        return plan_err!(
+            "DROP TABLE removes names of tables, and no keyspaces; use `ogive db drop-keyspace {store} {keyspace}`"
+        );
+    }
+    if !is_there(name) {
         return Ok(());
     }
     plan_err!("DROP TABLE removes names of tables, and no files; remove {name} by the commands of the system")

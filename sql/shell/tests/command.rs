@@ -276,11 +276,15 @@ fn statements_that_cannot_be_done_name_the_table_and_what_to_do() {
     assert!(large.contains("at most 1048576") && large.ends_with("or write a table file"), "{large}");
     assert!(!folder.join("shop").exists());
     rows(folder, &[&into("select 1 as id, 'one' as name")]);
+    let dropped = error(folder, &["drop table 'shop#k'"], 1);
+    assert!(dropped.ends_with("no keyspaces; use `ogive db drop-keyspace shop k`"), "{dropped}");
     let typed = error(folder, &[&into("select 2 as id, 2 as name")], 1);
-    assert!(typed.contains("of other types") && typed.ends_with("INSERT INTO casts rows to its types"), "{typed}");
+    assert!(typed.contains("column 'name'") && typed.ends_with("or use INSERT INTO, which casts"), "{typed}");
     let other = into("select 2 as number, 'two' as name").replace("key 'id'", "key 'number'");
     let named = error(folder, &[&other], 1);
-    assert!(named.contains("are id, name, and those of the rows number, name; rename them by AS"), "{named}");
+    assert_eq!(named, "the key of shop#k is 'id', not 'number'; leave the option 'key' out");
+    let named = error(folder, &[&into("select 2 as id, 'two' as title")], 1);
+    assert!(named.contains("no column 'title'; they have: id, name; rename columns by AS"), "{named}");
     rows(folder, &[&into("select 'two' as name, 2 as id")]);
     let found = rows(folder, &["select * from 'shop#k' order by id", "--format", "csv"]);
     assert_eq!(found, "id,name\n1,one\n2,two\n");

@@ -236,9 +236,17 @@ impl RecordType {
         }
     }
 
-    /// The code in files: the codes of the key type and their number, the length of the code of the value type and that
-    /// code, and the key columns.
-    pub(crate) fn code(&self) -> Vec<u8> {
+    /// The code in files, and in messages of programs: the codes of the key type and their number, the length of the
+    /// code of the value type and that code, and the key columns.
+    ///
+    /// ```
+    /// use ogive::types::{KeyType, RecordType};
+    ///
+    /// let types = RecordType::new(KeyType::U64, KeyType::Text);
+    /// assert_eq!(RecordType::from_code(&types.code()), Some(types));
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> Vec<u8> {
         let mut code = Vec::new();
         let keys = self.keys.codes();
         put_varint(&mut code, keys.len() as u64);
@@ -249,7 +257,8 @@ impl RecordType {
     }
 
     /// The type of a code; `None` for an unknown one.
-    pub(crate) fn from_code(code: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn from_code(code: &[u8]) -> Option<Self> {
         let mut at = 0;
         let count = take_varint(code, &mut at)?;
         let mut taken = 0;

@@ -3,6 +3,8 @@
 
 use crate::common::{rows, write_table};
 use datafusion::prelude::SessionContext;
+use ogive::types::{RecordType, ValueType};
+use ogive::{Db, DbOptions};
 use ogive_ballista::{OpenTables, session_config, standalone};
 use std::path::Path;
 use std::sync::Arc;
@@ -62,4 +64,47 @@ async fn inserted_rows_are_cast_exactly_and_literals_compared_so() {
     let found = run(&SessionContext::new().enable_url_table(), &format!("select a, b from '{file}'")).await;
     assert_eq!(found, "1 | 0\n1 | 10\n1 | 20\n1 | 30\n2 | 0\n2 | 10\n2 | 20\n2 | 30\n");
     assert_eq!(run(&context, &format!("{union} order by a, b")).await, found);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_go_on_when_fields_are_added_and_single_values_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path(folder.path(), "store");
+    write_table(folder.path(), "t.ogive", 20_000, 3, 0);
+    let (table, context) = (path(folder.path(), "t.ogive"), cluster().await);
+    let declare = |keyspace: &str, keys: &str, values: &str| {
+        let types = RecordType::new(keys.parse().unwrap(), values.parse::<ValueType>().unwrap());
+        let db = Db::open(&store, &DbOptions::default()).unwrap();
+        db.keyspace(keyspace).unwrap().declare(&types).unwrap();
+        db.close().unwrap();
+    };
+    declare("k", "(i64 desc, text?)", "f64");
+    declare("old", "u64", "{a: i64}");
+    // Ranges of keys are cut in the order of the keyspace.
+    let columns = "key as key1, case when key % 2 = 0 then 'x' end as key2, key + 0.5 as value";
+    run(
+        &context,
+        &format!("copy (select {columns} from '{table}') to '{store}' stored as ogive options (keyspace 'k')"),
+    )
+    .await;
+    run(&context, &format!("create external table k stored as ogive location '{store}#k'")).await;
+    run(&context, &format!("insert into k select key + 100000, null, key + 0.25 from '{table}' where key < 30")).await;
+    assert_eq!(
+        run(&context, "select count(*), count(key2), sum(key1 - value) from k").await,
+        "20010 | 10000 | 989997.5\n"
+    );
+    assert_eq!(run(&context, "select * from k limit 2").await, "100027 | null | 27.25\n100024 | null | 24.25\n");
+
+    run(&context, &format!("create external table old stored as ogive location '{store}#old'")).await;
+    run(&context, "insert into old values (1, 10)").await;
+    declare("old", "u64", "{a: i64, b: text?}");
+    assert_eq!(run(&context, "select * from old").await, "1 | 10\n");
+    run(&context, "insert into old values (2, 20)").await;
+    run(&context, &format!("insert into '{store}#old' values (3, 30, 'three')")).await;
+    run(&context, "insert into old values (2, 20)").await;
+    assert_eq!(run(&context, "select * from old order by key desc").await, "3 | 30\n2 | 20\n1 | 10\n");
+    assert_eq!(
+        run(&context, &format!("select b, a from '{store}#old' where key > 1")).await,
+        "null | 20\nthree | 30\n"
+    );
 }

@@ -59,7 +59,7 @@ impl IndexRelation {
         let record_type = index.record_type().clone();
         let record_type = if has_values { record_type } else { record_type.keys_only() };
         let version = statistics.sequence.to_string();
-        let identity = RelationIdentity { location, keyspace: String::new(), version };
+        let identity = RelationIdentity { location, keyspace: String::new(), version, types: None };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
         let (index, reader) = (Arc::new(index), Arc::new(reader));

@@ -72,6 +72,8 @@ pub struct RelationIdentity {
     pub keyspace: String,
     /// What differs as soon as the rows differ.
     pub version: String,
+    /// The types by which rows of a keyspace are read: it may have more fields since.
+    pub types: Option<RecordType>,
 }
 
 /// A number of rows, exact or about.
@@ -109,6 +111,12 @@ pub(crate) struct ScanRequest {
 pub(crate) trait Scan: Iterator<Item = Result<RecordBatch>> + Send {
     /// Leaves out keys outside a set from now on, as far as they are not read yet.
     fn narrow(&mut self, keys: &KeySet);
+}
+
+/// The names of the columns of the key, in the order of the key.
+pub(crate) fn key_names(record_type: &RecordType) -> Vec<String> {
+    let mut columns = record_type.columns();
+    key_positions(record_type).into_iter().map(|at| std::mem::take(&mut columns[at].name)).collect()
 }
 
 /// The positions of the components of a key among the columns, in the order of the key.

@@ -8,8 +8,9 @@ use crate::key_set::{KeyRange, single};
 use crate::metrics::ScanMetrics;
 use arrow_schema::SchemaRef;
 use datafusion::error::Result;
+use ogive::lsm::PinnedTypes;
 use ogive::types::RecordType;
-use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile};
+use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile, Slice};
 use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub(crate) struct KeyspaceRelation {
     snapshot: DbSnapshot,
     keyspace: Keyspace,
     record_type: Arc<RecordType>,
+    /// The types of rows, if those of the keyspace are others.
+    pinned: Option<PinnedTypes>,
     identity: RelationIdentity,
     schema: SchemaRef,
     key: KeyColumns,
@@ -26,17 +29,30 @@ pub(crate) struct KeyspaceRelation {
 }
 
 impl KeyspaceRelation {
-    /// A keyspace of a store at this path or URL, as it is now.
-    pub(crate) fn new(db: &Db, keyspace: Keyspace, location: String, profile: Profile) -> Self {
+    /// A keyspace of a store at this path or URL, as it is now. Its rows are read by its own types, or by those of a
+    /// table that is older or newer than some of its fields.
+    ///
+    /// # Errors
+    /// [`ogive::Error::WrongRecordType`]
+    pub(crate) fn new(
+        db: &Db,
+        keyspace: Keyspace,
+        types: Option<&RecordType>,
+        location: String,
+        profile: Profile,
+    ) -> ogive::Result<Self> {
         let snapshot = db.snapshot();
-        let record_type = keyspace.record_type();
+        let own = keyspace.record_type();
+        let pinned = types.filter(|types| **types != *own).map(|types| keyspace.declare(types)).transpose()?;
+        let record_type = pinned.as_ref().map_or(own, |pinned| pinned.types().clone());
         let version = db.version().map_or_else(|| snapshot.sequence().to_string(), |version| version.to_string());
         // A store that is made anew at the same place counts from one again.
         let version = format!("{:016x}-{version}", db.identity());
-        let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version };
+        let types = Some(record_type.as_ref().clone());
+        let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version, types };
         let schema = ogive_arrow::schema_of(&record_type, false);
         let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
-        Self { snapshot, keyspace, record_type, identity, schema, key, profile }
+        Ok(Self { snapshot, keyspace, record_type, pinned, identity, schema, key, profile })
     }
 }
 
@@ -102,6 +118,7 @@ impl Relation for KeyspaceRelation {
         let records = KeyspaceRecords {
             snapshot: self.snapshot.clone(),
             keyspace: self.keyspace.clone(),
+            pinned: self.pinned.clone(),
             metrics: request.metrics.clone(),
         };
         Ok(Box::new(RecordScan::new(records, &self.record_type, &request)))
@@ -111,7 +128,18 @@ impl Relation for KeyspaceRelation {
 struct KeyspaceRecords {
     snapshot: DbSnapshot,
     keyspace: Keyspace,
+    pinned: Option<PinnedTypes>,
     metrics: ScanMetrics,
+}
+
+impl KeyspaceRecords {
+    /// A value of the keyspace as one of the types of rows.
+    fn adapt(&self, value: Slice) -> ogive::Result<Slice> {
+        match &self.pinned {
+            Some(pinned) => pinned.adapt(value),
+            None => Ok(value),
+        }
+    }
 }
 
 impl Records for KeyspaceRecords {
@@ -122,12 +150,16 @@ impl Records for KeyspaceRecords {
     fn look_up(&self, keys: &[&[u8]], visit: &mut VisitFound<'_>) -> ogive::Result<()> {
         self.metrics.add_keys(keys.len());
         let found = self.snapshot.multi_get(&self.keyspace, keys)?;
-        let mut found = found.iter().enumerate().filter_map(|(at, value)| Some((at, value.as_ref()?)));
-        found.try_for_each(|(at, value)| visit(at, value))
+        let mut found = found.into_iter().enumerate().filter_map(|(at, value)| Some((at, value?)));
+        found.try_for_each(|(at, value)| visit(at, &self.adapt(value)?))
     }
 
     fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {
         let range = self.snapshot.range::<Vec<u8>>(&self.keyspace, range);
+        let range = match &self.pinned {
+            Some(pinned) => pinned.adapt_range(range),
+            None => range,
+        };
         Ok(match (with_values, is_descending) {
             (true, false) => Box::new(ForwardRange(range)),
             (true, true) => {

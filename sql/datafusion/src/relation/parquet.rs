@@ -36,7 +36,7 @@ impl ParquetRelation {
         let positions = positions.collect::<Result<Vec<_>, _>>()?;
         let key = KeyColumns::new(index.key_type(), &schema, &positions, true);
         let bytes = index.files().map(|(_, bytes)| bytes).sum();
-        let identity = RelationIdentity { location, keyspace: String::new(), version };
+        let identity = RelationIdentity { location, keyspace: String::new(), version, types: None };
         Ok(Self { index, identity, schema, key, bytes })
     }
 }

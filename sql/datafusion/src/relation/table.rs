@@ -34,7 +34,12 @@ impl TableRelation {
         let version = format!("{:016x}", table.file_id());
         let schema = ogive_arrow::schema_of(table.record_type(), false);
         let key = KeyColumns::new(table.key_type(), &schema, &super::key_positions(table.record_type()), false);
-        Ok(Self { identity: RelationIdentity { location, keyspace: String::new(), version }, table, schema, key })
+        Ok(Self {
+            identity: RelationIdentity { location, keyspace: String::new(), version, types: None },
+            table,
+            schema,
+            key,
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! A thread that writes the rows of a stream as records.
 
+use crate::error::external_record;
+use crate::relation::key_names;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use datafusion::common::exec_err;
@@ -8,7 +10,11 @@ use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use ogive::SortingWriter;
 use ogive::lsm::INLINE_BYTES_MAX;
+use ogive::types::{ColumnPlace, RecordColumn, RecordType};
 use ogive_arrow::{RecordEncoder, RecordError};
+
+/// What to do with rows whose columns have other types than those of the records.
+pub(super) const TO_CAST: &str = "CAST the column in the query, or use INSERT INTO, which casts";
 
 /// Batches that wait to be written.
 const BATCHES_AHEAD: usize = 2;
@@ -76,6 +82,16 @@ pub(super) async fn write_all<T: Send + 'static>(
     }
 }
 
+/// For each column, whether records of these types may have nulls there. Nulls of the key can be left to the encoder,
+/// whose error advises who chooses the key.
+pub(super) fn nullable_columns(schema: &Schema, types: &RecordType, leaves_keys: bool) -> Vec<bool> {
+    let columns = types.columns();
+    let is_left = |column: &RecordColumn| leaves_keys && matches!(column.place, ColumnPlace::Key(_));
+    let may_be_null = |column: &RecordColumn| column.nullable || is_left(column);
+    let is_nullable = |name: &String| columns.iter().any(|column| column.name == *name && may_be_null(column));
+    schema.fields().iter().map(|field| is_nullable(field.name())).collect()
+}
+
 /// Fails if a column has a null where the records have none. The schema names the columns, which the rows may call by
 /// others, such as `column2`.
 pub(super) fn check_nulls(batch: &RecordBatch, schema: &Schema, nullable: &[bool]) -> Result<()> {
@@ -93,12 +109,14 @@ pub(super) fn check_nulls(batch: &RecordBatch, schema: &Schema, nullable: &[bool
 fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
     match error {
         RecordError::Engine(error @ ogive::Error::KeyLength { .. }) => {
-            let columns = encoder.types().key_columns.iter().map(|column| format!("'{}'", column.name));
+            let columns = key_names(encoder.types()).into_iter().map(|name| format!("'{name}'"));
             let columns = columns.collect::<Vec<_>>().join(", ");
             let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
             DataFusionError::Execution(format!("{error}; {remedy}"))
         }
-        RecordError::Engine(error) => crate::error::external(error),
-        error => DataFusionError::External(Box::new(error)),
+        RecordError::Type(message) => {
+            DataFusionError::Execution(format!("{message}; the records are {}: {TO_CAST}", encoder.types()))
+        }
+        error => external_record(error),
     }
 }

@@ -1,6 +1,6 @@
 //! The sink of rows in one process.
 
-use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, write_all};
+use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, nullable_columns, write_all};
 use super::target::{WriteRequest, WriteTarget};
 use crate::blocking::blocking;
 use crate::error::external;
@@ -61,7 +61,7 @@ impl DisplayAs for RowSink {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.request.target() {
             WriteTarget::Table { path, .. } => {
-                write!(formatter, "OgiveTable(path={path}, key={})", self.request.encoder().types().keys)
+                write!(formatter, "OgiveTable(path={path}, key={})", self.request.types().keys)
             }
             WriteTarget::Keyspace { location, keyspace, .. } => {
                 write!(formatter, "OgiveKeyspace(store={location}, keyspace={keyspace})")
@@ -106,15 +106,15 @@ impl DataSink for RowSink {
     async fn write_all(&self, rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
         let (memory, bytes) = (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(context));
         memory.try_grow(bytes)?;
-        let (request, encoder) = (self.request.clone(), self.request.encoder().clone());
-        let (schema, nullable) = (self.schema.clone(), request.nullable().to_vec());
+        let request = self.request.clone();
+        let request = blocking(move || request.checked()).await?;
+        let is_insert = matches!(request.target(), WriteTarget::Keyspace { create: false, .. });
+        let (encoder, types) = (request.encoder().clone(), request.types().clone());
+        let (schema, nullable) = (self.schema.clone(), nullable_columns(&self.schema, &types, !is_insert));
         let rows =
             rows.map(move |batch| batch.and_then(|batch| check_nulls(&batch, &schema, &nullable).map(|()| batch)));
         let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), rows));
-        let types = encoder.types().clone();
-        let checked = request.clone();
-        blocking(move || checked.check()).await?;
-        match self.request.target().clone() {
+        match request.target().clone() {
             WriteTarget::Table { path, replace } => {
                 let create = move || writer(locate(&path)?, &types, replace, bytes);
                 write_all(rows, encoder, u64::MAX, create, finished).await

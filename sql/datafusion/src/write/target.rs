@@ -1,11 +1,13 @@
 //! Where statements write rows: a table file, or a keyspace of a store.
 
 use super::format::CopyOptions;
+use super::records::TO_CAST;
 use super::staging::Staging;
-use crate::error::external;
+use crate::error::{external, external_record};
 use crate::open::{OgiveOptions, stores_and_keyspaces};
+use crate::relation::key_names;
 use crate::table::OgiveTable;
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use datafusion::common::plan_err;
 use datafusion::datasource::file_format::file_type_to_format;
 use datafusion::datasource::source_as_provider;
@@ -13,8 +15,8 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use ogive::io::{Place, locate, remote_url};
-use ogive::types::{ColumnPlace, RecordType};
-use ogive::{Db, DbOptions, Keyspace, Storage, Table, TableOptions};
+use ogive::types::{KeyType, RecordType};
+use ogive::{Db, DbOptions, Error, Keyspace, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,9 +58,11 @@ impl WriteTarget {
 #[derive(Clone, Debug)]
 pub struct WriteRequest {
     target: WriteTarget,
-    key: Vec<String>,
+    /// The columns of the rows.
+    schema: SchemaRef,
     encoder: RecordEncoder,
-    nullable: Vec<bool>,
+    /// Whether the statement names the columns of the key.
+    names_key: bool,
     /// Becomes true when the rows are there.
     is_stale: Arc<AtomicBool>,
 }
@@ -130,23 +134,23 @@ impl WriteRequest {
         if let Some(folder) = missing_folder(target.location()) {
             return plan_err!("there is no folder {folder} for {place}; create it, or check the path");
         }
-        Self::new(target, schema, key, Arc::default())
+        let made = RecordEncoder::new(schema, &key, None).map_err(external_record)?;
+        let request = Self::new(target, Arc::new(schema.clone()), made.types(), Arc::default())?;
+        Ok(Self { names_key: options.key.is_some(), ..request })
     }
 
-    /// A request for rows of a schema.
+    /// A request for rows of a schema, as records of these types.
     ///
     /// # Errors
-    /// Columns that no records can be made of.
+    /// Columns that the records do not have, or cannot be without.
     pub(crate) fn new(
         target: WriteTarget,
-        schema: &Schema,
-        key: Vec<String>,
+        schema: SchemaRef,
+        types: &RecordType,
         is_stale: Arc<AtomicBool>,
     ) -> Result<Self> {
-        let encoder =
-            RecordEncoder::new(schema, &key, None).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let nullable = schema.fields().iter().map(|field| field.is_nullable()).collect();
-        Ok(Self { target, key, encoder, nullable, is_stale })
+        let encoder = RecordEncoder::of_types(&schema, types).map_err(external_record)?;
+        Ok(Self { target, schema, encoder, names_key: false, is_stale })
     }
 
     /// The same request, whose target other processes find, too: by a path from the root.
@@ -167,65 +171,102 @@ impl WriteRequest {
 
     /// The names of the columns of the key.
     #[must_use]
-    pub fn key(&self) -> &[String] {
-        &self.key
+    pub fn key(&self) -> Vec<String> {
+        key_names(self.types())
     }
 
-    /// For each column, whether the records may have nulls there.
+    /// The types of the records.
     #[must_use]
-    pub fn nullable(&self) -> &[bool] {
-        &self.nullable
+    pub fn types(&self) -> &RecordType {
+        self.encoder.types()
     }
 
-    pub(crate) fn encoder(&self) -> &RecordEncoder {
+    pub(super) fn encoder(&self) -> &RecordEncoder {
         &self.encoder
     }
 
-    /// Checks what can be checked before rows are made: that no table of the name is there, and that a keyspace takes
-    /// such records.
+    /// The request as it is carried out, if what can be checked before rows are made allows it: no table of the name is
+    /// there, or the keyspace takes such records. Rows that are copied are records of the types of the keyspace, once
+    /// these are decided.
     ///
     /// # Errors
     /// If not; errors of the storage.
-    pub fn check(&self) -> Result<()> {
+    pub fn checked(self) -> Result<Self> {
         match &self.target {
             WriteTarget::Table { path, replace } => {
                 let Place { storage, name } = locate(path).map_err(external)?;
                 match (storage.exists(&name).map_err(external)?, replace) {
-                    (false, _) => Ok(()),
+                    (false, _) => {}
                     // Nothing but a table is replaced.
-                    (true, true) => Table::open(storage, &name, &TableOptions::default()).map(drop).map_err(external),
-                    (true, false) => plan_err!("{path} exists; give another name, or add OPTIONS (replace true)"),
+                    (true, true) => _ = Table::open(storage, &name, &TableOptions::default()).map_err(external)?,
+                    (true, false) => {
+                        return plan_err!("{path} exists; give another name, or add OPTIONS (replace true)");
+                    }
                 }
+                Ok(self)
             }
-            WriteTarget::Keyspace { location, keyspace, .. } => {
-                let Some(store) = OgiveOptions::default().open_store(location)? else { return Ok(()) };
-                let Some(opened) = with_rows(&store, keyspace).map_err(external)? else { return Ok(()) };
-                let (found, given) = (opened.record_type(), self.encoder.types());
-                if !self.has_types(&opened) {
-                    return plan_err!(
-                        "{location}#{keyspace} has records of other types: {found}, and the rows would be {given}; \
-                         INSERT INTO casts rows to its types"
-                    );
+            WriteTarget::Keyspace { location, keyspace, create } => {
+                let Some(store) = OgiveOptions::default().open_store(location)? else { return Ok(self) };
+                let Some(found) = existing(&store, location, keyspace, *create).map_err(external)? else {
+                    return Ok(self);
+                };
+                if found.is_undecided().map_err(external)? {
+                    return Ok(self);
                 }
-                // Stores of older versions have keys alone with a column of empty values.
-                let found = if given.is_keys_only() { (*found).clone().keys_only() } else { (*found).clone() };
-                let (found, given) = (names(&found), names(given));
-                if found != given {
-                    let (found, given) = (found.join(", "), given.join(", "));
-                    return plan_err!(
-                        "the columns of {location}#{keyspace} are {found}, and those of the rows {given}; rename them \
-                         by AS, or use INSERT INTO"
-                    );
-                }
-                Ok(())
+                let place = format!("{location}#{keyspace}");
+                if *create { self.copied_as(&found.record_type(), &place) } else { self.inserted_as(&found) }
             }
         }
     }
 
-    /// Whether a keyspace has records of the types of these.
-    fn has_types(&self, keyspace: &Keyspace) -> bool {
-        let (found, given) = (keyspace.record_type(), self.encoder.types());
-        found.keys == given.keys && found.values == given.values
+    /// The rows of a `COPY` as records of a keyspace.
+    fn copied_as(self, found: &RecordType, place: &str) -> Result<Self> {
+        let (key, named) = (key_names(found), self.key());
+        if self.names_key && key != named {
+            let (key, named) = (key.join(","), named.join(","));
+            return plan_err!("the key of {place} is '{key}', not '{named}'; leave the option 'key' out");
+        }
+        // Stores of older versions have keys alone with a column of empty values.
+        let is_older = self.types().is_keys_only() && found.values.is_bytes() && !found.key_columns.is_empty();
+        let types = if is_older { found.clone().keys_only() } else { found.clone() };
+        let encoder = RecordEncoder::of_types(&self.schema, &types);
+        let encoder = encoder.map_err(|error| {
+            DataFusionError::Plan(format!(
+                "{place} takes no such rows: {error}; rename columns by AS, or leave them out"
+            ))
+        })?;
+        self.check_kinds(&types, place)?;
+        Ok(Self { encoder, ..self })
+    }
+
+    /// Fails if a column has values of another kind than those of the records: an integer is no time.
+    fn check_kinds(&self, types: &RecordType, place: &str) -> Result<()> {
+        let given = self.types().columns();
+        for column in types.columns() {
+            let Some(given) = given.iter().find(|given| given.name == column.name) else { continue };
+            if Kind::of(given.key_type) != Kind::of(column.key_type) {
+                let (name, given, own) = (&column.name, given.key_type, column.key_type);
+                return plan_err!(
+                    "column '{name}' of {place} is of type {own}, and that of the rows {given}; {TO_CAST}"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of an `INSERT`, whose types the keyspace has, perhaps with more fields.
+    fn inserted_as(self, found: &Keyspace) -> Result<Self> {
+        let types = found.record_type();
+        if types.extends(self.types()) {
+            return Ok(self);
+        }
+        Err(external(Error::WrongRecordType {
+            path: self.target.location().into(),
+            name: found.name().to_owned(),
+            found: types.to_string(),
+            asked: self.types().to_string(),
+            handles: 0,
+        }))
     }
 
     /// A place for tables that are not of the target yet.
@@ -261,38 +302,54 @@ impl WriteRequest {
     pub(super) fn ingest(&self, files: &[(Arc<dyn Storage>, String)]) -> ogive::Result<()> {
         let WriteTarget::Keyspace { location, keyspace, create } = &self.target else { return Ok(()) };
         let store = Db::open(location, &DbOptions::default().create(*create))?;
-        let keyspace = store.keyspace(keyspace)?;
-        // Rows that are there keep their types, and the order of their columns; an INSERT states none. Others may have
-        // written since the types were compared, and no other types may come until the rows are there. Types are stated
-        // in one step with the rows, so that a COPY that fails states none.
-        let keeps_types = if keyspace.is_empty()? { !*create } else { self.has_types(&keyspace) };
-        let pinned = keeps_types.then(|| keyspace.pin_types());
-        let keyspace = if keeps_types { keyspace } else { keyspace.stating(self.encoder.types())? };
-        keyspace.adopt_from(files)?;
-        drop(pinned);
+        let found = existing(&store, location, keyspace, *create)?;
+        let keyspace = found.map_or_else(|| store.keyspace(keyspace), Ok)?;
+        // Types that are decided stay, and the order of their columns. Others may have written since types were
+        // compared, so that is done again, in one step with the rows: a statement that fails states none.
+        keyspace.deciding(self.types())?.adopt_from(files)?;
         store.close()?;
         self.is_stale.store(true, Ordering::Release);
         Ok(())
     }
 }
 
-/// A keyspace of a store, if it is there and has rows.
-fn with_rows(store: &Db, keyspace: &str) -> ogive::Result<Option<Keyspace>> {
-    if !store.keyspaces().iter().any(|name| name == keyspace) {
-        return Ok(None);
-    }
-    let keyspace = store.keyspace(keyspace)?;
-    Ok((!keyspace.is_empty()?).then_some(keyspace))
+/// Types whose values are converted into each other by [`RecordEncoder`], where that is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Number,
+    Text,
+    Bytes,
+    TimeOfDay,
+    Moment,
+    Other,
 }
 
-/// The names of the columns, those of the key first, in their order in records.
-fn names(types: &RecordType) -> Vec<String> {
-    let mut columns = types.columns();
-    columns.sort_by_key(|column| match column.place {
-        ColumnPlace::Key(component) => (0, component),
-        ColumnPlace::Value(field) => (1, field),
-    });
-    columns.into_iter().map(|column| column.name).collect()
+impl Kind {
+    fn of(key_type: KeyType) -> Self {
+        match key_type {
+            KeyType::Bool => Self::Bool,
+            KeyType::Text => Self::Text,
+            KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Uuid => Self::Bytes,
+            KeyType::Time(_) => Self::TimeOfDay,
+            // Dates in milliseconds are timestamps, too.
+            KeyType::Date | KeyType::Timestamp(_) => Self::Moment,
+            KeyType::Tuple(_) => Self::Other,
+            _ => Self::Number,
+        }
+    }
+}
+
+/// A keyspace of a store; `None` if it is to be made.
+///
+/// # Errors
+/// [`Error::KeyspaceDropped`] if it is not there, and is not to be made.
+fn existing(store: &Db, location: &str, name: &str, create: bool) -> ogive::Result<Option<Keyspace>> {
+    match store.keyspaces().iter().any(|known| known == name) {
+        true => store.keyspace(name).map(Some),
+        false if create => Ok(None),
+        false => Err(Error::KeyspaceDropped { path: location.into(), name: name.to_owned() }),
+    }
 }
 
 /// Whether a place is a keyspace of a store, as queries name it.

@@ -149,6 +149,40 @@ async fn literals_between_two_times_before_1970_are_compared_exactly() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn dates_beyond_nanoseconds_are_compared_with_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, path) = (ours(2), folder.path().join("d").display().to_string());
+    let days = "(1, date '0001-01-01'), (2, date '1969-12-31'), (3, date '2024-02-29'), (4, date '9999-12-31')";
+    rows(&context, &format!("create table m as select column1 as id, column2 as k from (values {days})")).await;
+    for (key, name) in [("k", "dates"), ("arrow_cast(k, 'Timestamp(Microsecond, None)')", "times")] {
+        let to = format!("'{path}' stored as ogive options (keyspace '{name}', key 'k')");
+        rows(&context, &format!("copy (select {key} as k, id from m) to {to}")).await;
+        rows(&context, &format!("create external table {name} stored as ogive location '{path}#{name}'")).await;
+    }
+    let noon = "timestamp '2024-02-29T12:00:00'";
+    let midnight = "timestamp '2024-02-29T00:00:00'";
+    for (condition, wanted) in [
+        (format!("k >= {noon}"), &[4][..]),
+        (format!("k < {noon}"), &[1, 2, 3]),
+        (format!("not k >= {noon}"), &[1, 2, 3]),
+        (format!("k = {midnight}"), &[3]),
+        (format!("k = {noon}"), &[]),
+        (format!("k <> {midnight}"), &[1, 2, 4]),
+        (format!("k between {midnight} and {noon}"), &[3]),
+        (format!("k in ({midnight}, {noon}, date '9999-12-31')"), &[3, 4]),
+        (format!("k is not distinct from {midnight}"), &[3]),
+        ("timestamp '1969-12-30T23:59:59.999999' > k".to_owned(), &[1]),
+        ("k <= timestamp '1969-12-31T00:00:00.000001'".to_owned(), &[1, 2]),
+        ("k >= date '2024-02-29'".to_owned(), &[3, 4]),
+        ("k in (date '0001-01-01', '9999-12-31')".to_owned(), &[1, 4]),
+    ] {
+        for table in ["dates", "times"] {
+            assert_eq!(ids(&context, table, &condition).await, wanted, "{table}: {condition}");
+        }
+    }
+}
+
 /// The only number of a query that is parsed as the command does it.
 async fn count(context: &SessionContext, query: &str) -> usize {
     let found = parsed(context, query).await.collect().await.unwrap();

@@ -1,8 +1,11 @@
 //! Records and keys of rows.
 
+use crate::error::external_record;
+use crate::relation::key_names;
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
-use datafusion::error::{DataFusionError, Result};
+use arrow_schema::SchemaRef;
+use datafusion::error::Result;
+use ogive::types::RecordType;
 use ogive_arrow::RecordEncoder;
 
 /// Makes keys of the columns of rows.
@@ -13,11 +16,12 @@ pub(super) struct KeyEncoder {
 }
 
 impl KeyEncoder {
-    pub(super) fn new(schema: &SchemaRef, key: &[String]) -> Result<Self> {
-        // The encoder of whole rows refuses what the one of a part would not see, such as a name that is there twice.
-        encoder_of(schema, key)?;
-        let positions = key.iter().map(|name| schema.index_of(name)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { encoder: encoder_of(&schema.project(&positions)?, key)?, positions })
+    /// The keys of rows of a schema that become records of these types.
+    pub(super) fn new(schema: &SchemaRef, types: &RecordType) -> Result<Self> {
+        let positions = key_names(types).iter().map(|name| schema.index_of(name)).collect::<Result<Vec<_>, _>>()?;
+        let keys = schema.project(&positions)?;
+        let encoder = RecordEncoder::of_types(&keys, &types.clone().keys_only()).map_err(external_record)?;
+        Ok(Self { encoder, positions })
     }
 
     /// Passes the key of each row to `visit`.
@@ -27,11 +31,6 @@ impl KeyEncoder {
             visit(key);
             Ok(())
         });
-        visited.map_err(|error| DataFusionError::External(Box::new(error)))
+        visited.map_err(external_record)
     }
-}
-
-/// The encoder of rows whose keys are these columns.
-pub(super) fn encoder_of(schema: &Schema, key: &[String]) -> Result<RecordEncoder> {
-    RecordEncoder::new(schema, key, None).map_err(|error| DataFusionError::External(Box::new(error)))
 }

@@ -3,6 +3,7 @@
 use super::sample::SAMPLE;
 use super::tables::WRITTEN;
 use super::{KeyRangesExec, SampleKeysExec, TablesPlace, WriteTablesExec};
+use crate::relation::key_names;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DFSchemaRef, internal_err};
@@ -11,6 +12,7 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
+use ogive::types::RecordType;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -33,29 +35,29 @@ pub enum PartsStep {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PartsNode {
     input: LogicalPlan,
-    key: Vec<String>,
+    types: RecordType,
     step: PartsStep,
     schema: DFSchemaRef,
 }
 
 impl PartsNode {
-    /// A step with the rows of a plan, whose keys are these columns.
+    /// A step with the rows of a plan, which are records of these types.
     ///
     /// # Errors
     /// None that is known.
-    pub fn try_new(input: LogicalPlan, key: Vec<String>, step: PartsStep) -> Result<Self> {
+    pub fn try_new(input: LogicalPlan, types: RecordType, step: PartsStep) -> Result<Self> {
         let schema = match &step {
             PartsStep::Sample => SAMPLE.clone(),
             PartsStep::Write { .. } => WRITTEN.clone(),
         };
         let schema = Arc::new(DFSchema::try_from(schema)?);
-        Ok(Self { input, key, step, schema })
+        Ok(Self { input, types, step, schema })
     }
 
-    /// The columns of the key.
+    /// The types of the records.
     #[must_use]
-    pub fn key(&self) -> &[String] {
-        &self.key
+    pub fn types(&self) -> &RecordType {
+        &self.types
     }
 
     /// What is done.
@@ -93,12 +95,13 @@ impl UserDefinedLogicalNodeCore for PartsNode {
     }
 
     fn fmt_for_explain(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: key=[{}]", UserDefinedLogicalNodeCore::name(self), self.key.join(", "))
+        let key = key_names(&self.types).join(", ");
+        write!(formatter, "{}: key=[{key}]", UserDefinedLogicalNodeCore::name(self))
     }
 
     fn with_exprs_and_inputs(&self, _: Vec<Expr>, mut inputs: Vec<LogicalPlan>) -> Result<Self> {
         match (inputs.pop(), inputs.pop()) {
-            (Some(input), None) => Self::try_new(input, self.key.clone(), self.step.clone()),
+            (Some(input), None) => Self::try_new(input, self.types.clone(), self.step.clone()),
             _ => internal_err!("rows that are written come from one plan"),
         }
     }
@@ -121,13 +124,13 @@ impl ExtensionPlanner for PartsPlanner {
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(node) = node.as_any().downcast_ref::<PartsNode>() else { return Ok(None) };
         let [input] = inputs else { return internal_err!("rows that are written come from one plan") };
-        let (input, key) = (input.clone(), node.key.clone());
+        let (input, types) = (input.clone(), node.types.clone());
         Ok(Some(match &node.step {
-            PartsStep::Sample => Arc::new(SampleKeysExec::try_new(input, key)?),
+            PartsStep::Sample => Arc::new(SampleKeysExec::try_new(input, types)?),
             PartsStep::Write { cuts, place } => {
                 let partitions = session.config().target_partitions();
-                let ranges = KeyRangesExec::try_new(input, key.clone(), cuts.clone(), partitions)?;
-                Arc::new(WriteTablesExec::try_new(Arc::new(ranges), key, place.clone())?)
+                let ranges = KeyRangesExec::try_new(input, types.clone(), cuts.clone(), partitions)?;
+                Arc::new(WriteTablesExec::try_new(Arc::new(ranges), &types, place.clone())?)
             }
         }))
     }

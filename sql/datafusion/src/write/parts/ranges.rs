@@ -1,6 +1,7 @@
 //! The range of keys that each row belongs to.
 
 use super::encoder::KeyEncoder;
+use crate::relation::key_names;
 use crate::unary::unary_plan;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
@@ -17,6 +18,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::StreamExt;
+use ogive::types::RecordType;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ const TRIES_PER_PARTITION: u64 = 64;
 #[derive(Clone, Debug)]
 pub struct KeyRangesExec {
     input: Arc<dyn ExecutionPlan>,
-    key: Vec<String>,
+    types: RecordType,
     cuts: Arc<[Vec<u8>]>,
     partitions: usize,
     encoder: KeyEncoder,
@@ -42,18 +44,18 @@ pub struct KeyRangesExec {
 }
 
 impl KeyRangesExec {
-    /// Tells the ranges of rows whose keys are these columns. `cuts` are the keys, in ascending order, at which all
+    /// Tells the ranges of rows that are records of these types. `cuts` are the keys, in ascending order, at which all
     /// ranges but the first begin; rows are exchanged to `partitions`.
     ///
     /// # Errors
     /// Columns that are not there, or of types that no key has.
     pub fn try_new(
         input: Arc<dyn ExecutionPlan>,
-        key: Vec<String>,
+        types: RecordType,
         cuts: Vec<Vec<u8>>,
         partitions: usize,
     ) -> Result<Self> {
-        let encoder = KeyEncoder::new(&input.schema(), &key)?;
+        let encoder = KeyEncoder::new(&input.schema(), &types)?;
         let labels = labels(cuts.len() + 1, partitions)?.into();
         let mut fields = input.schema().fields().to_vec();
         fields.push(Arc::new(Field::new(RANGE, DataType::UInt64, false)));
@@ -65,13 +67,13 @@ impl KeyRangesExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Self { input, key, cuts: cuts.into(), partitions, encoder, labels, properties, metrics })
+        Ok(Self { input, types, cuts: cuts.into(), partitions, encoder, labels, properties, metrics })
     }
 
-    /// The columns of the key.
+    /// The types of the records.
     #[must_use]
-    pub fn key(&self) -> &[String] {
-        &self.key
+    pub fn types(&self) -> &RecordType {
+        &self.types
     }
 
     /// The keys at which all ranges but the first begin.
@@ -87,7 +89,7 @@ impl KeyRangesExec {
     }
 
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        Self::try_new(input, self.key.clone(), self.cuts.to_vec(), self.partitions)
+        Self::try_new(input, self.types.clone(), self.cuts.to_vec(), self.partitions)
     }
 
     /// The rows of a batch, with their ranges.
@@ -118,7 +120,7 @@ fn labels(ranges: usize, partitions: usize) -> Result<Vec<u64>> {
 
 impl DisplayAs for KeyRangesExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "KeyRangesExec: key=[{}], ranges={}", self.key.join(", "), self.labels.len())
+        write!(formatter, "KeyRangesExec: key=[{}], ranges={}", key_names(&self.types).join(", "), self.labels.len())
     }
 }
 
@@ -143,17 +145,19 @@ mod tests {
     use datafusion::datasource::memory::MemorySourceConfig;
     use datafusion::physical_plan::repartition::RepartitionExec;
     use datafusion::prelude::SessionContext;
+    use ogive_arrow::RecordEncoder;
 
     /// As many ranges as partitions: the exchange of the engine gives each partition one range.
     #[tokio::test]
     async fn each_partition_gets_one_range() {
         let keys: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..1_000));
         let batch = RecordBatch::try_from_iter([("k", keys)]).unwrap();
+        let types = RecordEncoder::new(&batch.schema(), &["k".to_owned()], None).unwrap().types().clone();
         for partitions in [1, 2, 3, 7, 16, 50] {
             let source = MemorySourceConfig::try_new_exec(&[vec![batch.clone()]], batch.schema(), None).unwrap();
             let cut = |range: usize| (1_000 * range / partitions) as u64;
             let cuts = (1..partitions).map(|range| cut(range).to_be_bytes().to_vec()).collect();
-            let ranges = KeyRangesExec::try_new(source, vec!["k".to_owned()], cuts, partitions).unwrap();
+            let ranges = KeyRangesExec::try_new(source, types.clone(), cuts, partitions).unwrap();
             let last = datafusion::physical_expr::expressions::col(RANGE, &ranges.schema()).unwrap();
             let exchange = RepartitionExec::try_new(Arc::new(ranges), Partitioning::Hash(vec![last], partitions));
             let exchange: Arc<dyn ExecutionPlan> = Arc::new(exchange.unwrap());

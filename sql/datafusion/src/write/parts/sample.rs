@@ -1,6 +1,7 @@
 //! Samples of the keys of rows, and the ranges that they are cut into.
 
 use super::encoder::KeyEncoder;
+use crate::relation::key_names;
 use crate::unary::unary_plan;
 use arrow_array::RecordBatch;
 use arrow_array::builder::{BinaryBuilder, UInt64Builder};
@@ -19,6 +20,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{StreamExt, stream};
+use ogive::types::RecordType;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -37,42 +39,42 @@ pub(super) static SAMPLE: LazyLock<SchemaRef> = LazyLock::new(|| {
 #[derive(Clone, Debug)]
 pub struct SampleKeysExec {
     input: Arc<dyn ExecutionPlan>,
-    key: Vec<String>,
+    types: RecordType,
     encoder: KeyEncoder,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl SampleKeysExec {
-    /// Samples the keys of rows, which are these columns.
+    /// Samples the keys of rows, which are records of these types.
     ///
     /// # Errors
     /// Columns that are not there, or of types that no key has.
-    pub fn try_new(input: Arc<dyn ExecutionPlan>, key: Vec<String>) -> Result<Self> {
-        let encoder = KeyEncoder::new(&input.schema(), &key)?;
+    pub fn try_new(input: Arc<dyn ExecutionPlan>, types: RecordType) -> Result<Self> {
+        let encoder = KeyEncoder::new(&input.schema(), &types)?;
         let properties = PlanProperties::new(
             EquivalenceProperties::new(SAMPLE.clone()),
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Ok(Self { input, key, encoder, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() })
+        Ok(Self { input, types, encoder, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() })
     }
 
-    /// The columns of the key.
+    /// The types of the records.
     #[must_use]
-    pub fn key(&self) -> &[String] {
-        &self.key
+    pub fn types(&self) -> &RecordType {
+        &self.types
     }
 
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        Self::try_new(input, self.key.clone())
+        Self::try_new(input, self.types.clone())
     }
 }
 
 impl DisplayAs for SampleKeysExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "SampleKeysExec: key=[{}]", self.key.join(", "))
+        write!(formatter, "SampleKeysExec: key=[{}]", key_names(&self.types).join(", "))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The tables that tasks write.
 
-use super::super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, write_all};
+use super::super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, nullable_columns, write_all};
 use super::super::sink::{check_distinct, finished, sort_memory, writer};
 use super::super::staging::StagedNames;
-use super::encoder::encoder_of;
-use crate::error::external;
+use crate::error::{external, external_record};
+use crate::relation::key_names;
 use crate::unary::unary_plan;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -26,6 +26,7 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, stream};
 use ogive::io::{Place, locate_folder};
+use ogive::types::RecordType;
 use ogive_arrow::RecordEncoder;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,50 +49,46 @@ pub struct TablesPlace {
     /// Whether all rows become one table, even if there are none. Otherwise, those of each partition do, and each key
     /// has one row.
     pub is_single: bool,
-    /// For each column, whether the records of the target may have nulls there; what rows come from may say otherwise.
-    pub nullable: Vec<bool>,
 }
 
 /// Writes the rows of each partition, whose last column is their range, as a table; returns the names of the tables.
 #[derive(Clone, Debug)]
 pub struct WriteTablesExec {
     input: Arc<dyn ExecutionPlan>,
-    key: Vec<String>,
     place: TablesPlace,
     encoder: RecordEncoder,
+    /// For each column, whether the records may have nulls there; what rows come from may say otherwise.
+    nullable: Vec<bool>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl WriteTablesExec {
-    /// Writes the rows of a [`KeyRangesExec`](super::KeyRangesExec), whose keys are these columns.
+    /// Writes the rows of a [`KeyRangesExec`](super::KeyRangesExec) as records of these types.
     ///
     /// # Errors
-    /// Columns that are not there, or of types that no record has.
-    pub fn try_new(input: Arc<dyn ExecutionPlan>, key: Vec<String>, place: TablesPlace) -> Result<Self> {
+    /// Columns that the records do not have, or cannot be without.
+    pub fn try_new(input: Arc<dyn ExecutionPlan>, types: &RecordType, place: TablesPlace) -> Result<Self> {
         let schema = input.schema();
-        let Some(range) = schema.fields().len().checked_sub(1) else {
+        let Some((_, columns)) = schema.fields().split_last() else {
             return internal_err!("rows that are written have no range");
         };
-        if place.nullable.len() != range {
-            return internal_err!("{} columns are written, and {range} come", place.nullable.len());
-        }
-        let columns = schema.fields().iter().zip(&place.nullable);
-        let columns = columns.map(|(field, nullable)| field.as_ref().clone().with_nullable(*nullable));
-        let encoder = encoder_of(&Schema::new(columns.collect::<Vec<_>>()), &key)?;
+        let schema = Schema::new(columns.to_vec());
+        let encoder = RecordEncoder::of_types(&schema, types).map_err(external_record)?;
+        let nullable = nullable_columns(&schema, types, true);
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(WRITTEN.clone()),
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             EmissionType::Final,
             Boundedness::Bounded,
         ));
-        Ok(Self { input, key, place, encoder, properties, metrics: ExecutionPlanMetricsSet::new() })
+        Ok(Self { input, place, encoder, nullable, properties, metrics: ExecutionPlanMetricsSet::new() })
     }
 
-    /// The columns of the key.
+    /// The types of the records.
     #[must_use]
-    pub fn key(&self) -> &[String] {
-        &self.key
+    pub fn types(&self) -> &RecordType {
+        self.encoder.types()
     }
 
     /// Where the tables are written.
@@ -101,7 +98,7 @@ impl WriteTablesExec {
     }
 
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
-        Self::try_new(input, self.key.clone(), self.place.clone())
+        Self::try_new(input, self.types(), self.place.clone())
     }
 
     /// A batch, if it has no null where the records have none, and the least of its ranges.
@@ -125,7 +122,8 @@ impl WriteTablesExec {
                 first => break first,
             }
         };
-        let TablesPlace { folder, names, is_single, nullable } = self.place;
+        let TablesPlace { folder, names, is_single } = self.place;
+        let nullable = self.nullable;
         if first.is_none() && !is_single {
             return Ok(None);
         }
@@ -161,7 +159,7 @@ impl WriteTablesExec {
 
 impl DisplayAs for WriteTablesExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "WriteTablesExec: folder={}, key=[{}]", self.place.folder, self.key.join(", "))
+        write!(formatter, "WriteTablesExec: folder={}, key=[{}]", self.place.folder, key_names(self.types()).join(", "))
     }
 }
 
