@@ -86,9 +86,13 @@ enum Shape<'t> {
 impl<'t> Shape<'t> {
     fn of(field: &'t Type) -> Option<Self> {
         let Type::PrimitiveType { basic_info, physical_type, .. } = field else { return None };
-        let is_plain = |logical: &&LogicalType| matches!(logical, LogicalType::Integer(integer) if integer.is_signed && integer.bit_width >= 32);
-        let logical = basic_info.logical_type_ref().filter(|logical| !is_plain(logical));
-        Some(logical.map_or(Self::Plain(*physical_type), Self::Logical))
+        Some(match basic_info.logical_type_ref() {
+            Some(LogicalType::Integer(integer)) if integer.is_signed && integer.bit_width >= 32 => {
+                Self::Plain(*physical_type)
+            }
+            Some(logical) => Self::Logical(logical),
+            None => Self::Plain(*physical_type),
+        })
     }
 }
 

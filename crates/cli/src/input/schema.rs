@@ -435,17 +435,7 @@ impl Selection {
         for (column, (_, field)) in columns[self.keys.len()..].iter_mut().zip(known) {
             (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
         }
-        let mut typed = Vec::new();
-        for given in &options.column_types {
-            let position = find(&options.path, names, &given.column)?;
-            if typed.contains(&position) {
-                return Err(stated_twice("--type", &names[position]));
-            }
-            typed.push(position);
-            for column in columns.iter_mut().filter(|column| column.position == Some(position)) {
-                (column.key_type, column.nullable, column.guessed) = (given.key_type, given.nullable, false);
-            }
-        }
+        state_types(&mut columns, options, names)?;
         if let Some(key_type) = options.key_type {
             let count = self.keys.len();
             match key_type {
@@ -563,6 +553,22 @@ fn by_name(
         positions.push(position);
     }
     Ok(positions.into_iter().chain(added.into_iter().map(Some)).collect())
+}
+
+/// Gives columns the types that options state for them.
+fn state_types(columns: &mut [ReadColumn], options: &InputOptions, names: &[String]) -> Result<()> {
+    let mut typed = Vec::new();
+    for given in &options.column_types {
+        let position = find(&options.path, names, &given.column)?;
+        if typed.contains(&position) {
+            return Err(stated_twice("--type", &names[position]));
+        }
+        typed.push(position);
+        for column in columns.iter_mut().filter(|column| column.position == Some(position)) {
+            (column.key_type, column.nullable, column.guessed) = (given.key_type, given.nullable, false);
+        }
+    }
+    Ok(())
 }
 
 impl InputOptions {
