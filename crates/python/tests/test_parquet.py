@@ -188,3 +188,24 @@ def test_old_timestamps_partitions_and_copies(tmp_path: Path) -> None:
     assert index.verify(accept=True)
     assert len(index.scan().to_pylist()) == 2
     assert ogive.ParquetIndex(index.path).verify()
+
+
+def test_an_update_keeps_how_columns_are_read(tmp_path: Path) -> None:
+    data, to = tmp_path / "data", tmp_path / "a.idx"
+    (data / "m=01").mkdir(parents=True)
+    times = pyarrow.table({"t": pyarrow.array([1_000], pyarrow.timestamp("ns")), "n": [1]})
+    pyarrow.parquet.write_table(times, data / "m=01" / "a.parquet", use_deprecated_int96_timestamps=True)
+    ogive.index_parquet(data, key="n", to=to)
+    for _ in range(2):
+        with pytest.raises(ogive.InvalidArgument, match="'t' is not one that the index reads in nanoseconds"):
+            ogive.index_parquet(data, to=to, update=True, nanoseconds=["t"])
+        with pytest.raises(ogive.InvalidArgument, match="of type i64, which an update does not change"):
+            ogive.index_parquet(data, to=to, update=True, partitions={"m": "text"})
+        with pytest.raises(ogive.InvalidArgument, match="no path states a column 'k'"):
+            ogive.index_parquet(data, to=to, update=True, partitions={"k": "text"})
+        more = pyarrow.table({"t": times["t"], "n": [0]})
+        pyarrow.parquet.write_table(more, data / "m=01" / "b.parquet", use_deprecated_int96_timestamps=True)
+    ogive.index_parquet(data, to=to, update=True, partitions={"m": "i64"})
+    (data / "m=01" / "b.parquet").unlink()
+    ogive.index_parquet(data, key="n", to=to, nanoseconds=["t"])
+    assert len(ogive.index_parquet(data, to=to, update=True, nanoseconds=["t"])) == 1
