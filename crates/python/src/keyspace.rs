@@ -289,18 +289,6 @@ impl StatedParts {
     }
 }
 
-/// Removes a key and returns its value: of several threads that remove it at the same time, to one of them.
-fn remove_present(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> {
-    let mut found = keyspace.get(key)?;
-    while let Some(value) = found {
-        match keyspace.remove_if(key, &value)? {
-            Ok(()) => return Ok(Some(value)),
-            Err(mismatch) => found = mismatch.current,
-        }
-    }
-    Ok(None)
-}
-
 /// The first or the last record.
 fn end_of(keyspace: &ogive::Keyspace, last: bool) -> ogive::Result<Option<(Slice, Slice)>> {
     let mut records = keyspace.iter();
@@ -397,8 +385,8 @@ impl Keyspace {
 
     /// Removes a key; `KeyError` if it is absent.
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
-        match self.find(py, key, remove_present)? {
-            Some((_, Some(_))) => Ok(()),
+        match self.find(py, key, |keyspace, key| keyspace.remove_present(key))? {
+            Some((_, true)) => Ok(()),
             _ => Err(PyKeyError::new_err(key.clone().unbind())),
         }
     }
@@ -460,7 +448,7 @@ impl Keyspace {
 
     /// Inserts if the key is absent; returns whether it did.
     fn insert_if_absent(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<bool> {
-        self.write(py, (key, value), |keyspace, key, value| Ok(keyspace.insert_if_absent(key, value)?.is_ok()))
+        self.write(py, (key, value), |keyspace, key, value| keyspace.insert_new(key, value))
     }
 
     #[pyo3(name = "_multi_get")]

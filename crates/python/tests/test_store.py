@@ -516,3 +516,28 @@ def test_a_stream_has_one_place(db: ogive.Db) -> None:
         stream = numbers.scan()
         next(stream), next(stream)
         assert [row["key"] for row in rest(stream)] == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_writes_that_need_no_value_read_none(tmp_path: Path) -> None:
+    with ogive.open(tmp_path / "s", key=str, value=bytes, memory="64MiB") as db:
+        for key in "abcd":
+            db[key] = bytes(6 << 20)
+        db["z"] = b""
+    with ogive.open(tmp_path / "s", memory="4MiB") as db:
+        with pytest.raises(ogive.InvalidArgument, match="a value of 6291456 bytes"):
+            db["a"]
+        assert not db.insert_if_absent("a", b"") and db.insert_if_absent("e", b"")
+        del db["a"]
+        with pytest.raises(KeyError):
+            del db["a"]
+        db.discard("b")
+        with db.batch() as batch:
+            del batch["c"]
+        assert "d" in db and db and len(db) == 3 and list(db) == ["d", "e", "z"] and list(reversed(db))[0] == "z"
+        assert db.last() == ("z", b"") and db.popitem() == ("z", b"") and db.get("e") == b""
+        with db.snapshot() as before:
+            assert "d" in before and list(before) == ["d", "e"] and len(before) == 2 and before
+        db["d"] = b"short"
+        assert dict(db) == {"d": b"short", "e": b""}
+        db.clear()
+        assert not db
