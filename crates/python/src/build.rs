@@ -30,6 +30,10 @@ const SORT_MEMORY_BYTES: u64 = 256 << 20;
 /// Records between two looks for signals.
 const RECORDS_BETWEEN_SIGNALS: usize = 8 << 10;
 
+/// Records, and their bytes, that are written at a time: giving up the interpreter's lock costs as much as a record.
+const RECORDS_AHEAD: usize = 256;
+const BYTES_AHEAD: usize = 256 << 10;
+
 /// How a table is written.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -193,36 +197,79 @@ pub(crate) fn build_pairs(
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     let task = Task::default();
-    let mut writer: Option<(SortingWriter, RecordType)> = None;
-    for (number, pair) in iterated(pairs)?.enumerate() {
-        let pair = pair?;
-        let (this_key, this_value) = match has_values {
-            true => {
-                let (key, value) = pair_of(&pair)?;
-                (key, Some(value))
+    let mut writer = PairWriter { target: &target, task: &task, open: None, ahead: Vec::new(), ahead_bytes: 0 };
+    let appended = (|| {
+        for (number, pair) in iterated(pairs)?.enumerate() {
+            let pair = pair?;
+            let (this_key, this_value) = match has_values {
+                true => {
+                    let (key, value) = pair_of(&pair)?;
+                    (key, Some(value))
+                }
+                false => (pair, None),
+            };
+            if writer.open.is_none() {
+                writer.create(py, first_types(key, value, Some((&this_key, this_value.as_ref())))?)?;
             }
-            false => (pair, None),
-        };
-        if writer.is_none() {
-            let types = first_types(key, value, Some((&this_key, this_value.as_ref())))?;
-            writer = Some((target.writer(types.clone(), &task).or_raise()?, types));
+            writer.append(py, &this_key, this_value.as_ref())?;
+            if number % RECORDS_BETWEEN_SIGNALS == 0 {
+                py.check_signals()?;
+                if let Some(progress) = progress {
+                    progress.call1((number as u64, 0_u64))?;
+                }
+            }
         }
-        let Some((writer, types)) = &mut writer else { continue };
-        let key = encode_key(types.keys, &this_key)?;
-        let value = this_value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, &value))?;
-        writer.append(&key, &value).or_raise()?;
-        if number % RECORDS_BETWEEN_SIGNALS == 0 {
-            py.check_signals()?;
-            if let Some(progress) = progress {
-                progress.call1((number as u64, 0_u64))?;
-            }
+        match writer.open {
+            Some(_) => writer.flush(py),
+            None => writer.create(py, first_types(key, value, None)?),
+        }
+    })();
+    let open = writer.open;
+    if let Err(error) = appended {
+        // It removes what it has written.
+        py.detach(|| drop(open));
+        return Err(error);
+    }
+    let Some((writer, _)) = open else { return Ok(()) };
+    interruptible_as(py, task, progress, |task| finish(writer, task))
+}
+
+/// A table of pairs: they are encoded with the interpreter's lock, and written without it, many at a time.
+struct PairWriter<'a> {
+    target: &'a Target,
+    task: &'a Task,
+    open: Option<(SortingWriter, RecordType)>,
+    ahead: Vec<(Vec<u8>, Vec<u8>)>,
+    ahead_bytes: usize,
+}
+
+impl PairWriter<'_> {
+    fn create(&mut self, py: Python<'_>, types: RecordType) -> PyResult<()> {
+        let target = self.target;
+        let of_types = types.clone();
+        let created = interruptible_as(py, self.task.clone(), None, |task| target.writer(of_types, task).or_raise())?;
+        self.open = Some((created, types));
+        Ok(())
+    }
+
+    fn append(&mut self, py: Python<'_>, key: &Object<'_>, value: Option<&Object<'_>>) -> PyResult<()> {
+        let Some((_, types)) = &self.open else { return Ok(()) };
+        let key = encode_key(types.keys, key)?;
+        let value = value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, value))?;
+        self.ahead_bytes += key.len() + value.len();
+        self.ahead.push((key, value));
+        match self.ahead.len() >= RECORDS_AHEAD || self.ahead_bytes >= BYTES_AHEAD {
+            true => self.flush(py),
+            false => Ok(()),
         }
     }
-    let writer = match writer {
-        Some((writer, _)) => writer,
-        None => target.writer(first_types(key, value, None)?, &task).or_raise()?,
-    };
-    interruptible_as(py, task, progress, |task| finish(writer, task))
+
+    fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some((writer, _)) = &mut self.open else { return Ok(()) };
+        let mut ahead = self.ahead.drain(..);
+        self.ahead_bytes = 0;
+        py.detach(|| ahead.try_for_each(|(key, value)| writer.append(&key, &value))).or_raise()
+    }
 }
 
 /// The types of pairs.

@@ -393,8 +393,10 @@ impl IndexTransaction {
         done.ok_or_else(ended)?.or_raise()
     }
 
-    fn take(&self) -> PyResult<Option<OpenTransaction>> {
-        Ok(self.open.get()?.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(open, _)| open))
+    fn take(&self, py: Python<'_>) -> PyResult<Option<OpenTransaction>> {
+        let open = self.open.get()?;
+        let taken = py.detach(|| open.lock().unwrap_or_else(PoisonError::into_inner).take());
+        Ok(taken.map(|(open, _)| open))
     }
 
     fn word(&self, key: &Object<'_>) -> PyResult<u128> {
@@ -473,7 +475,7 @@ impl IndexTransaction {
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let open = self.take()?.ok_or_else(ended)?;
+        let open = self.take(py)?.ok_or_else(ended)?;
         py.detach(|| match open {
             OpenTransaction::Short(transaction, _writing) => transaction.commit(),
             OpenTransaction::Long(transaction, _writing) => transaction.commit(),
@@ -482,8 +484,10 @@ impl IndexTransaction {
     }
 
     /// Drops the changes.
-    fn abort(&self) -> PyResult<()> {
-        self.take().map(drop)
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.take(py)?;
+        py.detach(|| drop(open));
+        Ok(())
     }
 }
 

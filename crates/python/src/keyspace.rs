@@ -11,6 +11,7 @@ use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
 use crate::types;
+use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::table::KEY_BYTES_MAX;
@@ -93,7 +94,7 @@ impl Keyspace {
 
     /// The keyspace in another version of its store; a reader goes on with the types that it stated.
     fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
-        let keyspace = self.opened.keyspace_of(db, &self.name)?;
+        let keyspace = without_lock(|| self.opened.keyspace_of(db, &self.name))?;
         match self.typed.load().renewed(&keyspace, generation)? {
             Some(typed) => Ok(typed),
             None => self.stated.typed(keyspace, generation),
@@ -264,7 +265,7 @@ impl StatedParts {
 
     /// A keyspace as it is, whose types are those that were stated, as far as they are decided.
     fn typed(&self, keyspace: ogive::Keyspace, generation: u64) -> PyResult<Typed> {
-        let mut typed = Typed::new(keyspace, generation).or_raise()?;
+        let mut typed = without_lock(|| Typed::new(keyspace, generation)).or_raise()?;
         if typed.is_undecided {
             let types = RecordType::new(self.keys.unwrap_or_default(), self.values.clone().unwrap_or_default());
             typed.types = Arc::new(types);
