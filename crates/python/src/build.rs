@@ -10,13 +10,13 @@ use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
 use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::RecordEncoder;
-use ogive_parquet::{ParquetRows, check_table_log};
+use ogive_parquet::{ParquetRows, RowsOptions, check_table_log};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
@@ -128,25 +128,69 @@ pub(crate) fn build_stream(
     build(py, arrow_in::rows(stream)?, &key, columns.as_deref(), &target, rows_expected, progress)
 }
 
+/// How a Parquet file is read.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ParquetReading {
+    ignore_table_log: bool,
+    nanoseconds: Vec<String>,
+}
+
+impl ParquetReading {
+    /// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
+    pub(crate) fn check_log(&self, py: Python<'_>, path: &Path) -> PyResult<()> {
+        let warnings = py.detach(|| check_table_log(path, self.ignore_table_log)).map_err(errors::of_parquet)?;
+        let category = py.get_type::<PyUserWarning>();
+        warnings.iter().try_for_each(|warning| {
+            let warning = CString::new(warning.replace('\0', "")).unwrap_or_default();
+            PyErr::warn(py, &category, &warning, 2)
+        })
+    }
+
+    /// The rows of a file, with all columns if none are chosen, and how many rows there are.
+    pub(crate) fn rows(&self, path: &Path, columns: Option<Vec<String>>) -> PyResult<(BatchReader, u64)> {
+        let options = RowsOptions::default().nanoseconds(self.nanoseconds.clone());
+        let options = match columns {
+            Some(columns) => options.columns(columns),
+            None => options,
+        };
+        let rows = ParquetRows::open_with(path, &options).map_err(errors::of_parquet)?;
+        let (schema, count) = (rows.schema(), rows.len());
+        for name in &self.nanoseconds {
+            let of = schema.field_with_name(name).ok().map(Field::data_type);
+            if let Some(of) = of.filter(|of| !matches!(of, DataType::Timestamp(TimeUnit::Nanosecond, _))) {
+                let message = format!(
+                    "column '{name}' of {} is of type {of}, and only timestamps of the type INT96 are read in \
+                     nanoseconds; leave it out of nanoseconds=",
+                    path.display()
+                );
+                return Err(errors::new("InvalidArgument", &message));
+            }
+        }
+        let batches = rows.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
+        Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
+    }
+}
+
 /// Builds a table from a Parquet file.
 #[pyfunction]
-#[pyo3(signature = (path, key, columns, target, ignore_table_log, progress=None))]
+#[pyo3(signature = (path, key, columns, target, reading, progress=None))]
 pub(crate) fn build_parquet(
     py: Python<'_>,
     path: PathBuf,
     key: Vec<String>,
     columns: Option<Vec<String>>,
     target: Target,
-    ignore_table_log: bool,
+    reading: ParquetReading,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     // Of all columns, only these are read.
     let chosen = columns.as_ref().map(|columns| {
         let others = columns.iter().filter(|column| !key.contains(column));
-        key.iter().chain(others).map(String::as_str).collect::<Vec<_>>()
+        key.iter().chain(others).cloned().collect()
     });
-    check_log(py, &path, ignore_table_log)?;
-    let (reader, rows) = py.detach(|| parquet_rows(&path, chosen.as_deref()))?;
+    reading.check_log(py, &path)?;
+    let (reader, rows) = py.detach(|| reading.rows(&path, chosen))?;
     build(py, reader, &key, columns.as_deref(), &target, rows, progress)
 }
 
@@ -162,24 +206,6 @@ pub(crate) fn build_csv(
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     build(py, csv_rows(&path)?, &key, columns.as_deref(), &target, 0, progress)
-}
-
-/// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
-pub(crate) fn check_log(py: Python<'_>, path: &Path, ignore_table_log: bool) -> PyResult<()> {
-    let warnings = py.detach(|| check_table_log(path, ignore_table_log)).map_err(errors::of_parquet)?;
-    let category = py.get_type::<PyUserWarning>();
-    warnings.iter().try_for_each(|warning| {
-        let warning = CString::new(warning.replace('\0', "")).unwrap_or_default();
-        PyErr::warn(py, &category, &warning, 2)
-    })
-}
-
-/// The rows of a Parquet file, and how many there are.
-pub(crate) fn parquet_rows(path: &Path, columns: Option<&[&str]>) -> PyResult<(BatchReader, u64)> {
-    let rows = ParquetRows::open(path, columns).map_err(errors::of_parquet)?;
-    let (schema, count) = (rows.schema(), rows.len());
-    let batches = rows.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
-    Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
 }
 
 /// Builds a table from an iterable of pairs of keys and values, or of keys.

@@ -1,7 +1,7 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
 use crate::arrow_in::{self, BatchReader};
-use crate::build::{check_log, parquet_rows};
+use crate::build::ParquetReading;
 use crate::csv::csv_rows;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
@@ -256,16 +256,16 @@ impl JoinInput {
 
     /// A Parquet file, or a CSV file with a header.
     #[staticmethod]
-    fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>, ignore_table_log: bool) -> PyResult<Self> {
+    fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>, reading: ParquetReading) -> PyResult<Self> {
         let name = path.display().to_string();
         let is_csv = path.extension().is_some_and(|extension| extension == "csv");
         if !is_csv {
-            check_log(py, &path, ignore_table_log)?;
+            reading.check_log(py, &path)?;
         }
         let open = move || -> PyResult<(BatchReader, Option<u64>)> {
             match is_csv {
                 true => Ok((csv_rows(&path)?, None)),
-                false => parquet_rows(&path, None).map(|(reader, rows)| (reader, Some(rows))),
+                false => reading.rows(&path, None).map(|(reader, rows)| (reader, Some(rows))),
             }
         };
         let of = py.detach(|| {

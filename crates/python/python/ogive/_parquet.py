@@ -202,7 +202,7 @@ def index_parquet(
     update: bool = False,
     files: list[str] | None = None,
     nanoseconds: list[str] | None = None,
-    partitions: dict[str, str] | None = None,
+    partitions: dict[str, Any] | None = None,
     ignore_table_log: bool = False,
     memory: int | str | None = None,
     profile: PathLike | None = None,
@@ -218,7 +218,7 @@ def index_parquet(
 
     ``nanoseconds`` names columns of the type INT96 that are read in nanoseconds, as ``--type COL=timestamp(ns)`` of the
     command; others are in microseconds. ``partitions`` gives types of columns that folders state, as
-    ``{"month": "text"}``. Files of a Delta Lake or Iceberg table are refused if its log says that rows of theirs were
+    ``{"month": str}``: ``int``, ``datetime.date`` or ``str``. Files of a Delta Lake or Iceberg table are refused if its log says that rows of theirs were
     deleted or columns renamed; with ``ignore_table_log`` that is a warning.
 
     >>> import ogive, pyarrow, pyarrow.parquet, tempfile
@@ -247,13 +247,12 @@ def index_parquet(
         "update": update,
         "files": None if files is None else [os.fspath(file) for file in files],
         "nanoseconds": list(nanoseconds or []),
-        "partitions": list((partitions or {}).items()),
         "ignore_table_log": ignore_table_log,
         "memory": size_bytes(memory),
         "profile": None if profile is None else path_text(profile),
     }
     with Progress.start(f"indexing {source}", progress) as shown:
-        report = json.loads(_internal.index_parquet(build, shown))
+        report = json.loads(_internal.index_parquet(build, list((partitions or {}).items()), shown))
     for warning in report["warnings"]:
         warnings.warn(warning, stacklevel=2)
     return ParquetIndex(target, profile=profile)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: How the names of Parquet files end.
+PARQUET_ENDINGS = (".parquet", ".pq")
+
+
 class Table(Awaitable, _internal.Table, Ordered[K, V], Closing):
     """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
 
@@ -105,6 +109,7 @@ def build(
     filter_bits: int | None = None,
     memory: int | str | None = None,
     replace: bool = True,
+    nanoseconds: list[str] | None = None,
     ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Table[Any, Any]:
@@ -122,7 +127,9 @@ def build(
     The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
     :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. A Parquet file of a table of Delta
     Lake or Iceberg is refused if the log of the table says that rows were deleted or columns renamed; with
-    ``ignore_table_log`` that is a warning. An existing table is replaced when the new one is complete. Ctrl-C stops the work and leaves nothing.
+    ``ignore_table_log`` that is a warning. ``nanoseconds`` names columns of such a file of the type INT96 that are read in
+    nanoseconds; others are in microseconds. An existing table is replaced when the new one is complete. Ctrl-C stops the
+    work and leaves nothing.
 
     >>> import ogive, tempfile
     >>> table = ogive.build({"fig": 3, "apple": 1}, to=tempfile.mkdtemp() + "/fruit.ogive")
@@ -140,7 +147,7 @@ def build(
         "replace": replace,
     }
     with Progress.start(f"building {target_path}", progress) as shown:
-        _build(data, key, value, columns, target, ignore_table_log, shown)
+        _build(data, key, value, columns, target, parquet_reading(nanoseconds, ignore_table_log), shown)
     return Table(target_path, profile=profile)
 
 
@@ -150,13 +157,16 @@ def _build(
     value: Any,
     columns: list[str] | None,
     target: _internal._Target,
-    ignore_table_log: bool,
+    reading: _internal._ParquetReading,
     shown: Any,
 ) -> None:
     if value is not None and _is_of_columns(data, key):
         raise InvalidArgument("value= is for pairs of keys and values; of data with columns, the columns have their types")
+    is_parquet = isinstance(data, (str, os.PathLike)) and path_text(data).endswith(PARQUET_ENDINGS)
+    if reading["nanoseconds"] and not is_parquet:
+        raise InvalidArgument("nanoseconds= is for Parquet files; of other data, the columns have their units")
     if isinstance(data, (str, os.PathLike)):
-        return _build_file(path_text(data), _names(key), columns, target, ignore_table_log, shown)
+        return _build_file(path_text(data), _names(key), columns, target, reading, shown)
     if _is_numpy(data):
         name = key if isinstance(key, str) else "key"
         if data.dtype.kind in "OSTU":
@@ -184,20 +194,25 @@ def _build(
     return _internal.build_pairs(data if items is None else items(), key, value, target, True, shown)
 
 
+def parquet_reading(nanoseconds: list[str] | None, ignore_table_log: bool) -> _internal._ParquetReading:
+    """How a Parquet file is read."""
+    return {"nanoseconds": list(nanoseconds or []), "ignore_table_log": ignore_table_log}
+
+
 def _build_file(
     path: str,
     key: list[str],
     columns: list[str] | None,
     target: _internal._Target,
-    ignore_table_log: bool,
+    reading: _internal._ParquetReading,
     shown: Any,
 ) -> None:
     if "://" in path:
         raise InvalidArgument("build from a local file, or from Arrow data: read the URL with pyarrow or polars first")
     if identity(path) == identity(target["path"]):
         raise InvalidArgument(f"{path} cannot be both the input and the table")
-    if path.endswith((".parquet", ".pq")):
-        return _internal.build_parquet(path, key, columns, target, ignore_table_log, shown)
+    if path.endswith(PARQUET_ENDINGS):
+        return _internal.build_parquet(path, key, columns, target, reading, shown)
     if path.endswith((".csv", ".csv.txt")):
         return _internal.build_csv(path, key, columns, target, shown)
     raise InvalidArgument(f"{path} ends neither in .parquet nor in .csv; for other files, use the command `ogive build`")
