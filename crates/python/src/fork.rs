@@ -5,6 +5,9 @@ use crate::wait::drop_without_lock;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+const FORKED: &str = "a handle that was opened before a fork cannot be used in the child; open the path again there: \
+                      with read_only=True while the parent has it open for writing, or close it before the fork";
+
 /// Number of forks between the first process and this one.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
@@ -41,7 +44,7 @@ impl<T: Send> Native<T> {
     pub(crate) fn get(&self) -> PyResult<&T> {
         match &self.value {
             Some(value) if self.is_here() => Ok(value),
-            _ => Err(errors::new("ForkedError", "this handle was opened before a fork; open it again in the child")),
+            _ => Err(errors::new("ForkedError", FORKED)),
         }
     }
 }

@@ -15,7 +15,7 @@ from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument, OgiveError
 from ._ordered import MISSING, Closing, K, Ordered, OrderedMapping, V, arrow_of, is_frame, pairs_of
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 
@@ -132,13 +132,13 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     ) -> Any:
         text = absolute(path_text(path))
         options: dict[str, Any] = {
-            "kind": kind,
+            "kind": name_text(kind, "a kind of index"),
             "value_size": size_bytes(value_size),
             "duplicates": duplicates,
             "create": create,
             "read_only": read_only,
             "memory": size_bytes(memory),
-            "durability": durability,
+            "durability": name_text(durability, "a durability"),
             "page_size": size_bytes(page_size),
         }
         with _open_lock:

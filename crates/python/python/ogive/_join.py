@@ -13,7 +13,7 @@ from . import _internal
 from ._errors import InvalidArgument
 from ._index import Index
 from ._ordered import arrow_of, has_arrow
-from ._paths import PathLike, identity, path_text
+from ._paths import PathLike, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream, _Arrow
 from ._sizes import size_bytes
@@ -273,7 +273,7 @@ def _required(on: list[str], name: str) -> list[str]:
 
 
 def _columns(on: str | list[str] | None) -> list[str]:
-    return [] if on is None else [on] if isinstance(on, str) else list(on)
+    return names_text([] if on is None else [on] if isinstance(on, str) else list(on)) or []
 
 
 def join(
@@ -321,7 +321,7 @@ def join(
         raise InvalidArgument(f"memory={memory!r} is too little for a join; give at least {_MEMORY_MIN} bytes")
     settings = {
         "how": how,
-        "method": method,
+        "method": name_text(method, "a method"),
         "memory": limit,
         "threads": threads,
         "any_order": any_order,

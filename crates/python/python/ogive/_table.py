@@ -12,7 +12,7 @@ from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
 from ._ordered import Closing, K, Ordered, OrderedMapping, V, arrow_of, has_arrow
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 
@@ -140,14 +140,14 @@ def build(
     target: _internal._Target = {
         "path": target_path,
         "profile": None if profile is None else path_text(profile),
-        "design": design,
+        "design": name_text(design, "a design"),
         "block_bytes": size_bytes(block_size),
         "filter_bits": filter_bits,
         "memory": size_bytes(memory),
         "replace": replace,
     }
     with Progress.start(f"building {target_path}", progress) as shown:
-        _build(data, key, value, columns, target, parquet_reading(nanoseconds, ignore_table_log), shown)
+        _build(data, key, value, names_text(columns), target, parquet_reading(nanoseconds, ignore_table_log), shown)
     return Table(target_path, profile=profile)
 
 
@@ -174,7 +174,7 @@ def _build(
         stream = _internal.stream_of_columns([(name, data)])
         return _internal.build_stream(stream, [name], columns, target, len(data), shown)
     if isinstance(data, Mapping) and _has_columns(data, key):
-        columns_of = [(str(name), _listed(column)) for name, column in data.items()]
+        columns_of = [(name_text(str(name), "the name of a column"), _listed(column)) for name, column in data.items()]
         stream = _internal.stream_of_columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
@@ -196,7 +196,7 @@ def _build(
 
 def parquet_reading(nanoseconds: list[str] | None, ignore_table_log: bool) -> _internal._ParquetReading:
     """How a Parquet file is read."""
-    return {"nanoseconds": list(nanoseconds or []), "ignore_table_log": ignore_table_log}
+    return {"nanoseconds": names_text(nanoseconds or []) or [], "ignore_table_log": ignore_table_log}
 
 
 def _build_file(
@@ -220,9 +220,9 @@ def _build_file(
 
 def _names(key: Any) -> list[str]:
     if isinstance(key, str):
-        return [key]
+        return names_text([key]) or []
     if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
-        return list(key)
+        return names_text(list(key)) or []
     raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _internal
 from ._errors import InvalidArgument
-from ._paths import PathLike, path_text
+from ._paths import PathLike, name_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 from ._table import PARQUET_ENDINGS, Table, _is_numpy, build, parquet_reading
@@ -297,7 +297,7 @@ def tune(
     """
     comparison = {
         "profile": path_text(profile),
-        "designs": list(designs or []),
+        "designs": [name_text(design, "a design") for design in designs or []],
         "block_bytes": size_bytes(block_size),
     }
     with Progress.start("comparing designs", progress) as shown:
