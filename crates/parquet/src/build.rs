@@ -19,7 +19,7 @@ use ogive::io::{ReadableFile, open_compared};
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
 use ogive::{KeyType, Storage};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -228,14 +228,7 @@ fn collect(folder: &Arc<dyn Folder>, options: &BuildOptions, paths: &[String]) -
     refuse_other_than_int96(&catalog, &path_of)?;
     let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
     let (columns, values) = path_columns(&options.root, paths, &has_column, &known_partitions(options)?)?;
-    if let Some(absent) = options.partitions.iter().find(|of| columns.iter().all(|column| column.name != of.name)) {
-        let known = columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
-        let detail = match known.as_str() {
-            "" => format!("no path states a column '{}'; leave its type out", absent.name),
-            known => format!("no path states a column '{}', but they state {known}", absent.name),
-        };
-        return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
-    }
+    refuse_unstated(options, &columns, &path_of(0))?;
     catalog.path_columns = columns;
     for (file, values) in catalog.files.iter_mut().zip(values) {
         file.path_values = values;
@@ -268,6 +261,18 @@ pub(crate) fn known_partitions(options: &BuildOptions) -> Result<Vec<PathColumn>
         return Err(ParquetIndexError::NotIndexable { path: PathBuf::from(&options.root), detail });
     }
     Ok(known)
+}
+
+/// Refuses types of columns that no path states.
+pub(crate) fn refuse_unstated(options: &BuildOptions, columns: &[PathColumn], path: &Path) -> Result<()> {
+    let is_absent = |of: &&PathColumn| columns.iter().all(|column| column.name != of.name);
+    let Some(absent) = options.partitions.iter().find(is_absent) else { return Ok(()) };
+    let known = columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
+    let detail = match known.as_str() {
+        "" => format!("no path states a column '{}'; leave its type out", absent.name),
+        known => format!("no path states a column '{}', but they state {known}", absent.name),
+    };
+    Err(ParquetIndexError::NotIndexable { path: path.to_owned(), detail })
 }
 
 /// Refuses a column that is to be read in nanoseconds and is of another type than INT96 in all files.

@@ -38,6 +38,11 @@ pub(crate) fn split(path: &str) -> (&str, &str) {
     }
 }
 
+/// A URL and its query.
+pub(crate) fn split_query(url: &str) -> (&str, Option<&str>) {
+    url.split_once('?').map_or((url, None), |(url, query)| (url, Some(query)))
+}
+
 /// Joins two relative paths; either may be empty.
 pub(crate) fn join(folder: &str, path: &str) -> String {
     match (folder.trim_end_matches('/'), path) {
@@ -52,12 +57,14 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct PathFolder {
     root: PathBuf,
+    /// The query of a URL, which has options of the store.
+    query: Option<String>,
 }
 
 impl PathFolder {
     /// The folder at a path or URL `root`; empty for the current one.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), query: None }
     }
 
     /// The folder of an index, by the path or URL of its file.
@@ -65,8 +72,9 @@ impl PathFolder {
     /// # Errors
     /// [`ogive::Error::InvalidArgument`] for a path without a file name.
     pub fn of_index(index: &Path) -> Result<Self> {
-        match remote_url(index).and_then(|url| url.rsplit_once('/')) {
-            Some((folder, _)) => Ok(Self::new(folder)),
+        let parts = remote_url(index).map(split_query);
+        match parts.and_then(|(url, query)| Some((url.rsplit_once('/')?.0, query))) {
+            Some((folder, query)) => Ok(Self { query: query.map(str::to_owned), ..Self::new(folder) }),
             None => Ok(Self::new(LocalStorage::split_path(index)?.0)),
         }
     }
@@ -76,16 +84,22 @@ impl PathFolder {
     /// if they are this folder.
     ///
     /// # Errors
-    /// [`ParquetIndexError::NotIndexable`] for local data of an index in an object store, and for a path that is not
-    /// text; those of reading the file system.
+    /// [`ParquetIndexError::NotIndexable`] for local data of an index in an object store, for a URL with a query that
+    /// is not the one of this folder, and for a path that is not text; those of reading the file system.
     pub fn root_of(&self, data: &Path) -> Result<String> {
         let folder = self.root.as_path();
         if let Some(url) = remote_url(data) {
+            let (url, query) = split_query(url);
             let url = url.trim_end_matches('/');
             let below = remote_url(folder).and_then(|folder| match url.strip_prefix(folder.trim_end_matches('/'))? {
                 "" => Some(""),
                 below => below.strip_prefix('/'),
             });
+            if query.is_some() && (below.is_none() || query != self.query.as_deref()) {
+                let detail = "an index keeps the URLs of its files, but no query, which has secrets or expires; leave \
+                              the query out and state options in the environment, or index a copy of the file";
+                return Err(ParquetIndexError::NotIndexable { path: url.into(), detail: detail.into() });
+            }
             return Ok(below.unwrap_or(url).to_owned());
         }
         let refused = |detail: &str| ParquetIndexError::NotIndexable { path: data.to_owned(), detail: detail.into() };
@@ -110,7 +124,8 @@ impl PathFolder {
         if remote_url(Path::new(path)).is_some() {
             return Some(path.to_owned());
         }
-        remote_url(&self.root).map(|root| join(root, path))
+        let url = join(remote_url(&self.root)?, path);
+        Some(self.query.as_ref().map_or_else(|| url.clone(), |query| format!("{url}?{query}")))
     }
 
     fn list_below(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {

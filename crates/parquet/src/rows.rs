@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::data::{Data, GroupRows, Pace, Projection};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{Fetched, Joining};
-use crate::folder::{Folder, PathFolder, split};
+use crate::folder::{Folder, PathFolder, split, split_query};
 use crate::int96::Reading;
 use crate::schema::FileSchema;
 use arrow_array::RecordBatch;
@@ -93,7 +93,7 @@ impl ParquetRows {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_with(path: &Path, options: &RowsOptions) -> Result<Self> {
-        let name = match remote_url(path).and_then(|url| url.rsplit_once('/')) {
+        let name = match remote_url(path).and_then(|url| split_query(url).0.rsplit_once('/')) {
             Some((_, name)) => name.to_owned(),
             None => LocalStorage::split_path(path)?.1,
         };

@@ -9,7 +9,7 @@ use crate::folder::{Folder, join, split};
 use crate::footer::footer_checksum;
 use crate::index::{ParquetIndex, row_number};
 use crate::place::Place;
-use crate::source::{find_files, path_columns};
+use crate::source::{find_files, path_columns, shown};
 use crate::stated;
 use ogive::Storage;
 use ogive::table::TableOptions;
@@ -45,6 +45,14 @@ impl ParquetIndex {
             let indexed = if catalog.root.is_empty() { "its own folder" } else { &catalog.root };
             let detail = format!("the index is of the data in {indexed}; update it with them, or build another index");
             return Err(ParquetIndexError::NotIndexable { path: options.root.into(), detail });
+        }
+        let read_finer = |column: &&String| !catalog.reading.nanoseconds.contains(column);
+        if let Some(column) = options.reading.nanoseconds.iter().find(read_finer) {
+            let detail = format!(
+                "column '{column}' is not one that the index reads in nanoseconds, which an update does not change; \
+                 build the index again"
+            );
+            return Err(ParquetIndexError::NotIndexable { path: given.into(), detail });
         }
         let mut options = BuildOptions {
             key: catalog.key_columns.iter().map(|column| column.name.clone()).collect(),
@@ -145,6 +153,7 @@ fn merged(
     let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
     let known = build::known_partitions(options)?;
     let (columns, values) = path_columns(&options.root, paths, &has_column, &known)?;
+    build::refuse_unstated(options, &columns, &shown(&**folder, &options.root, ""))?;
     let is_same = columns == before.path_columns;
     catalog.path_columns = columns;
     for (file, values) in catalog.files.iter_mut().zip(values) {

@@ -165,10 +165,13 @@ impl RowBatch {
 /// Rows that are read as they are used. See `ogive.RowStream`.
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct RowReader {
-    reader: Native<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>,
+    reader: Native<Mutex<Stream>>,
     schema: SchemaRef,
     failure: Failure,
 }
+
+/// Rows, until another library takes them.
+type Stream = Option<Box<dyn RecordBatchReader + Send>>;
 
 /// The exception that ended a stream: other libraries show its text alone.
 type Failure = Arc<Mutex<Option<PyErr>>>;
@@ -227,6 +230,12 @@ impl RowReader {
         let noted = Noted { reader, failure: failure.clone() };
         Self { reader: Native::new(Mutex::new(Some(Box::new(noted)))), schema, failure }
     }
+
+    /// Uses the stream, for which others wait without the interpreter's lock: it may look for signals.
+    fn with_reader<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Stream) -> R + Send) -> PyResult<R> {
+        let reader = self.reader.get()?;
+        Ok(py.detach(|| work(&mut reader.lock().unwrap_or_else(PoisonError::into_inner))))
+    }
 }
 
 #[pymethods]
@@ -237,7 +246,7 @@ impl RowReader {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let reader = self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = self.with_reader(py, Option::take)?;
         let reader = reader.ok_or_else(|| errors::new("Closed", "the rows of this stream were used; scan again"))?;
         capsule(py, reader, requested_schema)
     }
@@ -270,18 +279,19 @@ impl RowReader {
 
     /// Puts rows back that were read: they come next.
     #[pyo3(name = "_put_back")]
-    fn put_back(&self, rows: &RowBatch) -> PyResult<()> {
-        let mut reader = self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rest) = reader.take() {
-            *reader = Some(Box::new(PutBack { first: rows.batches.clone().into_iter(), rest }));
-        }
-        Ok(())
+    fn put_back(&self, py: Python<'_>, rows: &RowBatch) -> PyResult<()> {
+        let first = rows.batches.clone().into_iter();
+        self.with_reader(py, |reader| {
+            if let Some(rest) = reader.take() {
+                *reader = Some(Box::new(PutBack { first, rest }));
+            }
+        })
     }
 
     /// Whether another library took the rows.
     #[getter]
-    fn is_taken(&self) -> PyResult<bool> {
-        Ok(self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+    fn is_taken(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with_reader(py, |reader| reader.is_none())
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -289,11 +299,10 @@ impl RowReader {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RowBatch>> {
-        let reader = self.reader.get()?;
-        let next = py.detach(|| match &mut *reader.lock().unwrap_or_else(PoisonError::into_inner) {
+        let next = self.with_reader(py, |reader| match reader {
             Some(reader) => Ok(reader.next()),
             None => Err(errors::new("Closed", "the rows of this stream were used; scan again")),
-        })?;
+        })??;
         let batch = next.transpose().map_err(arrow_error)?;
         Ok(batch.map(|batch| RowBatch::new(vec![batch], self.schema.clone())))
     }

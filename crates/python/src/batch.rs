@@ -295,6 +295,9 @@ impl Batch {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        self.with(|batch| batch.len() as usize)
+        let added = self.with(|batch| batch.len() as usize)?;
+        let undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = undecided.iter().filter(|known| known.decided.is_none()).map(|known| known.removals.len());
+        Ok(added + kept.sum::<usize>())
     }
 }

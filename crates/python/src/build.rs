@@ -10,13 +10,13 @@ use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
 use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::RecordEncoder;
-use ogive_parquet::{ParquetRows, check_table_log};
+use ogive_parquet::{ParquetRows, RowsOptions, check_table_log};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use std::fmt::Display;
@@ -27,6 +27,10 @@ use std::sync::Arc;
 const SORT_MEMORY_BYTES: u64 = 256 << 20;
 /// Records between two looks for signals.
 const RECORDS_BETWEEN_SIGNALS: usize = 8 << 10;
+
+/// Records, and their bytes, that are written at a time: giving up the interpreter's lock costs as much as a record.
+const RECORDS_AHEAD: usize = 256;
+const BYTES_AHEAD: usize = 256 << 10;
 
 /// How a table is written.
 #[derive(Clone, Debug, FromPyObject)]
@@ -134,25 +138,65 @@ pub(crate) fn build_stream(
     build(py, arrow_in::rows(stream)?, &key, columns.as_deref(), &target, rows_expected, progress)
 }
 
+/// How a Parquet file is read.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ParquetReading {
+    ignore_table_log: bool,
+    nanoseconds: Vec<String>,
+}
+
+impl ParquetReading {
+    /// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
+    pub(crate) fn check_log(&self, py: Python<'_>, path: &Path) -> PyResult<()> {
+        let warnings = py.detach(|| check_table_log(path, self.ignore_table_log)).map_err(errors::of_parquet)?;
+        warnings.iter().try_for_each(|warning| errors::warn(py, warning))
+    }
+
+    /// The rows of a file, with all columns if none are chosen, and how many rows there are.
+    pub(crate) fn rows(&self, path: &Path, columns: Option<Vec<String>>) -> PyResult<(BatchReader, u64)> {
+        let options = RowsOptions::default().nanoseconds(self.nanoseconds.clone());
+        let options = match columns {
+            Some(columns) => options.columns(columns),
+            None => options,
+        };
+        let rows = ParquetRows::open_with(path, &options).map_err(errors::of_parquet)?;
+        let (schema, count) = (rows.schema(), rows.len());
+        for name in &self.nanoseconds {
+            let of = schema.field_with_name(name).ok().map(Field::data_type);
+            if let Some(of) = of.filter(|of| !matches!(of, DataType::Timestamp(TimeUnit::Nanosecond, _))) {
+                let message = format!(
+                    "column '{name}' of {} is of type {of}, and only timestamps of the type INT96 are read in \
+                     nanoseconds; leave it out of nanoseconds=",
+                    path.display()
+                );
+                return Err(errors::new("InvalidArgument", &message));
+            }
+        }
+        let batches = rows.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
+        Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
+    }
+}
+
 /// Builds a table from a Parquet file.
 #[pyfunction]
-#[pyo3(signature = (path, key, columns, target, ignore_table_log, progress=None))]
+#[pyo3(signature = (path, key, columns, target, reading, progress=None))]
 pub(crate) fn build_parquet(
     py: Python<'_>,
     path: PathBuf,
     key: Vec<String>,
     columns: Option<Vec<String>>,
     target: Target,
-    ignore_table_log: bool,
+    reading: ParquetReading,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     // Of all columns, only these are read.
     let chosen = columns.as_ref().map(|columns| {
         let others = columns.iter().filter(|column| !key.contains(column));
-        key.iter().chain(others).map(String::as_str).collect::<Vec<_>>()
+        key.iter().chain(others).cloned().collect()
     });
-    check_log(py, &path, ignore_table_log)?;
-    let (reader, rows) = py.detach(|| parquet_rows(&path, chosen.as_deref()))?;
+    reading.check_log(py, &path)?;
+    let (reader, rows) = py.detach(|| reading.rows(&path, chosen))?;
     build(py, reader, &key, columns.as_deref(), &target, rows, progress)
 }
 
@@ -174,20 +218,6 @@ pub(crate) fn build_csv(
     build_rows(py, file.rows()?, &rows.with_key_type(keys), &target, 0, progress)
 }
 
-/// Refuses a file of a lake table whose log says that it does not show the rows of the table, or warns of it.
-pub(crate) fn check_log(py: Python<'_>, path: &Path, ignore_table_log: bool) -> PyResult<()> {
-    let warnings = py.detach(|| check_table_log(path, ignore_table_log)).map_err(errors::of_parquet)?;
-    warnings.iter().try_for_each(|warning| errors::warn(py, warning))
-}
-
-/// The rows of a Parquet file, and how many there are.
-pub(crate) fn parquet_rows(path: &Path, columns: Option<&[&str]>) -> PyResult<(BatchReader, u64)> {
-    let rows = ParquetRows::open(path, columns).map_err(errors::of_parquet)?;
-    let (schema, count) = (rows.schema(), rows.len());
-    let batches = rows.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
-    Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
-}
-
 /// Builds a table from an iterable of pairs of keys and values, or of keys.
 ///
 /// The types are those stated, else those of the first pair.
@@ -203,36 +233,79 @@ pub(crate) fn build_pairs(
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
     let task = Task::default();
-    let mut writer: Option<(SortingWriter, RecordType)> = None;
-    for (number, pair) in iterated(pairs)?.enumerate() {
-        let pair = pair?;
-        let (this_key, this_value) = match has_values {
-            true => {
-                let (key, value) = pair_of(&pair)?;
-                (key, Some(value))
+    let mut writer = PairWriter { target: &target, task: &task, open: None, ahead: Vec::new(), ahead_bytes: 0 };
+    let appended = (|| {
+        for (number, pair) in iterated(pairs)?.enumerate() {
+            let pair = pair?;
+            let (this_key, this_value) = match has_values {
+                true => {
+                    let (key, value) = pair_of(&pair)?;
+                    (key, Some(value))
+                }
+                false => (pair, None),
+            };
+            if writer.open.is_none() {
+                writer.create(py, first_types(key, value, Some((&this_key, this_value.as_ref())))?)?;
             }
-            false => (pair, None),
-        };
-        if writer.is_none() {
-            let types = first_types(key, value, Some((&this_key, this_value.as_ref())))?;
-            writer = Some((target.writer(types.clone(), &task).or_raise()?, types));
+            writer.append(py, &this_key, this_value.as_ref())?;
+            if number % RECORDS_BETWEEN_SIGNALS == 0 {
+                py.check_signals()?;
+                if let Some(progress) = progress {
+                    progress.call1((number as u64, 0_u64))?;
+                }
+            }
         }
-        let Some((writer, types)) = &mut writer else { continue };
-        let key = encode_key(types.keys, &this_key)?;
-        let value = this_value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, &value))?;
-        writer.append(&key, &value).or_raise()?;
-        if number % RECORDS_BETWEEN_SIGNALS == 0 {
-            py.check_signals()?;
-            if let Some(progress) = progress {
-                progress.call1((number as u64, 0_u64))?;
-            }
+        match writer.open {
+            Some(_) => writer.flush(py),
+            None => writer.create(py, first_types(key, value, None)?),
+        }
+    })();
+    let open = writer.open;
+    if let Err(error) = appended {
+        // It removes what it has written.
+        py.detach(|| drop(open));
+        return Err(error);
+    }
+    let Some((writer, _)) = open else { return Ok(()) };
+    interruptible_as(py, task, progress, |task| finish(writer, task))
+}
+
+/// A table of pairs: they are encoded with the interpreter's lock, and written without it, many at a time.
+struct PairWriter<'a> {
+    target: &'a Target,
+    task: &'a Task,
+    open: Option<(SortingWriter, RecordType)>,
+    ahead: Vec<(Vec<u8>, Vec<u8>)>,
+    ahead_bytes: usize,
+}
+
+impl PairWriter<'_> {
+    fn create(&mut self, py: Python<'_>, types: RecordType) -> PyResult<()> {
+        let target = self.target;
+        let of_types = types.clone();
+        let created = interruptible_as(py, self.task.clone(), None, |task| target.writer(of_types, task).or_raise())?;
+        self.open = Some((created, types));
+        Ok(())
+    }
+
+    fn append(&mut self, py: Python<'_>, key: &Object<'_>, value: Option<&Object<'_>>) -> PyResult<()> {
+        let Some((_, types)) = &self.open else { return Ok(()) };
+        let key = encode_key(types.keys, key)?;
+        let value = value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, value))?;
+        self.ahead_bytes += key.len() + value.len();
+        self.ahead.push((key, value));
+        match self.ahead.len() >= RECORDS_AHEAD || self.ahead_bytes >= BYTES_AHEAD {
+            true => self.flush(py),
+            false => Ok(()),
         }
     }
-    let writer = match writer {
-        Some((writer, _)) => writer,
-        None => target.writer(first_types(key, value, None)?, &task).or_raise()?,
-    };
-    interruptible_as(py, task, progress, |task| finish(writer, task))
+
+    fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some((writer, _)) = &mut self.open else { return Ok(()) };
+        let mut ahead = self.ahead.drain(..);
+        self.ahead_bytes = 0;
+        py.detach(|| ahead.try_for_each(|(key, value)| writer.append(&key, &value))).or_raise()
+    }
 }
 
 /// The types of pairs.

@@ -6,20 +6,18 @@ use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::frames;
 use crate::gate::{Gate, Writing};
+use crate::index_opening::{IndexOpening, Stated, place};
 use crate::index_view::{View, Views, either, explain, sequence, stats};
 use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::keyspace::Object;
 use crate::range::{Part, RecordIterator};
-use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
-use ogive::index::{AnyIndex, IndexKind, IndexOptions, Raw, Word, WordIndex, WriteTransaction};
-use ogive::io::{LocalStorage, Storage, remote_url};
+use ogive::index::{AnyIndex, Raw, Word, WordIndex, WriteTransaction};
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
-use ogive::types::{KeyType, RecordType, ValueType};
-use ogive::{Durability, Error};
+use ogive::types::RecordType;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -29,26 +27,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Entries between two looks for signals.
 const ENTRIES_AT_ONCE: usize = 8 << 10;
 
-/// How an index is opened, and created if it is absent.
-#[derive(Clone, Debug, FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct IndexOpening {
-    kind: Option<String>,
-    value_size: Option<u64>,
-    duplicates: bool,
-    create: bool,
-    read_only: bool,
-    memory: Option<u64>,
-    durability: String,
-    page_size: Option<u64>,
-}
-
 /// An index. See `ogive.Index`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
 pub(crate) struct Index {
     any: Native<ArcSwapOption<AnyIndex>>,
     path: PathBuf,
     opening: IndexOpening,
+    stated: Stated,
     gate: Arc<Gate>,
     /// Held while a newer commit is opened, so that no thread replaces it by an older one.
     refreshing: Mutex<()>,
@@ -85,64 +70,6 @@ macro_rules! of_either {
     };
 }
 
-/// The storage and the name of an index, which cannot be an object.
-fn place(path: &Path) -> ogive::Result<(Arc<dyn Storage>, String)> {
-    if remote_url(path).is_some() {
-        return Err(Error::InvalidArgument(format!(
-            "{} is in an object store, where an index cannot be: it is updated in place; keep it on a file system, or \
-             use a table",
-            path.display()
-        )));
-    }
-    let (folder, name) = LocalStorage::split_path(path)?;
-    Ok((Arc::new(LocalStorage::new(folder)), name))
-}
-
-impl IndexOpening {
-    fn pages(&self) -> PyResult<PageOptions> {
-        let mut pages = PageOptions::default();
-        if let Some(memory) = self.memory {
-            pages.memory_bytes = memory;
-        }
-        if let Some(size) = self.page_size {
-            pages.page_bytes = usize::try_from(size).unwrap_or(usize::MAX);
-        }
-        pages.durability = match &*self.durability {
-            "synced" => Durability::Synced,
-            "grouped" => Durability::Grouped,
-            "buffered" => Durability::Buffered,
-            other => {
-                let message = format!("{other:?} is not a durability; give \"synced\", \"grouped\" or \"buffered\"");
-                return Err(errors::new("InvalidArgument", &message));
-            }
-        };
-        Ok(pages)
-    }
-
-    /// Options of a new index.
-    fn options(&self, types: &RecordType) -> PyResult<IndexOptions> {
-        let size = self.value_size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
-        let payload_bytes = match (types.values.width(), size) {
-            (Some(width), size) => size.unwrap_or(width),
-            (None, size) if types.values.is_bytes() => size.unwrap_or(0),
-            (None, Some(longest)) => longest.saturating_add(IndexOptions::LENGTH_BYTES),
-            (None, None) => {
-                let message =
-                    format!("values of type {} vary in length; give that of the longest: value_size=", types.values);
-                return Err(errors::new("InvalidArgument", &message));
-            }
-        };
-        let kind = self.kind.as_deref().map(str::parse::<IndexKind>).transpose();
-        let kind = kind.map_err(|message| errors::new("InvalidArgument", &message))?;
-        Ok(IndexOptions::default()
-            .kind(kind.unwrap_or_default())
-            .record_type(types.clone())
-            .payload_bytes(payload_bytes)
-            .duplicates(self.duplicates)
-            .pages(self.pages()?))
-    }
-}
-
 impl Index {
     /// An index at a path as an input of a join.
     pub(crate) fn source_of_path(path: &Path, memory: u64) -> ogive::Result<JoinSource> {
@@ -171,31 +98,6 @@ impl Index {
     /// A view that is closed with the index.
     fn lasting_view(&self) -> PyResult<View> {
         Ok(self.views.keep(self.view()?))
-    }
-
-    fn open_any(path: &Path, opening: &IndexOpening, stated: Option<&RecordType>) -> PyResult<AnyIndex> {
-        let (storage, name) = place(path).or_raise()?;
-        let is_there = storage.exists(&name).or_raise()?;
-        let found = if is_there || opening.read_only || !opening.create {
-            let pages = opening.pages()?;
-            match opening.read_only {
-                true => AnyIndex::open_read_only(&storage, &name, &pages),
-                false => AnyIndex::open(&storage, &name, &pages),
-            }
-            .or_raise()?
-        } else {
-            let types = stated.cloned().unwrap_or_else(|| RecordType::new(KeyType::U64, KeyType::U64));
-            AnyIndex::create(&storage, &name, &opening.options(&types)?).or_raise()?
-        };
-        let types = found.record_type();
-        match stated {
-            Some(stated) if (stated.keys, &stated.values) != (types.keys, &types.values) => {
-                let (path, keys, values) = (path.display(), types.keys, &types.values);
-                let message = format!("{path} has keys of type {keys} and values of type {values}; open it with these");
-                Err(errors::new("WrongType", &message))
-            }
-            _ => Ok(found),
-        }
     }
 
     /// Inserts many entries in a transaction of its own.
@@ -232,18 +134,13 @@ impl Index {
         value: Option<&Object<'_>>,
         opening: IndexOpening,
     ) -> PyResult<Self> {
-        let stated = match (key, value) {
-            (None, None) => None,
-            (key, value) => Some(RecordType::new(
-                key.map_or(Ok(KeyType::U64), types::key_type)?,
-                value.map_or(Ok(ValueType::Scalar(KeyType::U64)), types::value_type)?,
-            )),
-        };
-        let any = py.detach(|| Self::open_any(&path, &opening, stated.as_ref()))?;
+        let stated = Stated::new(key, value)?;
+        let any = py.detach(|| opening.open(&path, &stated))?;
         Ok(Self {
             any: Native::new(ArcSwapOption::from_pointee(any)),
             path,
             opening,
+            stated,
             gate: Arc::default(),
             refreshing: Mutex::default(),
             views: Views::default(),
@@ -259,6 +156,12 @@ impl Index {
     fn types(&self) -> PyResult<(String, String)> {
         let any = self.any()?;
         Ok((any.record_type().keys.to_string(), any.record_type().values.to_string()))
+    }
+
+    /// Refuses what another opening states, if the index has something else.
+    #[pyo3(name = "_check")]
+    fn check(&self, key: Option<&Object<'_>>, value: Option<&Object<'_>>, opening: IndexOpening) -> PyResult<()> {
+        opening.check(&self.path, &Stated::new(key, value)?, &*self.any()?)
     }
 
     /// Whether the path still leads to the index.
@@ -404,7 +307,7 @@ impl Index {
             // One after the other: a commit that is opened later is not older. An index that was closed stays so.
             let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
             let before = self.any()?;
-            let newer = Self::open_any(&self.path, &self.opening, None)?;
+            let newer = self.opening.open(&self.path, &self.stated)?;
             let is_newer = sequence(&before) != sequence(&newer);
             current.store(Some(Arc::new(newer)));
             Ok(is_newer)
@@ -490,8 +393,10 @@ impl IndexTransaction {
         done.ok_or_else(ended)?.or_raise()
     }
 
-    fn take(&self) -> PyResult<Option<OpenTransaction>> {
-        Ok(self.open.get()?.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(open, _)| open))
+    fn take(&self, py: Python<'_>) -> PyResult<Option<OpenTransaction>> {
+        let open = self.open.get()?;
+        let taken = py.detach(|| open.lock().unwrap_or_else(PoisonError::into_inner).take());
+        Ok(taken.map(|(open, _)| open))
     }
 
     fn word(&self, key: &Object<'_>) -> PyResult<u128> {
@@ -570,7 +475,7 @@ impl IndexTransaction {
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let open = self.take()?.ok_or_else(ended)?;
+        let open = self.take(py)?.ok_or_else(ended)?;
         py.detach(|| match open {
             OpenTransaction::Short(transaction, _writing) => transaction.commit(),
             OpenTransaction::Long(transaction, _writing) => transaction.commit(),
@@ -579,8 +484,10 @@ impl IndexTransaction {
     }
 
     /// Drops the changes.
-    fn abort(&self) -> PyResult<()> {
-        self.take().map(drop)
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.take(py)?;
+        py.detach(|| drop(open));
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::fork::Native;
 use crate::join_input::{JoinInput, sources};
 use crate::keyspace::Object;
 use crate::rows::Batches;
-use crate::wait::{Task, interruptible, signal};
+use crate::wait::{Task, interruptible, signal, without_lock};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::io::{Profile, ScratchFolder, StoppableStorage, Storage, locate};
@@ -240,7 +240,7 @@ impl Drop for JoinReader {
         self.task.stop.store(true, Ordering::Relaxed);
         self.batches = None;
         if let Some(thread) = self.thread.take() {
-            Python::attach(|py| py.detach(|| drop(thread.join())));
+            without_lock(|| drop(thread.join()));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
 use crate::arrow_in::{self, BatchReader};
-use crate::build::{check_log, parquet_rows};
+use crate::build::ParquetReading;
 use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
@@ -280,11 +280,11 @@ impl JoinInput {
 
     /// A Parquet file, or a CSV file with a header.
     #[staticmethod]
-    fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>, ignore_table_log: bool) -> PyResult<Self> {
+    fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>, reading: ParquetReading) -> PyResult<Self> {
         let name = path.display().to_string();
         let is_csv = path.extension().is_some_and(|extension| extension == "csv");
         if !is_csv {
-            check_log(py, &path, ignore_table_log)?;
+            reading.check_log(py, &path)?;
         }
         let csv = match is_csv {
             true => Some(py.detach(|| CsvFile::open(&path, &on))?),
@@ -295,7 +295,7 @@ impl JoinInput {
         let open = move || -> PyResult<(BatchReader, u64)> {
             match &csv {
                 Some(file) => Ok((file.rows()?, ROWS_AT_ONCE as u64)),
-                None => parquet_rows(&path, None),
+                None => reading.rows(&path, None),
             }
         };
         let of = py.detach(|| {

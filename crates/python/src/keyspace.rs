@@ -11,6 +11,7 @@ use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
 use crate::types;
+use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
 use ogive::table::KEY_BYTES_MAX;
@@ -93,7 +94,7 @@ impl Keyspace {
 
     /// The keyspace in another version of its store; a reader goes on with the types that it stated.
     fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
-        let keyspace = self.opened.keyspace_of(db, &self.name)?;
+        let keyspace = without_lock(|| self.opened.keyspace_of(db, &self.name))?;
         match self.typed.load().renewed(&keyspace, generation)? {
             Some(typed) => Ok(typed),
             None => self.stated.typed(keyspace, generation),
@@ -264,7 +265,7 @@ impl StatedParts {
 
     /// A keyspace as it is, whose types are those that were stated, as far as they are decided.
     fn typed(&self, keyspace: ogive::Keyspace, generation: u64) -> PyResult<Typed> {
-        let mut typed = Typed::new(keyspace, generation).or_raise()?;
+        let mut typed = without_lock(|| Typed::new(keyspace, generation)).or_raise()?;
         if typed.is_undecided {
             let types = RecordType::new(self.keys.unwrap_or_default(), self.values.clone().unwrap_or_default());
             typed.types = Arc::new(types);
@@ -287,18 +288,6 @@ impl StatedParts {
         }
         Ok(typed)
     }
-}
-
-/// Removes a key and returns its value: of several threads that remove it at the same time, to one of them.
-fn remove_present(keyspace: &ogive::Keyspace, key: &[u8]) -> ogive::Result<Option<Slice>> {
-    let mut found = keyspace.get(key)?;
-    while let Some(value) = found {
-        match keyspace.remove_if(key, &value)? {
-            Ok(()) => return Ok(Some(value)),
-            Err(mismatch) => found = mismatch.current,
-        }
-    }
-    Ok(None)
 }
 
 /// The first or the last record.
@@ -397,8 +386,8 @@ impl Keyspace {
 
     /// Removes a key; `KeyError` if it is absent.
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
-        match self.find(py, key, remove_present)? {
-            Some((_, Some(_))) => Ok(()),
+        match self.find(py, key, |keyspace, key| keyspace.remove_present(key))? {
+            Some((_, true)) => Ok(()),
             _ => Err(PyKeyError::new_err(key.clone().unbind())),
         }
     }
@@ -460,7 +449,7 @@ impl Keyspace {
 
     /// Inserts if the key is absent; returns whether it did.
     fn insert_if_absent(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<bool> {
-        self.write(py, (key, value), |keyspace, key, value| Ok(keyspace.insert_if_absent(key, value)?.is_ok()))
+        self.write(py, (key, value), |keyspace, key, value| keyspace.insert_new(key, value))
     }
 
     #[pyo3(name = "_multi_get")]

@@ -14,6 +14,7 @@ mod fork;
 mod frames;
 mod gate;
 mod index;
+mod index_opening;
 mod index_view;
 mod join;
 mod join_input;

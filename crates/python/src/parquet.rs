@@ -9,6 +9,7 @@ use crate::keys::Keys;
 use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::table::open_options;
+use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -63,14 +64,13 @@ pub(crate) struct ParquetBuild {
     update: bool,
     files: Option<Vec<String>>,
     nanoseconds: Vec<String>,
-    partitions: Vec<(String, String)>,
     ignore_table_log: bool,
     memory: Option<u64>,
     profile: Option<String>,
 }
 
 impl ParquetBuild {
-    fn run(&self, task: &Task) -> ogive_parquet::Result<Json> {
+    fn run(&self, partitions: Vec<(String, KeyType)>, task: &Task) -> ogive_parquet::Result<Json> {
         let Place { storage, name } = locate(&self.path)?;
         let folder = PathFolder::of_index(&self.path)?;
         let mut root = folder.root_of(&self.data)?;
@@ -85,10 +85,9 @@ impl ParquetBuild {
         let key: Vec<&str> = self.key.iter().map(String::as_str).collect();
         let mut options =
             BuildOptions::new(&root, &key).table(TableWriteOptions::default().profile(profile).replace(true));
-        let partition = |(name, of): &(String, String)| Ok((name.clone(), of.parse::<KeyType>()?));
         options = options
             .nanoseconds(self.nanoseconds.clone())
-            .partitions(self.partitions.iter().map(partition).collect::<ogive::Result<_>>()?)
+            .partitions(partitions)
             .ignore_table_log(self.ignore_table_log);
         if let Some(memory) = self.memory {
             options = options.memory_bytes(memory);
@@ -117,9 +116,16 @@ impl ParquetBuild {
 
 /// Builds an index beside Parquet files, or brings it up to date; the report as JSON.
 #[pyfunction]
-#[pyo3(signature = (build, progress=None))]
-pub(crate) fn index_parquet(py: Python<'_>, build: ParquetBuild, progress: Option<&Object<'_>>) -> PyResult<String> {
-    interruptible_as(py, Task::default(), progress, |task| build.run(task).map_err(of_parquet))
+#[pyo3(signature = (build, partitions, progress=None))]
+pub(crate) fn index_parquet(
+    py: Python<'_>,
+    build: ParquetBuild,
+    partitions: Vec<(String, Object<'_>)>,
+    progress: Option<&Object<'_>>,
+) -> PyResult<String> {
+    let partitions = partitions.into_iter().map(|(name, of)| Ok((name, types::key_type(&of)?)));
+    let partitions = partitions.collect::<PyResult<Vec<_>>>()?;
+    interruptible_as(py, Task::default(), progress, |task| build.run(partitions, task).map_err(of_parquet))
         .map(|report| report.to_string())
 }
 

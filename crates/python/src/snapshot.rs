@@ -12,10 +12,11 @@ use crate::opened::{Opened, Typed, no_keyspace};
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
+use arc_swap::ArcSwapOption;
 use ogive::join::JoinSource;
 use ogive::{Db, DbSnapshot};
 use pyo3::prelude::*;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// What a snapshot keeps.
 #[derive(Debug)]
@@ -30,7 +31,8 @@ struct Kept {
 /// A snapshot. See `ogive.Snapshot`.
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct Snapshot {
-    kept: Native<RwLock<Option<Kept>>>,
+    /// Without a lock: who has one while he waits for the interpreter's would keep out who has that and closes.
+    kept: Native<ArcSwapOption<Kept>>,
 }
 
 fn closed() -> PyErr {
@@ -38,14 +40,17 @@ fn closed() -> PyErr {
 }
 
 impl Snapshot {
+    fn kept(&self) -> PyResult<Arc<Kept>> {
+        self.kept.get()?.load_full().ok_or_else(closed)
+    }
+
     /// Looks into the snapshot of a keyspace; gives `None` if it had no record.
     fn with<R>(
         &self,
         keyspace: &Keyspace,
         look: impl FnOnce(&DbSnapshot, &ogive::Keyspace, &Typed) -> PyResult<R>,
     ) -> PyResult<Option<R>> {
-        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.as_ref().ok_or_else(closed)?;
+        let kept = self.kept()?;
         let typed = keyspace.typed_as_of(&kept.db, kept.generation)?;
         if typed.is_undecided {
             return Ok(None);
@@ -70,20 +75,16 @@ impl Snapshot {
         let current = opened.current()?;
         let (db, generation) = (current.db.clone(), current.generation);
         let kept = Kept { snapshot: db.snapshot(), opened, db, generation };
-        Ok(Self { kept: Native::new(RwLock::new(Some(kept))) })
+        Ok(Self { kept: Native::new(ArcSwapOption::from_pointee(kept)) })
     }
 
     /// A keyspace of the store, or one that was dropped since; its values are JSON if so stated.
-    fn keyspace(&self, name: &str, is_json: bool) -> PyResult<Keyspace> {
-        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.as_ref().ok_or_else(closed)?;
+    fn keyspace(&self, py: Python<'_>, name: &str, is_json: bool) -> PyResult<Keyspace> {
+        let kept = self.kept()?;
         kept.opened.current()?;
         let found = kept.snapshot.keyspace(name).ok_or_else(|| no_keyspace(&"the snapshot", &kept.db, name))?;
-        Ok(Keyspace::of_snapshot(
-            &kept.opened,
-            Typed::of_snapshot(found, &kept.snapshot, kept.generation).or_raise()?,
-            is_json,
-        ))
+        let typed = py.detach(|| Typed::of_snapshot(found, &kept.snapshot, kept.generation)).or_raise()?;
+        Ok(Keyspace::of_snapshot(&kept.opened, typed, is_json))
     }
 
     /// Number of records.
@@ -161,13 +162,13 @@ impl Snapshot {
     /// The version of the store, if it has names for them.
     #[getter]
     fn version(&self) -> PyResult<Option<String>> {
-        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(kept.as_ref().and_then(|kept| kept.db.version()).map(|version| version.to_string()))
+        Ok(self.kept.get()?.load().as_ref().and_then(|kept| kept.db.version()).map(|version| version.to_string()))
     }
 
     /// Lets the store forget the versions that only the snapshot needs.
-    fn close(&self) -> PyResult<()> {
-        drop(self.kept.get()?.write().unwrap_or_else(PoisonError::into_inner).take());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let kept = self.kept.get()?.swap(None);
+        py.detach(|| drop(kept));
         Ok(())
     }
 }

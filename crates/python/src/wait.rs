@@ -102,6 +102,17 @@ pub(crate) fn interruptible_as<R: Send>(
     })
 }
 
+/// Does work without the interpreter's lock, which this thread may have.
+pub(crate) fn without_lock<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    Python::attach(|py| py.detach(work))
+}
+
+/// Drops a value without the interpreter's lock, whether there is an interpreter or none any more.
+pub(crate) fn drop_without_lock<T: Send>(value: T) {
+    let mut value = Some(value);
+    _ = Python::try_attach(|py| py.detach(|| drop(value.take())));
+}
+
 /// Waits for work that nothing ends: after a signal, it goes on without its caller.
 pub(crate) fn abandonable<R: Send + 'static>(
     py: Python<'_>,

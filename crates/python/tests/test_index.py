@@ -265,3 +265,33 @@ def test_an_index_of_one_value_a_key_is_not_opened_for_duplicates(tmp_path: Path
         with pytest.raises(ogive.InvalidArgument, match="one value a key"):
             ogive.Index(tmp_path / "one.idx", duplicates=True)
     assert dict(ogive.Index(tmp_path / "one.idx")) == {1: 1}
+
+
+def test_an_index_that_is_there_keeps_what_it_was_created_with(tmp_path: Path) -> None:
+    path = tmp_path / "a.idx"
+    created = {"key": int, "value": str, "kind": "btree", "page_size": 8192, "value_size": 8}
+    with ogive.Index(path, **created) as index:
+        index[1] = "one"
+        for stated in ({}, created, {"key": "i64"}, {"value": "text"}, {"page_size": "8KiB"}):
+            assert ogive.Index(path, **stated) is index
+    others = [
+        ({"kind": "ogive"}, "kind=btree, not ogive"),
+        ({"page_size": 4096}, "page_size=8192, not 4096"),
+        ({"value_size": 9}, "value_size=8, not 9"),
+        ({"kind": "ogive", "value_size": "1KiB"}, "kind=btree, not ogive, value_size=8, not 1024"),
+        ({"key": "u64"}, "keys of type i64"),
+        ({"value": bytes}, "values of type text"),
+        ({"duplicates": True}, "one value a key"),
+        ({"kind": "tree"}, "tree"),
+    ]
+    for read_only in (False, True):
+        for stated, message in others:
+            with pytest.raises(ogive.OgiveError, match=message):
+                ogive.Index(path, **stated, read_only=read_only)
+        with ogive.Index(path, key=int, read_only=read_only) as index:
+            assert dict(index) == {1: "one"}
+            for stated, message in others:
+                with pytest.raises(ogive.OgiveError, match=message):
+                    ogive.Index(path, **stated, read_only=read_only)
+    with ogive.Index(tmp_path / "fixed.idx", value="u32", value_size=4) as index:
+        assert ogive.Index(tmp_path / "fixed.idx", value_size=4) is index

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import pickle
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy
 import ogive
 import pyarrow
 import pyarrow.parquet
 import pytest
+from s3_server import Server
 
 
 def write(path: Path, ids: list[int], **options: object) -> None:
@@ -188,3 +191,106 @@ def test_old_timestamps_partitions_and_copies(tmp_path: Path) -> None:
     assert index.verify(accept=True)
     assert len(index.scan().to_pylist()) == 2
     assert ogive.ParquetIndex(index.path).verify()
+
+
+def test_an_update_keeps_how_columns_are_read(tmp_path: Path) -> None:
+    data, to = tmp_path / "data", tmp_path / "a.idx"
+    (data / "m=01").mkdir(parents=True)
+    times = pyarrow.table({"t": pyarrow.array([1_000], pyarrow.timestamp("ns")), "n": [1]})
+    pyarrow.parquet.write_table(times, data / "m=01" / "a.parquet", use_deprecated_int96_timestamps=True)
+    ogive.index_parquet(data, key="n", to=to)
+    for _ in range(2):
+        with pytest.raises(ogive.InvalidArgument, match="'t' is not one that the index reads in nanoseconds"):
+            ogive.index_parquet(data, to=to, update=True, nanoseconds=["t"])
+        with pytest.raises(ogive.InvalidArgument, match="of type i64, which an update does not change"):
+            ogive.index_parquet(data, to=to, update=True, partitions={"m": "text"})
+        with pytest.raises(ogive.InvalidArgument, match="no path states a column 'k'"):
+            ogive.index_parquet(data, to=to, update=True, partitions={"k": "text"})
+        more = pyarrow.table({"t": times["t"], "n": [0]})
+        pyarrow.parquet.write_table(more, data / "m=01" / "b.parquet", use_deprecated_int96_timestamps=True)
+    ogive.index_parquet(data, to=to, update=True, partitions={"m": "i64"})
+    (data / "m=01" / "b.parquet").unlink()
+    ogive.index_parquet(data, key="n", to=to, nanoseconds=["t"])
+    assert len(ogive.index_parquet(data, to=to, update=True, nanoseconds=["t"])) == 1
+
+
+def test_columns_of_int96_are_read_in_nanoseconds_where_parquet_is(tmp_path: Path) -> None:
+    path, to = tmp_path / "a.parquet", tmp_path / "a.ogive"
+    times = pyarrow.table({"t": pyarrow.array([1_001, 2_001], pyarrow.timestamp("ns")), "n": [1, 2]})
+    pyarrow.parquet.write_table(times, path, use_deprecated_int96_timestamps=True)
+    with ogive.Table(ogive.build({1: 1}, to=to).path) as table:
+        uses = {
+            "index_parquet": lambda **how: ogive.index_parquet(path, key="t", to=tmp_path / "a.idx", **how),
+            "build": lambda **how: ogive.build(path, key="t", to=to, **how),
+            "join": lambda **how: ogive.join(path, path, on="t", **how).to_pylist(),
+            "tune": lambda **how: ogive.tune(path, key="t", **how),
+        }
+        for use in uses.values():
+            with pytest.raises(ogive.InvalidArgument, match="name the column in nanoseconds=: 't=timestamp"):
+                use()
+            use(nanoseconds=["t"])
+            with pytest.raises(ogive.InvalidArgument, match=r"'n'.* leave its type out|leave it out of nanoseconds="):
+                use(nanoseconds=["t", "n"])
+            with pytest.raises(ogive.InvalidArgument, match="'k'"):
+                use(nanoseconds=["t", "k"])
+    with pytest.raises(ogive.InvalidArgument, match="nanoseconds= is for Parquet files"):
+        ogive.build(times, key="t", to=to, nanoseconds=["t"])
+    assert [int(key.value) for key in ogive.Table(to).scan().to_pandas()["t"]] == [1_001, 2_001]
+    assert len(ogive.join(path, times, on="t", nanoseconds=["t"]).to_pylist()) == 2
+
+
+def test_files_of_a_lake_table_are_tuned_for_with_its_log_ignored(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "_delta_log" / "00000000000000000000.json").write_text("no log", encoding="utf-8")
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2]}), path)
+    for use in (
+        lambda **how: ogive.tune(path, key="id", **how),
+        lambda **how: ogive.build(path, key="id", to=tmp_path / "a.ogive", **how),
+        lambda **how: ogive.join(path, path, on="id", **how).to_pylist(),
+    ):
+        with pytest.raises(ogive.InvalidArgument, match="ignore_table_log=True"):
+            use()
+        with pytest.warns(UserWarning, match="Delta Lake"):
+            use(ignore_table_log=True)
+
+
+def test_types_of_partitions_are_stated_as_all_types_are(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "m=01" / "day=2026-11-29" / "a.parquet"
+    path.parent.mkdir(parents=True)
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1]}), path)
+
+    def index(types: dict[str, Any]) -> list[dict[str, Any]]:
+        of = ogive.index_parquet(tmp_path / "data", key="id", to=tmp_path / "a.idx", partitions=types)
+        return of.scan(columns=["m", "day"]).to_pylist()
+
+    day = datetime.date(2026, 11, 29)
+    assert index({"m": str, "day": str}) == [{"m": "01", "day": "2026-11-29"}]
+    assert index({"m": int, "day": datetime.date}) == index({"m": "i64", "day": "date"}) == [{"m": 1, "day": day}]
+    for other in (float, bool, bytes, "u32", datetime.datetime):
+        with pytest.raises(ogive.InvalidArgument, match="choose i64, date or text"):
+            index({"m": other})
+    for other in (object, 5, None, [int], "int"):
+        with pytest.raises(ogive.OgiveError, match="type"):
+            index({"m": other})
+
+
+def test_the_url_of_indexed_data_has_no_query(tmp_path: Path) -> None:
+    server = Server()
+    written = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2]}), written)
+    server.objects["/bucket/data/a.parquet"] = written.getvalue().to_pybytes()
+    address = f"http://127.0.0.1:{server.server_port}/bucket/data/a.parquet"
+    with pytest.MonkeyPatch.context() as changed:
+        for name, value in server.environment.items():
+            changed.setenv(name, value)
+        for url in (address, "s3://bucket/data/", "s3://bucket/data/a.parquet"):
+            for to in (tmp_path / "a.idx", "s3://bucket/data.idx", "s3://bucket/data.idx?region=us-east-1"):
+                assert ogive.index_parquet(url, key="id", to=to).get(1).to_pylist() == [{"id": 1}]
+                for query in ("?X-Amz-Signature=a", "?X-Amz-Signature=a/b"):
+                    with pytest.raises(ogive.InvalidArgument, match="leave the query out") as error:
+                        ogive.index_parquet(url + query, key="id", to=to)
+                    assert "X-Amz" not in str(error.value) and "a.parquet" in str(error.value) or "data" in url
+        url = "s3://bucket/data/?region=us-east-1"
+        assert len(ogive.index_parquet(url, key="id", to="s3://bucket/data.idx?region=us-east-1")) == 2
+    server.shutdown()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,48 @@ def test_a_forked_child_is_refused_and_ends(folder: str, tmp_path: Path) -> None
         assert in_child(check) == 0
         assert db["a"] == 1
         db["b"] = 2
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_lock_is_of_the_process_that_took_it(folder: str, tmp_path: Path) -> None:
+    paths: list[tuple[Any, Any]] = [(ogive.open, folder), (ogive.Index, tmp_path / "a.idx")]
+    opened = [open(path) for open, path in paths]
+    (closed_out, closed_in), (tried_out, tried_in) = os.pipe(), os.pipe()
+
+    def check() -> bool:
+        for handle, (open, path) in zip(opened, paths, strict=True):
+            with pytest.raises(ogive.ForkedError, match="read_only=True while the parent has it open"):
+                len(handle)
+            with pytest.raises(ogive.Locked, match="by another process; close it there, or open it with read_only=True"):
+                open(path)
+            assert len(open(path, read_only=True)) == 0
+        os.write(tried_in, b"1")
+        os.read(closed_out, 1)
+        # The parent has closed them.
+        for open, path in paths:
+            with open(path):
+                pass
+        return True
+
+    def close() -> None:
+        os.read(tried_out, 1)
+        for handle, (open, path) in zip(opened, paths, strict=True):
+            handle.close()
+            # Although the child has the files open, too.
+            open(path).close()
+        os.write(closed_in, b"1")
+
+    closing = threading.Thread(target=close)
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if check() else 1)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(2)
+    closing.start()
+    closing.join(60)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def reader_of(folder: str, written: Any, answers: Any) -> None:

@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import ogive
@@ -534,3 +536,88 @@ def test_a_stream_has_one_place(db: ogive.Db) -> None:
         stream = numbers.scan()
         next(stream), next(stream)
         assert [row["key"] for row in rest(stream)] == [2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_writes_that_need_no_value_read_none(tmp_path: Path) -> None:
+    with ogive.open(tmp_path / "s", key=str, value=bytes, memory="64MiB") as db:
+        for key in "abcd":
+            db[key] = bytes(6 << 20)
+        db["z"] = b""
+    with ogive.open(tmp_path / "s", memory="4MiB") as db:
+        with pytest.raises(ogive.InvalidArgument, match="a value of 6291456 bytes"):
+            db["a"]
+        assert not db.insert_if_absent("a", b"") and db.insert_if_absent("e", b"")
+        del db["a"]
+        with pytest.raises(KeyError):
+            del db["a"]
+        db.discard("b")
+        with db.batch() as batch:
+            del batch["c"]
+        assert "d" in db and db and len(db) == 3 and list(db) == ["d", "e", "z"] and list(reversed(db))[0] == "z"
+        assert db.last() == ("z", b"") and db.popitem() == ("z", b"") and db.get("e") == b""
+        with db.snapshot() as before:
+            assert "d" in before and list(before) == ["d", "e"] and len(before) == 2 and before
+        db["d"] = b"short"
+        assert dict(db) == {"d": b"short", "e": b""}
+        db.clear()
+        assert not db
+
+
+def test_a_batch_counts_the_removals_that_it_keeps(db: ogive.Db) -> None:
+    with db.batch() as batch:
+        del batch["a"]
+        assert len(batch) == 1
+        batch.remove_range("b", "c")
+        assert len(batch) == 2
+        batch["d"] = 1
+        assert len(batch) == 3
+    assert dict(db) == {"d": 1}
+
+
+def test_names_and_paths_with_lone_surrogates_are_refused(db: ogive.Db, tmp_path: Path) -> None:
+    bad = "\ud800"
+    frame = pyarrow.table({"k": [1], "v": [2]})
+    pyarrow.parquet.write_table(frame, tmp_path / "a.parquet")
+    index = ogive.index_parquet(tmp_path / "a.parquet", key="k", to=tmp_path / "a.idx")
+    text = db.keyspace("text", key=str, value=str)
+    uses = [
+        lambda: db.keyspace(bad),
+        lambda: db.drop_keyspace(bad),
+        lambda: db.snapshot().keyspace(bad),
+        lambda: db.keyspace("n", key=bad),
+        lambda: db.keyspace("n", key=str, value={bad: int}),
+        lambda: text.__setitem__(bad, ""),
+        lambda: text.__setitem__("", bad),
+        lambda: text.get(bad),
+        lambda: text.multi_get([bad]),
+        lambda: list(text.range(bad)),
+        lambda: list(text.range(prefix=bad)),
+        lambda: ogive.open(tmp_path / bad),
+        lambda: ogive.Index(str(tmp_path / bad)),
+        lambda: ogive.Index(tmp_path / "i.idx", kind=bad),
+        lambda: ogive.Table(tmp_path / bad),
+        lambda: ogive.build(frame, key=bad, to=tmp_path / "t"),
+        lambda: ogive.build(frame, key=["k"], columns=[bad], to=tmp_path / "t"),
+        lambda: ogive.build(frame, key="k", to=tmp_path / "t", design=bad),
+        lambda: ogive.build(frame, key="k", to=tmp_path / "t", profile=bad),
+        lambda: ogive.build({bad: 1}, to=tmp_path / "t"),
+        lambda: ogive.build({bad: [1]}, key=bad, to=tmp_path / "t"),
+        lambda: ogive.build({"k": [1], bad: [1]}, key="k", to=tmp_path / "t"),
+        lambda: ogive.join(frame, frame, on=bad),
+        lambda: ogive.join(frame, frame, on="k", method=bad).to_pylist(),
+        lambda: ogive.join(frame, frame, on="k", how=bad),
+        lambda: ogive.tune([1], profile=bad),
+        lambda: ogive.tune([1], designs=[bad]),
+        lambda: ogive.index_parquet(tmp_path, key=bad, to=tmp_path / "b.idx"),
+        lambda: ogive.index_parquet(tmp_path, key="k", to=tmp_path / "b.idx", files=[bad]),
+        lambda: ogive.index_parquet(tmp_path, key="k", to=tmp_path / "b.idx", nanoseconds=[bad]),
+        lambda: ogive.index_parquet(tmp_path, key="k", to=tmp_path / "b.idx", partitions={bad: str}),
+        lambda: index.get(1, columns=[bad]),
+        lambda: index.scan(columns=[bad]),
+        lambda: index.multi_get([1], columns=[bad]),
+        lambda: db.checkpoint(tmp_path / bad),
+        lambda: ogive.profile(tmp_path / bad),
+    ]
+    for number, use in enumerate(uses):
+        with pytest.raises(ogive.OgiveError):
+            print(number, use())

@@ -337,7 +337,7 @@ impl Storage for LocalStorage {
             Ok(()) => {
                 let held = HeldLock::new(path, place, key);
                 self.locks.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&held));
-                Ok(Box::new(LocalLock { held, _file: file, _ticket: ticket }))
+                Ok(Box::new(LocalLock { held, file, _ticket: ticket }))
             }
             Err(TryLockError::WouldBlock) => Err(Error::Locked { path, is_own: HeldLock::is_held_here(&place, key) }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
@@ -392,13 +392,16 @@ struct HeldLock {
     /// `None` where files have no numbers.
     key: Option<FileKey>,
     guards_folder: AtomicBool,
+    /// A child that was forked since has a copy of this, but not the lock.
+    process: u32,
 }
 
 impl HeldLock {
     fn new(path: PathBuf, place: PathBuf, key: Option<FileKey>) -> Arc<Self> {
         // Some file systems say one thing of a path and another of an open file.
         let key = key.filter(|&key| leads_to(&place, key));
-        let lock = Arc::new(Self { path, place, key, guards_folder: AtomicBool::new(false) });
+        let lock =
+            Arc::new(Self { path, place, key, guards_folder: AtomicBool::new(false), process: std::process::id() });
         let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|lock| lock.strong_count() > 0);
         held.push(Arc::downgrade(&lock));
@@ -409,13 +412,18 @@ impl HeldLock {
         self.key.is_none_or(|key| leads_to(&self.place, key))
     }
 
+    fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
     /// Whether this process holds the lock of a file, by whatever path.
     fn is_held_here(place: &Path, key: Option<FileKey>) -> bool {
         let held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-        held.iter().filter_map(Weak::upgrade).any(|lock| match (lock.key, key) {
+        let is_it = |lock: &Arc<Self>| match (lock.key, key) {
             (Some(held), Some(key)) => held == key,
             _ => lock.place == place,
-        })
+        };
+        held.iter().filter_map(Weak::upgrade).any(|lock| lock.is_of_this_process() && is_it(&lock))
     }
 }
 
@@ -423,8 +431,17 @@ impl HeldLock {
 #[derive(Debug)]
 struct LocalLock {
     held: Arc<HeldLock>,
-    _file: File,
+    file: File,
     _ticket: HandleTicket,
+}
+
+impl Drop for LocalLock {
+    /// Gives up the lock, which closing the file does not while a forked child has it open, too.
+    fn drop(&mut self) {
+        if self.held.is_of_this_process() {
+            _ = self.file.unlock();
+        }
+    }
 }
 
 impl FileLock for LocalLock {

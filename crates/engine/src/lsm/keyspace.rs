@@ -265,20 +265,54 @@ impl Keyspace {
         new: Option<&[u8]>,
         is_expected: impl Fn(Option<Slice>) -> Result<(Option<Slice>, bool)>,
     ) -> Result<std::result::Result<(), Mismatch>> {
-        let mut operations = Operations::default();
-        let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
-        operations.push(self, Action::Put(kind), key, new.unwrap_or_default());
-        operations.take_error()?;
         let mut found = None;
         let condition = || {
             let (current, is_expected) = is_expected(self.get(key)?)?;
             found = Some(current);
             Ok(is_expected)
         };
-        match self.core().commit_if(condition, operations, None)? {
+        match self.set_if(key, new, condition)? {
             true => Ok(Ok(())),
             false => Ok(Err(Mismatch { current: found.flatten() })),
         }
+    }
+
+    /// Atomically sets the value of a key to `new`, or removes it, if `condition` holds; returns whether it did.
+    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let mut operations = Operations::default();
+        let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
+        operations.push(self, Action::Put(kind), key, new.unwrap_or_default());
+        operations.take_error()?;
+        self.core().commit_if(condition, operations, None)
+    }
+
+    /// Atomically sets the value of a key that is absent; returns whether it was. As [`Self::insert_if_absent`], but
+    /// without the current value, which is not read and so never too long.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.insert_new("lock", "mine")?);
+    /// assert!(!db.insert_new("lock", "yours")?);
+    /// assert!(db.remove_present("lock")?);
+    /// assert!(!db.remove_present("lock")?);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::contains_key`].
+    pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        self.set_if(key, Some(value.as_ref()), || Ok(!self.contains_key(key)?))
+    }
+
+    /// Atomically removes a key; returns whether it was present. Its value is not read.
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::contains_key`].
+    pub fn remove_present(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        self.set_if(key, None, || self.contains_key(key))
     }
 
     /// Atomically sets the value of a key that is absent.

@@ -15,7 +15,7 @@ from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument, OgiveError
 from ._ordered import MISSING, Closing, K, Ordered, OrderedMapping, V, arrow_of, is_frame, pairs_of
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 
@@ -36,12 +36,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _check_duplicates(index: Any, stated: bool) -> None:
-    """An index that is there keeps its layout: one without duplicates would replace values that a program adds."""
-    if stated and not index.duplicates:
-        raise InvalidArgument("the index holds one value a key; create another one for duplicates=True")
-
-
 class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     """An index in one file, with keys and values of a fixed size, which is updated in place.
 
@@ -51,7 +45,8 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
 
     ``key`` and ``value`` are types as in :meth:`ogive.Db.keyspace`, ``"u64"`` unless stated; an index that is there
     has its own. ``value_size`` is the length of the longest value, for types that vary in length. ``kind`` is the
-    structure: ``"ogive"`` or ``"btree"``.
+    structure: ``"ogive"`` or ``"btree"``. What is stated and is not what an index that is there was created with is
+    an error.
 
     If its file was removed, renamed or replaced, what is written raises :class:`ogive.Gone`, and opening the path again
     closes the old index and opens what is there now.
@@ -137,13 +132,13 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     ) -> Any:
         text = absolute(path_text(path))
         options: dict[str, Any] = {
-            "kind": kind,
+            "kind": name_text(kind, "a kind of index"),
             "value_size": size_bytes(value_size),
             "duplicates": duplicates,
             "create": create,
             "read_only": read_only,
             "memory": size_bytes(memory),
-            "durability": durability,
+            "durability": name_text(durability, "a durability"),
             "page_size": size_bytes(page_size),
         }
         with _open_lock:
@@ -158,22 +153,15 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
             if known is not None:
                 used = ("memory", "durability")
                 different = sorted(name for name in used if options[name] != known._options[name])
-                if (key, value) != (None, None) and (key, value) != known._options["types"]:
-                    different.append("types")
                 if different:
                     raise InvalidArgument(
                         f"{text} is open in this process with other options ({', '.join(different)}); close it first, or "
                         f"open it with the same ones"
                     )
-                _check_duplicates(known, duplicates)
+                known._check(key, value, options)
                 return known
             self = super().__new__(cls, text, key, value, options)
-            try:
-                _check_duplicates(self, duplicates)
-            except InvalidArgument:
-                self._close()
-                raise
-            self._options = {**options, "types": (key, value)}
+            self._options = options
             if cls is Index and not self.duplicates:
                 object.__setattr__(self, "__class__", UniqueIndex if read_only else MutableIndex)
             _open_indexes[identity(text), read_only] = self

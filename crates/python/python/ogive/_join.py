@@ -13,12 +13,12 @@ from . import _internal
 from ._errors import InvalidArgument
 from ._index import Index
 from ._ordered import arrow_of, has_arrow
-from ._paths import PathLike, identity, path_text
+from ._paths import PathLike, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream, _Arrow
 from ._sizes import size_bytes
 from ._store import Keyspace, Snapshot
-from ._table import Table, _build, _is_numpy
+from ._table import PARQUET_ENDINGS, Table, _build, _is_numpy, parquet_reading
 
 if TYPE_CHECKING:
     import pandas
@@ -130,10 +130,21 @@ class Join(_Arrow):
         if self._opened is None:
             memory = max(self._settings["memory"] // _SIDE_SHARE, 1 << 16)
             left, right = (self._checked(side, memory) for side in (0, 1))
+            self._check_nanoseconds((left, right))
             opened = sum(isinstance(data, (str, os.PathLike)) for data in self._sides)
             rest = self._settings["memory"] - opened * memory
             self._opened = _internal.Join(left, right, {**self._settings, "memory": rest})
         return self._opened
+
+    def _check_nanoseconds(self, inputs: tuple[_internal.JoinInput, _internal.JoinInput]) -> None:
+        """Refuses columns that no Parquet file has."""
+        known: set[str] = set()
+        for data, on, found in zip(self._sides, self._on, inputs, strict=True):
+            if isinstance(data, (str, os.PathLike)) and path_text(data).endswith(PARQUET_ENDINGS):
+                known.update(on, *found.names)
+        for name in self._settings["reading"]["nanoseconds"]:
+            if name not in known:
+                raise InvalidArgument(f"no Parquet file that is joined has a column {name!r}; leave it out of nanoseconds=")
 
     def _checked(self, side: int, memory: int) -> _internal.JoinInput:
         """An input. One with keys of its own is joined by them, whatever ``on`` says of the other."""
@@ -160,11 +171,11 @@ class Join(_Arrow):
             return _internal.JoinInput.of_index(data)
         if isinstance(data, (str, os.PathLike)):
             path = path_text(data)
-            if not path.endswith((".parquet", ".pq", ".csv")):
+            if not path.endswith((*PARQUET_ENDINGS, ".csv")):
                 return _internal.JoinInput.of_path(path, memory, self._settings["profile"])
             if "://" in path:
                 raise InvalidArgument(f"{path} is behind a URL: read it with pyarrow or polars, and join the frame")
-            return _internal.JoinInput.of_file(path, _required(on, name), self._settings["ignore_table_log"])
+            return _internal.JoinInput.of_file(path, _required(on, name), self._settings["reading"])
         on = _required(on, name)
         if _is_numpy(data):
             stream = _internal.stream_of_columns([(on[0], data)])
@@ -188,7 +199,7 @@ class Join(_Arrow):
             "replace": True,
         }
         with Progress.start(f"copying the {name} stream", self._shown) as shown:
-            _build(data, on, None, None, target, False, shown)
+            _build(data, on, None, None, target, parquet_reading(None, False), shown)
         return _internal.JoinInput.of_path(target["path"], memory, None)
 
     @property
@@ -262,7 +273,7 @@ def _required(on: list[str], name: str) -> list[str]:
 
 
 def _columns(on: str | list[str] | None) -> list[str]:
-    return [] if on is None else [on] if isinstance(on, str) else list(on)
+    return names_text([] if on is None else [on] if isinstance(on, str) else list(on)) or []
 
 
 def join(
@@ -276,6 +287,7 @@ def join(
     any_order: bool = False,
     threads: int = 1,
     profile: PathLike | None = None,
+    nanoseconds: list[str] | None = None,
     ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Join:
@@ -286,7 +298,7 @@ def join(
     names differ, ``on`` is a tuple of those on the left and those on the right. ``how`` is ``"inner"``, ``"left"``,
     ``"right"``, ``"full"`` (or ``"outer"``), ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
     the keys, unless ``any_order`` is set. A Parquet file of a table of Delta Lake or Iceberg is refused as in
-    :func:`ogive.build`, unless ``ignore_table_log`` is set.
+    :func:`ogive.build`, unless ``ignore_table_log`` is set; ``nanoseconds`` names columns of the type INT96 as there.
 
     The columns are those of the key, the fields of the left and those of the right input; of two with one name, that of
     the right one gets ``right_`` in front. No key of a frame may be null.
@@ -309,11 +321,11 @@ def join(
         raise InvalidArgument(f"memory={memory!r} is too little for a join; give at least {_MEMORY_MIN} bytes")
     settings = {
         "how": how,
-        "method": method,
+        "method": name_text(method, "a method"),
         "memory": limit,
         "threads": threads,
         "any_order": any_order,
         "profile": None if profile is None else path_text(profile),
-        "ignore_table_log": ignore_table_log,
+        "reading": parquet_reading(nanoseconds, ignore_table_log),
     }
     return Join(left, right, [_columns(side) for side in sides], settings, progress)

@@ -13,7 +13,7 @@ from . import _internal
 from ._async import Awaitable
 from ._errors import InvalidArgument
 from ._ordered import Closing
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
@@ -143,7 +143,7 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
 
     def get(self, key: Any, columns: list[str] | None = None) -> Rows:
         """The rows of a key: none if it is absent. ``columns`` chooses the columns, and no others are read."""
-        return Rows(self._get(key, columns))
+        return Rows(self._get(key, names_text(columns)))
 
     def __getitem__(self, key: Any) -> Rows:
         rows = self.get(key)
@@ -160,7 +160,7 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
         ``keys`` is a list, an array of NumPy, or Arrow data. Pages that several keys need are read once. Choose the
         columns of the key, too, to tell whose rows they are.
         """
-        return Rows(self._multi_get(keys, columns))
+        return Rows(self._multi_get(keys, names_text(columns)))
 
     def scan(self, start: Any = None, stop: Any = None, columns: list[str] | None = None) -> RowStream:
         """The rows whose keys are at least ``start`` and below ``stop``, in order of the keys, read as they are used.
@@ -168,11 +168,11 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
         Rows whose key is null are among all rows, and in a range that begins or ends with ``(None,)``; in no other.
         :meth:`count` and :meth:`rank` count so, too.
         """
-        return RowStream(self._scan(start, stop, columns))
+        return RowStream(self._scan(start, stop, names_text(columns)))
 
     def explain(self, key: Any, columns: list[str] | None = None) -> ParquetExplanation:
         """The requests of a look-up with nothing open: of which bytes of which files, for what, and in which round."""
-        return ParquetExplanation(json.loads(self._explain(key, columns)))
+        return ParquetExplanation(json.loads(self._explain(key, names_text(columns))))
 
     def verify(self, *, accept: bool = False, progress: bool | None = None) -> Verification:
         """Compares every row of the data with the index.
@@ -202,7 +202,7 @@ def index_parquet(
     update: bool = False,
     files: list[str] | None = None,
     nanoseconds: list[str] | None = None,
-    partitions: dict[str, str] | None = None,
+    partitions: dict[str, Any] | None = None,
     ignore_table_log: bool = False,
     memory: int | str | None = None,
     profile: PathLike | None = None,
@@ -218,7 +218,7 @@ def index_parquet(
 
     ``nanoseconds`` names columns of the type INT96 that are read in nanoseconds, as ``--type COL=timestamp(ns)`` of the
     command; others are in microseconds. ``partitions`` gives types of columns that folders state, as
-    ``{"month": "text"}``. Files of a Delta Lake or Iceberg table are refused if its log says that rows of theirs were
+    ``{"month": str}``: ``int``, ``datetime.date`` or ``str``. Files of a Delta Lake or Iceberg table are refused if its log says that rows of theirs were
     deleted or columns renamed; with ``ignore_table_log`` that is a warning.
 
     >>> import ogive, pyarrow, pyarrow.parquet, tempfile
@@ -242,18 +242,17 @@ def index_parquet(
         raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
     build = {
         "data": source,
-        "key": names,
+        "key": names_text(names),
         "path": target,
         "update": update,
-        "files": None if files is None else [os.fspath(file) for file in files],
-        "nanoseconds": list(nanoseconds or []),
-        "partitions": list((partitions or {}).items()),
+        "files": None if files is None else [path_text(file) for file in files],
+        "nanoseconds": names_text(nanoseconds or []),
         "ignore_table_log": ignore_table_log,
         "memory": size_bytes(memory),
         "profile": None if profile is None else path_text(profile),
     }
     with Progress.start(f"indexing {source}", progress) as shown:
-        report = json.loads(_internal.index_parquet(build, shown))
+        report = json.loads(_internal.index_parquet(build, [(name_text(name, "the name of a column"), of) for name, of in (partitions or {}).items()], shown))
     for warning in report["warnings"]:
         warnings.warn(warning, stacklevel=2)
     return ParquetIndex(target, profile=profile)

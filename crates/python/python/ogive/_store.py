@@ -14,7 +14,7 @@ from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
 from ._ordered import MISSING, Closing, K, OrderedMapping, V, arrow_of, is_frame, pairs_of
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, path_text
 from ._sizes import size_bytes
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+#: What a name is of, in errors.
+_KEYSPACE = "the name of a keyspace"
 
 
 class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
@@ -76,7 +80,7 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, OrderedMapping[K, V]):
     _of: Db[Any, Any]
 
     def __new__(cls, store: Any, name: str, key: Any = None, value: Any = None, *_: Any) -> Self:
-        return super().__new__(cls, store, name, key, value)
+        return super().__new__(cls, store, name_text(name, _KEYSPACE), key, value)
 
     @property
     def db(self) -> Db[Any, Any]:
@@ -198,7 +202,7 @@ class Db(Keyspace[K, V], Closing):
 
     def drop_keyspace(self, name: str) -> bool:
         """Removes a keyspace with all its records; returns whether there was one."""
-        return self._store.drop_keyspace(name)
+        return self._store.drop_keyspace(name_text(name, _KEYSPACE))
 
     def batch(self) -> Batch:
         """Writes that happen together, or not at all.
@@ -380,7 +384,7 @@ class Snapshot(Awaitable, OrderedMapping[K, V], Closing):
         True
         'red'
         """
-        return Snapshot(self._db, self._snapshot.keyspace(name, value == "json"), self._snapshot)
+        return Snapshot(self._db, self._snapshot.keyspace(name_text(name, _KEYSPACE), value == "json"), self._snapshot)
 
     def of(self, keyspace: Keyspace[_K, _V]) -> Snapshot[_K, _V]:
         """The same moment of another keyspace."""
@@ -504,7 +508,7 @@ def open(
     text = absolute(path_text(path))
     options: dict[str, Any] = {
         "memory": size_bytes(memory),
-        "durability": durability,
+        "durability": name_text(durability, "a durability"),
         "profile": None if profile is None else path_text(profile),
     }
     with _open_lock:

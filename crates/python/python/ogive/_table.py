@@ -12,12 +12,16 @@ from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
 from ._ordered import Closing, K, Ordered, OrderedMapping, V, arrow_of, has_arrow
-from ._paths import PathLike, absolute, identity, path_text
+from ._paths import PathLike, absolute, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+#: How the names of Parquet files end.
+PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 class Table(Awaitable, _internal.Table, Ordered[K, V], Closing):
@@ -105,6 +109,7 @@ def build(
     filter_bits: int | None = None,
     memory: int | str | None = None,
     replace: bool = True,
+    nanoseconds: list[str] | None = None,
     ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Table[Any, Any]:
@@ -122,7 +127,9 @@ def build(
     The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
     :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. A Parquet file of a table of Delta
     Lake or Iceberg is refused if the log of the table says that rows were deleted or columns renamed; with
-    ``ignore_table_log`` that is a warning. An existing table is replaced when the new one is complete. Ctrl-C stops the work and leaves nothing.
+    ``ignore_table_log`` that is a warning. ``nanoseconds`` names columns of such a file of the type INT96 that are read in
+    nanoseconds; others are in microseconds. An existing table is replaced when the new one is complete. Ctrl-C stops the
+    work and leaves nothing.
 
     >>> import ogive, tempfile
     >>> table = ogive.build({"fig": 3, "apple": 1}, to=tempfile.mkdtemp() + "/fruit.ogive")
@@ -133,14 +140,14 @@ def build(
     target: _internal._Target = {
         "path": target_path,
         "profile": None if profile is None else path_text(profile),
-        "design": design,
+        "design": name_text(design, "a design"),
         "block_bytes": size_bytes(block_size),
         "filter_bits": filter_bits,
         "memory": size_bytes(memory),
         "replace": replace,
     }
     with Progress.start(f"building {target_path}", progress) as shown:
-        _build(data, key, value, columns, target, ignore_table_log, shown)
+        _build(data, key, value, names_text(columns), target, parquet_reading(nanoseconds, ignore_table_log), shown)
     return Table(target_path, profile=profile)
 
 
@@ -150,13 +157,16 @@ def _build(
     value: Any,
     columns: list[str] | None,
     target: _internal._Target,
-    ignore_table_log: bool,
+    reading: _internal._ParquetReading,
     shown: Any,
 ) -> None:
     if value is not None and _is_of_columns(data, key):
         raise InvalidArgument("value= is for pairs of keys and values; of data with columns, the columns have their types")
+    is_parquet = isinstance(data, (str, os.PathLike)) and path_text(data).endswith(PARQUET_ENDINGS)
+    if reading["nanoseconds"] and not is_parquet:
+        raise InvalidArgument("nanoseconds= is for Parquet files; of other data, the columns have their units")
     if isinstance(data, (str, os.PathLike)):
-        return _build_file(path_text(data), _names(key), columns, target, ignore_table_log, shown)
+        return _build_file(path_text(data), _names(key), columns, target, reading, shown)
     if _is_numpy(data):
         name = key if isinstance(key, str) else "key"
         if data.dtype.kind in "OSTU":
@@ -164,7 +174,7 @@ def _build(
         stream = _internal.stream_of_columns([(name, data)])
         return _internal.build_stream(stream, [name], columns, target, len(data), shown)
     if isinstance(data, Mapping) and _has_columns(data, key):
-        columns_of = [(str(name), _listed(column)) for name, column in data.items()]
+        columns_of = [(name_text(str(name), "the name of a column"), _listed(column)) for name, column in data.items()]
         stream = _internal.stream_of_columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
@@ -184,20 +194,25 @@ def _build(
     return _internal.build_pairs(data if items is None else items(), key, value, target, True, shown)
 
 
+def parquet_reading(nanoseconds: list[str] | None, ignore_table_log: bool) -> _internal._ParquetReading:
+    """How a Parquet file is read."""
+    return {"nanoseconds": names_text(nanoseconds or []) or [], "ignore_table_log": ignore_table_log}
+
+
 def _build_file(
     path: str,
     key: list[str],
     columns: list[str] | None,
     target: _internal._Target,
-    ignore_table_log: bool,
+    reading: _internal._ParquetReading,
     shown: Any,
 ) -> None:
     if "://" in path:
         raise InvalidArgument("build from a local file, or from Arrow data: read the URL with pyarrow or polars first")
     if identity(path) == identity(target["path"]):
         raise InvalidArgument(f"{path} cannot be both the input and the table")
-    if path.endswith((".parquet", ".pq")):
-        return _internal.build_parquet(path, key, columns, target, ignore_table_log, shown)
+    if path.endswith(PARQUET_ENDINGS):
+        return _internal.build_parquet(path, key, columns, target, reading, shown)
     if path.endswith((".csv", ".csv.txt")):
         return _internal.build_csv(path, key, columns, target, shown)
     raise InvalidArgument(f"{path} ends neither in .parquet nor in .csv; for other files, use the command `ogive build`")
@@ -205,9 +220,9 @@ def _build_file(
 
 def _names(key: Any) -> list[str]:
     if isinstance(key, str):
-        return [key]
+        return names_text([key]) or []
     if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
-        return list(key)
+        return names_text(list(key)) or []
     raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from . import _internal
 from ._errors import InvalidArgument
-from ._paths import PathLike, path_text
+from ._paths import PathLike, name_text, path_text
 from ._progress import Progress
 from ._sizes import size_bytes
-from ._table import Table, _is_numpy, build
+from ._table import PARQUET_ENDINGS, Table, _is_numpy, build, parquet_reading
 
 
 def _bytes(size: float) -> str:
@@ -279,6 +279,8 @@ def tune(
     value_size: int | str = 0,
     designs: list[str] | None = None,
     block_size: int | str | None = None,
+    nanoseconds: list[str] | None = None,
+    ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Designs:
     """Compares designs of an index over keys, for a storage: each is built in full, priced, and discarded.
@@ -286,6 +288,7 @@ def tune(
     ``data`` is a list or array of keys, of the type ``key`` if that is stated, with values of ``value_size`` bytes; or a
     table, or the path of one; or a frame, a Parquet or a CSV file, whose key is the column ``key``. ``designs`` adds
     designs to compare, as ``ogive.build`` takes them; ``block_size`` is that of designs that do not choose it.
+    ``nanoseconds`` and ``ignore_table_log`` are of Parquet files, as in :func:`ogive.build`.
 
     >>> import ogive
     >>> designs = ogive.tune(range(100_000), value_size=16, profile="s3")
@@ -294,19 +297,21 @@ def tune(
     """
     comparison = {
         "profile": path_text(profile),
-        "designs": list(designs or []),
+        "designs": [name_text(design, "a design") for design in designs or []],
         "block_bytes": size_bytes(block_size),
     }
     with Progress.start("comparing designs", progress) as shown:
         if isinstance(data, Table):
             return Designs(json.loads(_internal.tune_table(data, comparison, shown)))
         is_path = isinstance(data, (str, os.PathLike))
-        if is_path and not path_text(data).endswith((".parquet", ".pq", ".csv")):
+        if is_path and not path_text(data).endswith((*PARQUET_ENDINGS, ".csv")):
             with Table(data) as table:
                 return Designs(json.loads(_internal.tune_table(table, comparison, shown)))
         if is_path or _is_frame(data):
             with tempfile.TemporaryDirectory(prefix="ogive-") as folder:
-                with build(data, key=key, to=os.path.join(folder, "table"), design="coded", progress=False) as table:
+                to = os.path.join(folder, "table")
+                reading = parquet_reading(nanoseconds, ignore_table_log)
+                with build(data, key=key, to=to, design="coded", progress=False, **reading) as table:
                     return Designs(json.loads(_internal.tune_table(table, comparison, shown)))
         size = size_bytes(value_size) or 0
         if size >= 1 << 20:
