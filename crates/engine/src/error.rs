@@ -295,11 +295,8 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An earlier failure has made a store read-only. Reads are unaffected.
-    #[error(
-        "{} is read-only after a failure ({cause}); fix the cause, then call `resume`, or open the store again",
-        path.display()
-    )]
+    /// A store was opened read-only, or an earlier failure has made it so. Reads are unaffected.
+    #[error("{} is read-only{}", path.display(), read_only_since(cause))]
     StoreReadOnly {
         /// The folder of the store.
         path: PathBuf,
@@ -434,6 +431,17 @@ pub enum Error {
     /// The caller requested cancellation. The operation documents the resulting state.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// The cause of [`Error::StoreReadOnly`] for a store that was opened so.
+pub(crate) const OPENED_READ_ONLY: &str = "it was opened read-only";
+
+/// Why a store is read-only, and what to do.
+fn read_only_since(cause: &str) -> String {
+    match cause {
+        OPENED_READ_ONLY => format!(": {cause}; open it for writing"),
+        _ => format!(" after a failure ({cause}); fix the cause, then call `resume`, or open the store again"),
+    }
 }
 
 impl Error {

@@ -224,9 +224,9 @@ impl Index {
         let removed = self.write(py, |any| {
             either!(any, index => {
                 let mut transaction = index.write()?;
-                let removed = transaction.remove(AnyIndex::raw(word))?;
+                let removed = transaction.remove_all(AnyIndex::raw(word))?;
                 transaction.commit()?;
-                Ok(removed)
+                Ok(removed > 0)
             })
         })?;
         if removed { Ok(()) } else { Err(PyKeyError::new_err(key.clone().unbind())) }
@@ -403,9 +403,10 @@ impl IndexTransaction {
         Ok(AnyIndex::word_of(&encode_key(self.types.keys, key)?))
     }
 
+    /// Removes all entries of a key; returns whether there was one.
     fn remove(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
         let word = self.word(key)?;
-        self.with(py, |open, _| of_either!(open, transaction => transaction.remove(AnyIndex::raw(word))))
+        self.with(py, |open, _| of_either!(open, transaction => Ok(transaction.remove_all(AnyIndex::raw(word))? > 0)))
     }
 }
 
@@ -435,6 +436,29 @@ impl IndexTransaction {
         self.with(py, |open, _| of_either!(open, transaction => transaction.contains_key(AnyIndex::raw(word))))
     }
 
+    /// Removes the first or the last entry of a key, and returns its value; `None` if there is none.
+    #[pyo3(name = "_pop")]
+    fn pop<'py>(&self, py: Python<'py>, key: &Object<'py>, last: bool) -> PyResult<Option<Object<'py>>> {
+        let word = self.word(key)?;
+        let found = self.with(py, |open, any| {
+            let taken = of_either!(open, transaction => {
+                let key = AnyIndex::raw(word);
+                let mut values = transaction.get_all(key)?;
+                let taken = if last || values.is_empty() { values.pop() } else { Some(values.remove(0)) };
+                // Of entries with equal keys, the index itself removes any.
+                if taken.is_some() {
+                    transaction.remove_all(key)?;
+                }
+                for value in values {
+                    transaction.insert(key, value)?;
+                }
+                taken
+            });
+            taken.map(|payload| any.decode_value(&payload).map(Cow::into_owned)).transpose()
+        })?;
+        found.map(|value| decode_value(py, &self.types.values, &value)).transpose()
+    }
+
     fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
         let word = self.word(key)?;
         let value = encode_value(&self.types.values, value)?;
@@ -452,7 +476,7 @@ impl IndexTransaction {
         }
     }
 
-    /// Removes a key, whether it is there or not.
+    /// Removes all entries of a key, if there are any.
     fn discard(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
         self.remove(py, key).map(drop)
     }

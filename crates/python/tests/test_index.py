@@ -114,6 +114,28 @@ def test_types_are_stored(tmp_path: Path) -> None:
         assert ix.explain((1, 2))[0]["depth"] == 0
 
 
+@pytest.mark.parametrize("kind", ["ogive", "btree"])
+def test_what_is_popped_of_repeated_keys_is_what_is_removed(tmp_path: Path, kind: str) -> None:
+    with ogive.Index(tmp_path / "d.idx", kind=kind, duplicates=True) as ix:
+        ix.load([5, 5, 5, 6], [3, 1, 2, 4])
+        first, *others = ix.get_all(5)
+        assert ix.pop(5) == first and ix.get_all(5) == others and len(ix) == 3
+        assert ix.popitem() == (6, 4) and ix.popitem() == (5, others[1]) and ix.get_all(5) == others[:1]
+        assert ix.popitem(last=False) == (5, others[0]) and not len(ix) and ix.pop(5, None) is None
+        entries = [(key, value) for value in range(500) for key in range(7)]
+        ix.load([key for key, _ in entries], [value for _, value in entries])
+        popped = [ix.popitem(last=number % 3 == 0) for number in range(len(entries))]
+        assert sorted(popped) == sorted(entries) and not len(ix)
+        ix.load([1, 1, 2, 2, 3, 3], range(6))
+        del ix[1]
+        ix.discard(2)
+        with ix.transaction() as t:
+            del t[3]
+            with pytest.raises(KeyError):
+                del t[1]
+        assert not len(ix)
+
+
 def test_snapshots_and_readers_see_one_commit(tmp_path: Path) -> None:
     ix = ogive.Index(tmp_path / "ids.idx")
     ix[1] = 10

@@ -390,3 +390,25 @@ fn what_a_program_wrote_as_bytes_is_found_and_not_joined() {
     }
     folder.run(&["build", "i.ogx", "-o", "t.ogive"]).exits_with_error().complains_of("values of type {a: u8, b: u8?}");
 }
+
+#[test]
+fn keys_of_several_columns_and_of_nulls_are_loaded_from_parquet_as_from_csv() {
+    for (key_type, columns) in [("(i64, i32?)", &["k", "m"][..]), ("(i32?)", &["m"]), ("(i64 desc)", &["k"])] {
+        let folder = Folder::new();
+        folder.write("n.csv", "k,m,b\n7,1,x\n5,,y\n-3,2,z\n");
+        let keys: Vec<&str> = columns.iter().flat_map(|column| ["--key", column]).collect();
+        let typed = ["--key-type", key_type, "--value", "b"];
+        folder.build("n.csv", "n.ogive", &[&keys[..], &typed].concat()).exits_with(0);
+        folder.run(&["export", "n.ogive", "n.parquet"]).exits_with(0);
+        let mut scanned = Vec::new();
+        for input in ["n.csv", "n.parquet"] {
+            let name = format!("{input}.ogx");
+            let types = ["--key-type", key_type, "--value-type", "{b: text?}", "--value-bytes", "40"];
+            index(&folder, &[&["create", &name][..], &types].concat()).exits_with(0);
+            let load = [&["load", &name, input][..], &keys, &["--value", "b"]].concat();
+            index(&folder, &load).exits_with(0);
+            scanned.push(index(&folder, &["scan", &name]).exits_with(0).stdout);
+        }
+        assert!(scanned[0] == scanned[1] && scanned[0].lines().count() == 3, "{key_type}: {scanned:?}");
+    }
+}

@@ -28,7 +28,7 @@ use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::durability::Durability;
-use crate::error::{Error, Result};
+use crate::error::{Error, OPENED_READ_ONLY, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::{FileLock, FolderIdentity, Storage};
@@ -240,7 +240,7 @@ impl Core {
             return Some(self.closed());
         }
         if self.read_only {
-            return Some(Error::StoreReadOnly { path: self.path(), cause: "it was opened read-only".into() });
+            return Some(Error::StoreReadOnly { path: self.path(), cause: OPENED_READ_ONLY.into() });
         }
         self.failure(shared)
     }

@@ -2,6 +2,7 @@
 
 use super::options::TableWriteOptions;
 use super::report::TableReport;
+use super::writer::check_block_bytes;
 use crate::error::{Error, Result};
 use crate::tune::DesignRequest;
 
@@ -24,13 +25,15 @@ pub struct BuiltDesigns {
 /// why the design does not support the keys. All designs but the tuned one have blocks of `fixed_block_bytes`.
 ///
 /// # Errors
-/// Those of `build`. [`Error::InvalidArgument`] if the first design does not support the keys.
+/// Those of `build`. [`Error::InvalidArgument`] for a size that blocks do not have, and if the first design does not
+/// support the keys.
 pub fn compare_designs<E: From<Error>>(
     designs: &[(String, DesignRequest)],
     options: &TableWriteOptions,
     fixed_block_bytes: u32,
     mut build: impl FnMut(&str, TableWriteOptions) -> Result<Result<TableReport, String>, E>,
 ) -> Result<BuiltDesigns, E> {
+    check_block_bytes(fixed_block_bytes)?;
     let mut compared = BuiltDesigns::default();
     for (name, design) in designs {
         let fixed = (*design != DesignRequest::Tuned).then_some(fixed_block_bytes);

@@ -182,18 +182,16 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
             return default
 
     def pop(self, key: Any, default: Any = MISSING) -> Any:
-        """Removes a key and returns its value."""
+        """Removes a key and returns its value; of several entries, the first one."""
         with self.transaction() as transaction:
-            found = transaction.get(key, MISSING)
-            if found is not MISSING:
-                del transaction[key]
-                return found
+            if key in transaction:
+                return transaction._pop(key, last=False)
         if default is MISSING:
             raise KeyError(key)
         return default
 
     def popitem(self, *, last: bool = True) -> tuple[K, V]:
-        """Removes the entry with the greatest key, or with the smallest one, and returns it.
+        """Removes the last entry, or the first one, and returns it.
 
         ``KeyError`` if there is none.
         """
@@ -202,11 +200,10 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
             found = self.last() if last else self.first()
             if found is None:
                 raise KeyError(f"the index {self.path} is empty")
-            del transaction[found[0]]
-            return found
+            return found[0], transaction._pop(found[0], last=last)
 
     def discard(self, key: Any) -> None:
-        """Removes a key, whether it is there or not."""
+        """Removes all entries of a key, if there are any."""
         with self.transaction() as transaction:
             transaction.discard(key)
 
@@ -337,11 +334,15 @@ class IndexTransaction:
     def __delitem__(self, key: Any) -> None:
         del self._transaction[key]
 
+    def _pop(self, key: Any, *, last: bool) -> Any:
+        """Removes the last entry of a key that is there, or its first one, and returns the value."""
+        return self._transaction._pop(key, last)
+
     #: Without it, Python would ask for the keys 0, 1, 2 and so on.
     __iter__ = None
 
     def discard(self, key: Any) -> None:
-        """Removes a key, whether it is there or not."""
+        """Removes all entries of a key, if there are any."""
         self._transaction.discard(key)
 
     def clear(self) -> None:

@@ -7,6 +7,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::size::human_bytes;
 use crate::table_text::plain_table;
+use ogive_text::escaped;
 use serde_json::{Value, json};
 
 /// Help after the arguments.
@@ -34,7 +35,12 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
             "is_exact": keyspace.is_exact,
             "bytes": bytes,
         }));
-        lines.push(vec![keyspace.name.clone(), key_type, rows::short(&keyspace), human_bytes(bytes)]);
+        lines.push(vec![
+            escaped(keyspace.name.as_bytes()).into_owned(),
+            key_type,
+            rows::short(&keyspace),
+            human_bytes(bytes),
+        ]);
     }
     if output.is_json() {
         output.json(&json!({ "keyspaces": objects }))?;

@@ -389,7 +389,9 @@ fn untyped_payload(
 /// The options of the input, with the types of the index as default. `values` has the type of values that are not
 /// payloads: the columns of rows are found by their names.
 fn input_options(input: &InputOptions, types: &RecordType, values: Option<&ValueType>) -> InputOptions {
-    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(types.keys));
+    // Keys of several columns, or of one that may be null, are made of columns of any format.
+    let is_tuple = matches!(types.keys, KeyType::Tuple(_));
+    let key_type = input.key_type.or((is_tuple || !input.has_typed_keys()).then_some(types.keys));
     let (known, value_type) = match values {
         Some(ValueType::Row(_)) => (Some(Box::new(KnownColumns::of(types, INDEX, false))), None),
         Some(ValueType::Scalar(scalar)) => (None, Some(*scalar)),
