@@ -336,7 +336,7 @@ class IndexTransaction:
 
     def _pop(self, key: Any, *, last: bool) -> Any:
         """Removes the last entry of a key that is there, or its first one, and returns the value."""
-        return self._transaction._pop(key, last)
+        return self._transaction._pop(key, bool(last))
 
     #: Without it, Python would ask for the keys 0, 1, 2 and so on.
     __iter__ = None
