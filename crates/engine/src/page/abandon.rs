@@ -63,9 +63,10 @@ impl PageFile {
         let (header, other_slot) = Header::read(&*file)?;
         let one_slot = other_slot == OtherSlot::Invalid;
         let opened = Self::read_log(storage, name, options, &header, one_slot)
-            .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery));
+            .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery).map(|()| opened.recovery));
         let cause = match opened {
-            Ok(()) => return Ok(None),
+            // To keep only the last checkpoint would lose commits of a log that is whole.
+            Ok(recovery) => return recovery.check_length().map(|()| None),
             Err(error @ Error::Damaged { .. }) if one_slot || is_of_log(&error, name) => error,
             Err(error) => return Err(error),
         };
