@@ -1,0 +1,111 @@
+//! Tests of repair where something else than a file's content is wrong: manifests that are none, the version in a
+//! header, sectors that cannot be read, and files that are no files. Goal: each is named with its place, and costs what
+//! is in it at most. Method: small stores with every kind of file, compared with models.
+
+use crate::verify::{Model, copy, key, names, options, shared, store, verify};
+use ogive::check::repair_store;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::Db;
+use ogive::types::{KeyType, RecordType, ValueType};
+
+/// Adds keyspaces to a store: `users`, which has types, and `orders`, which is dropped again.
+fn with_keyspaces(memory: &MemoryStorage) {
+    let db = Db::open_in(shared(memory), &options()).unwrap();
+    let users = db.keyspace("users").unwrap();
+    users.declare(&RecordType::new(KeyType::U64, ValueType::default())).unwrap();
+    users.insert(key(1), "one").unwrap();
+    db.keyspace("orders").unwrap().insert("a", "b").unwrap();
+    db.flush().unwrap();
+    db.drop_keyspace("orders").unwrap();
+    db.close().unwrap();
+}
+
+/// Checks that a store has its keyspaces, and all entries of a model.
+fn is_whole(memory: &MemoryStorage, model: &Model, what: &str) {
+    let db = Db::open_in(shared(memory), &options()).unwrap();
+    assert_eq!(db.keyspaces(), ["default", "users"], "{what}");
+    let users = db.keyspace("users").unwrap();
+    assert_eq!(users.record_type().keys, KeyType::U64, "{what}");
+    assert!(users.get(key(1)).unwrap().is_some(), "{what}");
+    assert_eq!(held(&db), *model, "{what}");
+}
+
+fn held(db: &Db) -> Model {
+    db.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap()).collect()
+}
+
+/// A store with keyspaces, and the contents of the default one.
+fn store_of_keyspaces(seed: u64) -> (MemoryStorage, Model) {
+    let (memory, model) = store(seed);
+    with_keyspaces(&memory);
+    is_whole(&memory, &model, "before");
+    (memory, model)
+}
+
+#[test]
+fn what_is_no_manifest_costs_the_one_before_it_nothing() {
+    let (whole, model) = store_of_keyspaces(30);
+    let manifest = whole.content(&names(&whole, ".manifest")[0]).unwrap();
+    let contents = [Vec::new(), b"garbage ".repeat(100), manifest[..manifest.len() / 2].to_vec(), manifest];
+    let table = names(&whole, ".table").remove(0);
+    for name in ["000099.manifest", "18446744073709551614.manifest"] {
+        for (number, content) in contents.iter().enumerate() {
+            let what = format!("{name}, content {number}");
+            let memory = copy(&whole);
+            memory.put(name, content.clone()).unwrap();
+            assert!(!verify(&memory).unwrap().is_sound(), "{what}");
+            let also_damaged = copy(&memory);
+            let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+            assert_eq!(report.foreign_files, [name], "{what}");
+            assert!(report.damaged_files.is_empty() && report.is_loss_known && !report.manifest_rebuilt, "{what}");
+            assert_eq!(memory.content(&format!("{name}.foreign")).unwrap(), *content, "{what}");
+            assert!(verify(&memory).unwrap().is_sound(), "{what}");
+            is_whole(&memory, &model, &what);
+            // The names of keyspaces stay if other files are damaged, too.
+            let mut flipped = also_damaged.content(&table).unwrap();
+            flipped[10] ^= 1;
+            also_damaged.put(&table, flipped).unwrap();
+            let report = repair_store(&shared(&also_damaged), &mut |_, _| {}).unwrap();
+            assert!(report.damaged_files.len() == 2 && report.damaged_files.contains(&name.to_owned()), "{report:?}");
+            assert!(!report.manifest_rebuilt && report.lost_entries > 0, "{what}: {report:?}");
+            assert!(verify(&also_damaged).unwrap().is_sound(), "{what}");
+            let db = Db::open_in(shared(&also_damaged), &options()).unwrap();
+            assert_eq!(db.keyspaces(), ["default", "users"], "{what}");
+        }
+    }
+}
+
+#[test]
+fn of_two_manifests_the_older_is_used_as_far_as_it_goes() {
+    let (older, _) = store_of_keyspaces(31);
+    let newer = copy(&older);
+    let db = Db::open_in(shared(&newer), &options()).unwrap();
+    for number in 1000..1100 {
+        db.insert(key(number), vec![7; if number % 3 == 0 { 300 } else { 20 }]).unwrap();
+    }
+    db.flush().unwrap();
+    db.insert(key(1100), "in the log alone").unwrap();
+    db.close().unwrap();
+    let db = Db::open_in(shared(&newer), &options()).unwrap();
+    let model = held(&db);
+    drop(db);
+    let name_of = |memory: &MemoryStorage| names(memory, ".manifest").pop().unwrap();
+    let (old, new) = (name_of(&older), name_of(&newer));
+    assert!(old < new);
+    let content = newer.content(&new).unwrap();
+    for damage in 0..3 {
+        let memory = copy(&newer);
+        memory.put(&old, older.content(&old).unwrap()).unwrap();
+        let mut damaged = content.clone();
+        match damage {
+            0 => damaged.clear(),
+            1 => damaged[5] ^= 1,
+            _ => damaged[80] ^= 1,
+        }
+        memory.put(&new, damaged).unwrap();
+        let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+        assert!(report.manifest_rebuilt && report.damaged_files.contains(&new), "{report:?}");
+        assert!(verify(&memory).unwrap().is_sound());
+        is_whole(&memory, &model, &format!("damage {damage}"));
+    }
+}
