@@ -21,7 +21,7 @@ use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin
 use crate::lsm::unreferenced::{UnreferencedFiles, is_table_of};
 use crate::lsm::version::{
     FileKind, ManifestState, RecoveredManifest, file_name, manifest_numbers, parse_file_name, recover, recover_at,
-    remove_leftovers,
+    recover_with_true_version, remove_leftovers,
 };
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{Table, TableOptions};
@@ -117,6 +117,11 @@ fn repair_without_newest(
             Err(error) if finding_of(&error).is_some() => damaged.push(file_name(number, FileKind::Manifest)),
             Err(error) => return Err(error),
         }
+        match recover_with_true_version(&**storage, number) {
+            Ok(Some(read)) => return repair_by_older(storage, names, (read, damaged, error), progress),
+            Err(error) if finding_of(&error).is_none() => return Err(error),
+            _ => {}
+        }
     }
     if damaged.is_empty() {
         damaged.push(NO_MANIFEST.to_owned());
@@ -124,9 +129,10 @@ fn repair_without_newest(
     rebuild::rebuild(storage, names, (error, damaged), None)
 }
 
-/// Repairs a store by an intact manifest, although there are `damaged` ones of greater numbers. If the store went on
-/// with one of these, it has files that the intact one does not name, and only the names and types of its keyspaces are
-/// used. Otherwise it is the newest: the others are set aside, and nothing else is done if all other files are intact.
+/// Repairs a store by a manifest that can be read, although there are `damaged` ones: of greater numbers, or itself. If
+/// the store went on with one of these, it has files that this one does not name, and only the names and types of its
+/// keyspaces are used. Otherwise it is the newest: if it and all other files are intact, the damaged ones are set aside,
+/// and nothing else is done.
 fn repair_by_older(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -137,9 +143,10 @@ fn repair_by_older(
     if !unnamed.strays.is_empty() || went_on(storage, names, &older)? {
         return rebuild::rebuild(storage, names, (error, damaged), Some(&older.state));
     }
-    let again = recover_at(&**storage, older.number)?;
+    let is_intact = !damaged.contains(&file_name(older.number, FileKind::Manifest));
+    let again = RecoveredManifest { state: older.state.clone(), number: older.number, closed: older.closed.clone() };
     let mut report = verify_files(storage, older, names, progress)?;
-    if report.is_sound() {
+    if report.is_sound() && is_intact {
         foreign::set_aside(&**storage, &damaged)?;
         return Ok(RepairReport { foreign_files: damaged, ..unchanged() });
     }

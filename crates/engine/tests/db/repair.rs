@@ -2,9 +2,10 @@
 //! header, sectors that cannot be read, and files that are no files. Goal: each is named with its place, and costs what
 //! is in it at most. Method: small stores with every kind of file, compared with models.
 
-use crate::verify::{Model, copy, key, names, options, shared, store, verify};
-use ogive::check::repair_store;
-use ogive::io::{MemoryStorage, Storage};
+use crate::verify::{Model, copy, key, names, needed, options, shared, store, verify};
+use ogive::Error;
+use ogive::check::{StoreFinding, repair_store};
+use ogive::io::MemoryStorage;
 use ogive::lsm::Db;
 use ogive::types::{KeyType, RecordType, ValueType};
 
@@ -107,5 +108,36 @@ fn of_two_manifests_the_older_is_used_as_far_as_it_goes() {
         assert!(report.manifest_rebuilt && report.damaged_files.contains(&new), "{report:?}");
         assert!(verify(&memory).unwrap().is_sound());
         is_whole(&memory, &model, &format!("damage {damage}"));
+    }
+}
+
+#[test]
+fn a_flipped_bit_of_a_version_is_damage_and_no_newer_version() {
+    let (whole, model) = store_of_keyspaces(32);
+    for name in needed(&whole) {
+        let content = whole.content(&name).unwrap();
+        // A table states its version in its footer.
+        let place = if name.ends_with(".table") { content.len() - 24 } else { 8 };
+        for bit in 0..32 {
+            let what = format!("bit {bit} of the version of {name}");
+            let memory = copy(&whole);
+            let mut flipped = content.clone();
+            flipped[place + bit / 8] ^= 1 << (bit % 8);
+            memory.put(&name, flipped).unwrap();
+            let found = verify(&memory).unwrap();
+            assert!(found.findings.iter().any(|finding| finding.file == name), "{what}: {:?}", found.findings);
+            let is_of_version = |finding: &StoreFinding| finding.detail.contains("newest supported");
+            assert!(!found.findings.iter().any(is_of_version), "{what}: {:?}", found.findings);
+            let opened = Db::open_in(shared(&memory), &options());
+            assert!(!matches!(opened, Err(Error::UnknownVersion { .. })), "{what}: {opened:?}");
+            drop(opened);
+            let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+            assert_eq!(report.damaged_files, [&*name], "{what}");
+            assert!(verify(&memory).unwrap().is_sound(), "{what}");
+            if name.ends_with(".manifest") {
+                assert!(!report.manifest_rebuilt && report.is_loss_known && report.lost_entries == 0, "{what}");
+                is_whole(&memory, &model, &what);
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use file_names::{FileKind, file_name, final_name, largest_number, par
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{
     ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, recover, recover_at, recover_manifest,
-    recover_on, remove_leftovers,
+    recover_on, recover_with_true_version, remove_leftovers,
 };
 pub(crate) use span::{KeyBounds, KeySpan, SpanEnd};
 pub(crate) use state::ManifestState;

@@ -19,7 +19,7 @@ mod tests;
 
 pub(crate) use read::{
     ReadManifest, RecoveredManifest, manifest_numbers, recover, recover_at, recover_manifest, recover_on,
-    remove_leftovers,
+    recover_with_true_version, remove_leftovers,
 };
 pub(crate) use record::ClosedLengths;
 pub(crate) use write::Manifest;

@@ -96,7 +96,15 @@ fn recover_from(
         let path = storage.path(&file_name(number, FileKind::Manifest));
         return Err(Error::damaged(path, 0, "the file number is invalid"));
     }
-    let (read, closed) = read(storage, number, before)?;
+    with_free_numbers(storage, number, read(storage, number, before)?)
+}
+
+/// What was read of a manifest, with a next file number beyond all files.
+fn with_free_numbers(
+    storage: &dyn Storage,
+    number: u64,
+    (read, closed): (ReadManifest, Option<ClosedLengths>),
+) -> Result<(RecoveredManifest, ReadManifest)> {
     let used = largest_number(storage)?;
     let mut state = read.state.clone();
     // Reserved numbers may have been used by files that a crash lost.
@@ -111,6 +119,22 @@ fn recover_from(
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
     let (ReadManifest { state, .. }, closed) = read(storage, number, None)?;
     Ok(RecoveredManifest { state, number, closed })
+}
+
+/// As [`recover_at`], for a manifest of which only the version in its header is damaged; `None` for any other.
+///
+/// # Errors
+/// As [`recover_at`], for the rest of the manifest.
+pub(crate) fn recover_with_true_version(storage: &dyn Storage, number: u64) -> Result<Option<RecoveredManifest>> {
+    let name = file_name(number, FileKind::Manifest);
+    let mut bytes = read_whole(&*storage.open(&name)?, Purpose::Log)?;
+    let Some(version) = ManifestHeader::true_version(&bytes, number).filter(|_| number < FILE_NUMBER_MAX) else {
+        return Ok(None);
+    };
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    let (path, is_whole) = (storage.path(&name), storage.has_whole_files());
+    let read = Parser { bytes: &bytes, first: 0, path, is_whole }.parse(number)?;
+    with_free_numbers(storage, number, read).map(|(recovered, _)| Some(recovered))
 }
 
 /// Reads a manifest, or the rest of it.
