@@ -9,7 +9,7 @@ use super::verify::{VerifyProgress, verify_files};
 use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{LenientStorage, Storage, UnreadablePart};
 use crate::lsm::closed_image::no_store;
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::cursor::EntryCursor;
@@ -66,6 +66,7 @@ const NO_MANIFEST: &str = "*.manifest";
 /// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; [`Error::UnknownVersion`]; errors
 /// of the storage. The store is then unchanged, except for additional files that the next repair removes.
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
+    let storage = &LenientStorage::around(storage);
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
         return Err(no_store(&**storage));
@@ -80,6 +81,11 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
 fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress<'_>) -> Result<RepairReport> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
+            if let Some(part) = unreadable_part(&**storage, recovered.number) {
+                // What cannot be read of it looks like an edit that a crash cut short.
+                let file = file_name(recovered.number, FileKind::Manifest);
+                return rebuild::rebuild(storage, names, (part.to_error(), vec![file]), Some(&recovered.state));
+            }
             let unnamed = UnreferencedFiles::find(storage, &recovered.state)?;
             if let Err(error) = unnamed.check(&**storage) {
                 let strays: Vec<String> = unnamed.strays.into_iter().map(|stray| stray.name).collect();
@@ -97,7 +103,8 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress
             }
         }
         Ok(None) => Err(no_store(&**storage)),
-        Err(error @ Error::Damaged { .. }) => repair_without_newest(storage, names, error, progress),
+        Err(error @ Error::UnknownVersion { .. }) => Err(error),
+        Err(error) if finding_of(&error).is_some() => repair_without_newest(storage, names, error, progress),
         Err(error) => Err(error),
     }
 }
@@ -112,6 +119,10 @@ fn repair_without_newest(
     let mut damaged = Vec::new();
     for number in manifest_numbers(names) {
         match recover_at(&**storage, number) {
+            Ok(older) if unreadable_part(&**storage, number).is_some() => {
+                damaged.push(file_name(number, FileKind::Manifest));
+                return rebuild::rebuild(storage, names, (error, damaged), Some(&older.state));
+            }
             Ok(older) => return repair_by_older(storage, names, (older, damaged, error), progress),
             Err(error @ Error::UnknownVersion { .. }) => return Err(error),
             Err(error) if finding_of(&error).is_some() => damaged.push(file_name(number, FileKind::Manifest)),
@@ -131,8 +142,8 @@ fn repair_without_newest(
 
 /// Repairs a store by a manifest that can be read, although there are `damaged` ones: of greater numbers, or itself. If
 /// the store went on with one of these, it has files that this one does not name, and only the names and types of its
-/// keyspaces are used. Otherwise it is the newest: if it and all other files are intact, the damaged ones are set aside,
-/// and nothing else is done.
+/// keyspaces are used. Otherwise it is the newest: if it and all other files are intact, the damaged ones are set
+/// aside, and nothing else is done.
 fn repair_by_older(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -152,6 +163,12 @@ fn repair_by_older(
     }
     damaged.iter().for_each(|name| report.add(name, 0, "it is no intact manifest"));
     repair_in_place::repair_in_place(storage, again, &report)
+}
+
+/// What cannot be read of a manifest.
+fn unreadable_part(storage: &dyn Storage, number: u64) -> Option<UnreadablePart> {
+    let path = storage.path(&file_name(number, FileKind::Manifest));
+    storage.unreadable().into_iter().find(|part| part.path == path)
 }
 
 /// Whether the store made tables or logs after a manifest that this one does not name.

@@ -2,12 +2,16 @@
 //! header, sectors that cannot be read, and files that are no files. Goal: each is named with its place, and costs what
 //! is in it at most. Method: small stores with every kind of file, compared with models.
 
-use crate::verify::{Model, copy, key, names, needed, options, shared, store, verify};
+use crate::verify::{Model, copy, key, names, needed, options, repaired, shared, store, verify};
 use ogive::Error;
-use ogive::check::{StoreFinding, repair_store};
-use ogive::io::MemoryStorage;
+use ogive::check::{RepairReport, StoreFinding, StoreReport, repair_store, verify_store};
+use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::Db;
 use ogive::types::{KeyType, RecordType, ValueType};
+use ogive_testkit::BadSectors;
+use std::sync::Arc;
+
+const SECTOR_BYTES: u64 = 4096;
 
 /// Adds keyspaces to a store: `users`, which has types, and `orders`, which is dropped again.
 fn with_keyspaces(memory: &MemoryStorage) {
@@ -138,6 +142,134 @@ fn a_flipped_bit_of_a_version_is_damage_and_no_newer_version() {
                 assert!(!report.manifest_rebuilt && report.is_loss_known && report.lost_entries == 0, "{what}");
                 is_whole(&memory, &model, &what);
             }
+        }
+    }
+}
+
+/// Repairs a store on a device with a bad sector; afterwards the sector is readable, as after a write to it.
+fn repaired_around(memory: &MemoryStorage, name: &str, start: u64) -> (StoreReport, RepairReport) {
+    let end = start + SECTOR_BYTES;
+    let storage: Arc<dyn Storage> = Arc::new(BadSectors::new(shared(memory)).with(name, start..end));
+    let found = verify_store(&storage, &mut |_, _| {}).unwrap_or_else(|error| panic!("{name} from {start}: {error}"));
+    let report = repair_store(&storage, &mut |_, _| {}).unwrap_or_else(|error| panic!("{name} from {start}: {error}"));
+    (found, report)
+}
+
+#[test]
+fn a_sector_that_cannot_be_read_is_a_finding_and_costs_what_is_in_it() {
+    let (whole, model) = store_of_keyspaces(33);
+    for name in needed(&whole) {
+        let length = whole.content(&name).unwrap().len() as u64;
+        for start in (0..length).step_by(SECTOR_BYTES as usize) {
+            let what = format!("{name} from {start} of {length}");
+            let memory = copy(&whole);
+            let (found, report) = repaired_around(&memory, &name, start);
+            let first = found.findings.first().unwrap_or_else(|| panic!("{what}: no finding"));
+            assert_eq!((&*first.file, first.offset), (&*name, start), "{what}: {:?}", found.findings);
+            assert!(first.detail.contains("cannot be read"), "{what}: {}", first.detail);
+            assert_eq!(report.damaged_files, [&*name], "{what}");
+            let sound = verify(&memory).unwrap();
+            assert!(sound.is_sound(), "{what}: {:?}", sound.findings);
+            let db = Db::open_in(shared(&memory), &options()).unwrap();
+            let held = held(&db);
+            assert!(held.keys().all(|key| model.contains_key(key)), "{what}");
+            if name.ends_with(".manifest") {
+                assert!(report.manifest_rebuilt, "{what}");
+                assert_eq!(held, model, "{what}");
+            } else {
+                // No more is lost than where the sector is zeros.
+                let zeroed = copy(&whole);
+                let mut content = whole.content(&name).unwrap();
+                let end = (start + SECTOR_BYTES).min(length);
+                content[start as usize..end as usize].fill(0);
+                zeroed.put(&name, content).unwrap();
+                let expected = repaired(&zeroed);
+                assert_eq!((report.lost_entries, held.len()), (expected.0.lost_entries, expected.1.len()), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tail_of_a_manifest_that_cannot_be_read_is_not_a_crash() {
+    let memory = MemoryStorage::new();
+    let db = Db::open_in(shared(&memory), &options()).unwrap();
+    let mut model = Model::new();
+    for round in 0..120 {
+        for number in 0..20 {
+            db.insert(key(round * 20 + number), "value").unwrap();
+            model.insert(key(round * 20 + number), b"value".to_vec());
+        }
+        db.flush().unwrap();
+    }
+    // As after a kill.
+    let crashed = copy(&memory);
+    drop(db);
+    let manifest = names(&crashed, ".manifest").pop().unwrap();
+    let last = (crashed.content(&manifest).unwrap().len() as u64 - 1) / SECTOR_BYTES * SECTOR_BYTES;
+    assert!(last > 0, "the manifest is short");
+    let (_, report) = repaired_around(&crashed, &manifest, last);
+    assert!(report.manifest_rebuilt && !report.is_loss_known, "{report:?}");
+    let db = Db::open_in(shared(&crashed), &options()).unwrap();
+    let held = held(&db);
+    assert_eq!(held, model);
+}
+
+#[test]
+fn a_device_that_fails_as_a_whole_is_no_list_of_findings() {
+    let (whole, _) = store(34);
+    for name in needed(&whole) {
+        let device = BadSectors::new(shared(&whole)).with(&name, 0..u64::MAX);
+        let storage: Arc<dyn Storage> = Arc::new(device.clone());
+        // A small file is as good as lost; of a large one, the error is that of the device.
+        if let Ok(report) = verify_store(&storage, &mut |_, _| {}) {
+            assert!(!report.is_sound(), "{name}");
+        }
+        assert!(device.failed_reads() < 10_000, "{name}: {} reads", device.failed_reads());
+    }
+}
+
+/// What is put in the place of a file.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a storage puts none of this in its folder")]
+fn replace(path: &std::path::Path, kind: &str) {
+    if path.exists() {
+        std::fs::remove_file(path).unwrap();
+    }
+    match kind {
+        "a pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "a folder" => std::fs::create_dir(path).unwrap(),
+        _ => std::os::unix::fs::symlink(path, path).unwrap(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "files for tests")]
+fn what_is_no_file_in_the_place_of_one_is_like_a_missing_one() {
+    let (whole, model) = store_of_keyspaces(35);
+    for name in needed(&whole) {
+        for kind in ["a pipe", "a folder", "a link to itself"] {
+            let what = format!("{kind} in the place of {name}");
+            let folder = tempfile::tempdir().unwrap();
+            for file in whole.list().unwrap() {
+                std::fs::write(folder.path().join(&file), whole.content(&file).unwrap()).unwrap();
+            }
+            replace(&folder.path().join(&name), kind);
+            let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+            let found = verify_store(&storage, &mut |_, _| {}).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(!found.is_sound(), "{what}");
+            let report = repair_store(&storage, &mut |_, _| {}).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(!report.damaged_files.is_empty(), "{what}");
+            let sound = verify_store(&storage, &mut |_, _| {}).unwrap();
+            assert!(sound.is_sound(), "{what}: {:?}", sound.findings);
+            let db = Db::open_in(storage, &options()).unwrap();
+            let missing = copy(&whole);
+            missing.remove(&name).unwrap();
+            let (_, expected) = repaired(&missing);
+            let held = held(&db);
+            assert_eq!(held.len(), expected.len(), "{what}");
+            assert!(held.keys().all(|key| model.contains_key(key)), "{what}");
         }
     }
 }

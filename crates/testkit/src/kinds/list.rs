@@ -53,6 +53,7 @@ macro_rules! kind_tests {
             repair::a_page_file_cut_off_beside_its_log_keeps_what_is_left
             repair::commits_before_damage_to_the_log_are_saved
             repair::intact_leaves_are_saved
+            repair::sectors_that_cannot_be_read_are_told_and_cost_their_leaves
         );
     };
     (@tests $kind:expr; $($module:ident::$test:ident)*) => {$(

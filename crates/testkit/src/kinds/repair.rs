@@ -324,6 +324,10 @@ pub fn sectors_that_cannot_be_read_are_told_and_cost_their_leaves(kind: IndexKin
     for (name, start) in sectors.collect::<Vec<_>>() {
         let disk: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(files.clone()));
         let storage: Arc<dyn Storage> = Arc::new(BadSectors::new(disk).with(name, start + 512..start + 1024));
+        // The last checkpoint is a way back from a log that is lost, and from nothing else.
+        let lost = PageFile::without_log(&storage, NAME, &PageOptions::default());
+        let is_way_back = lost.is_ok_and(|lost| lost.is_some());
+        assert_eq!(is_way_back, name != NAME, "{kind}, {name} from {start}");
         if WITHOUT_LEAVES.contains(&kind.name()) {
             let error = repair_on(storage).unwrap_err();
             assert!(matches!(error, Error::NotRepairable { .. }), "{kind}, {name} from {start}: {error}");
