@@ -146,7 +146,10 @@ impl Failure {
                 Some(crate::words::advice_on_folder(path))
             }
             Self::Engine(ogive::Error::Io { path, source, .. })
-                if source.kind() == io::ErrorKind::NotFound && crate::urls::is_folder(path).unwrap_or(false) =>
+                // An error with words of its own says what to do.
+                if source.kind() == io::ErrorKind::NotFound
+                    && source.get_ref().is_none()
+                    && crate::urls::is_folder(path).unwrap_or(false) =>
             {
                 Some(crate::words::advice_on_folder(path))
             }
@@ -197,6 +200,13 @@ mod tests {
         assert_eq!((failure.to_string().as_str(), failure.exit_code()), ("no; 7 rows are durable", 2));
         assert_eq!(failure.hint().as_deref(), Some("yes"));
         assert_eq!(Failure::ClosedPipe.but("7 rows are durable").exit_code(), 0);
+    }
+
+    #[test]
+    fn an_error_that_says_what_to_do_about_a_folder_gets_no_other_advice() {
+        let hint = |source: io::Error| Failure::from(ogive::Error::io("read", ".", source)).hint();
+        assert_eq!(hint(io::ErrorKind::NotFound.into()).as_deref(), Some("give a file, not a folder"));
+        assert_eq!(hint(io::Error::new(io::ErrorKind::NotFound, "its writer is busy; try again")), None);
     }
 
     #[test]

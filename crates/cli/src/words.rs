@@ -186,9 +186,13 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
 
 /// What to do about a folder in the place of a file.
 pub(crate) fn advice_on_folder(path: &Path) -> String {
+    if is_store_file(path).unwrap_or(false) {
+        return advice_on_damage(path);
+    }
     match crate::commands::db::info(path) {
-        Ok(Some(_)) => format!("it is a store: use `ogive db`, for example `ogive db scan {}`", path.display()),
-        _ => "give a file, not a folder".into(),
+        Ok(None) => "give a file, not a folder".into(),
+        // Even one that cannot be opened now.
+        _ => format!("it is a store: use `ogive db`, for example `ogive db scan {}`", path.display()),
     }
 }
 

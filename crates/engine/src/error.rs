@@ -546,6 +546,31 @@ pub(crate) fn is_too_many_open_files(error: &io::Error) -> bool {
     }
 }
 
+/// Whether a device could not read (EIO, and the other codes that file systems have for it): what else of the file is
+/// there can still be read.
+pub(crate) fn is_device_error(error: &Error) -> bool {
+    let Error::Io { source, .. } = error else { return false };
+    match source.raw_os_error() {
+        // EIO, EREMOTEIO, EILSEQ, EBADMSG, ENODATA and EUCLEAN.
+        Some(code) if cfg!(target_os = "linux") => matches!(code, 5 | 121 | 84 | 74 | 61 | 117),
+        Some(code) if cfg!(unix) => code == 5,
+        // ERROR_CRC, ERROR_SECTOR_NOT_FOUND, ERROR_READ_FAULT and ERROR_IO_DEVICE.
+        Some(code) if cfg!(windows) => matches!(code, 23 | 27 | 30 | 1117),
+        _ => false,
+    }
+}
+
+/// Whether something has the name that cannot be opened as a file: a folder, a pipe, a link to itself, or a file that
+/// the device cannot find.
+pub(crate) fn is_no_file(error: &Error) -> bool {
+    // ELOOP, which has no stable name.
+    const LOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+    let Error::Io { action: "open", source, .. } = error else { return false };
+    matches!(source.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::NotSeekable)
+        || cfg!(unix) && source.raw_os_error() == Some(LOOP)
+        || is_device_error(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

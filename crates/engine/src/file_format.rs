@@ -1,7 +1,8 @@
 //! The formats of Ogive files, recognised by their magic numbers.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::{Place, Purpose, ReadRequest, ReadableFile, locate};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Begins the footer of a table.
@@ -86,7 +87,11 @@ impl FileFormat {
     /// [`crate::Error::Io`]; errors of [`locate`].
     pub fn of_path(path: &Path) -> Result<Option<Self>> {
         let Place { storage, name } = locate(path)?;
-        Self::of_file(&*storage.open(&name)?)
+        match storage.open(&name) {
+            // A pipe or a device.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotSeekable => Ok(None),
+            file => Self::of_file(&*file?),
+        }
     }
 
     /// What the file is, and how to open it, for a message about a file of another format.

@@ -4,6 +4,7 @@
 //!   point at which power can be lost.
 //! - [`SimulatedObjects`]: an object store whose clients die, sleep, and send requests late, twice or never.
 //! - [`FaultInjector`]: fails the k-th call to the storage.
+//! - [`BadSectors`]: a device that cannot read parts of files.
 //! - [`ReferenceTable`]: the expected answers of a table.
 //! - [`key_sets`]: keys that have broken learned indexes.
 //! - [`fast_paths`]: settings of the fast paths.
@@ -12,6 +13,7 @@
 //! - [`seeds`]: the seeds of random tests, with the command that [repeats](Repeat) a failure.
 //! - [`PeakAlloc`]: an allocator that counts.
 
+mod bad_sectors;
 mod crash;
 mod disk;
 pub mod fast_paths;
@@ -27,6 +29,7 @@ mod random;
 mod repeat;
 pub mod shapes;
 
+pub use bad_sectors::BadSectors;
 pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};

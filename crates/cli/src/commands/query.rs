@@ -10,6 +10,7 @@ use crate::records::RecordFields;
 use crate::size::ByteSize;
 use crate::urls::{self, is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use ogive::io::{LenientStorage, Storage};
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
 use ogive::types::ValueType;
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The table to read, and how to read it.
 #[derive(Clone, Debug, clap::Args)]
@@ -112,7 +114,18 @@ impl TableArguments {
 
     /// Opens the table, even if it holds an index of Parquet files.
     pub(crate) fn open_any(&self, explain: bool) -> Result<OpenTable> {
+        self.open_at(urls::place(&self.path, self.direct)?, explain)
+    }
+
+    /// As [`Self::open_any`], to verify it: parts that the device cannot read are findings.
+    pub(crate) fn open_leniently(&self) -> Result<OpenTable> {
         let (storage, name) = urls::place(&self.path, self.direct)?;
+        let storage = LenientStorage::around(&storage);
+        let opened = self.open_at((Arc::clone(&storage), name), false);
+        opened.map_err(|failure| storage.unreadable().first().map_or(failure, |part| part.to_error().into()))
+    }
+
+    fn open_at(&self, (storage, name): (Arc<dyn Storage>, String), explain: bool) -> Result<OpenTable> {
         let options = TableOptions::default().memory_bytes(self.memory.0).profile(urls::profile_of(&self.path)?);
         let table = Table::open(storage, &name, &options)?;
         let cold = (self.direct && !is_url(&self.path)).then(|| table.is_direct());
@@ -259,7 +272,7 @@ impl OrderedMap for OpenTable {
     }
 
     fn verify(place: &TableArguments) -> Result<impl Report> {
-        let table = place.open(false)?.table;
+        let table = place.plain(place.open_leniently()?)?.table;
         Ok(Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress))?)
     }
 }

@@ -11,7 +11,7 @@ use crate::replace::{OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, counted, grouped};
 use crate::words::{Foreign, foreign, index_of_segment};
 use ogive::check::{FileRepairReport, LostRange, repair_index, repair_table};
-use ogive::io::{LocalStorage, StoppableStorage, Storage};
+use ogive::io::{LenientStorage, LocalStorage, StoppableStorage, Storage};
 use ogive::lsm::is_store_file;
 use ogive::page::PageOptions;
 use ogive::table::{Table, TableOptions};
@@ -74,11 +74,12 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
         }
         return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory), output);
     }
-    let kind = kind_of(path)?;
     let interrupt = Interrupt::watch();
     let pages = PageOptions::default().memory_bytes(arguments.memory.0);
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = StoppableStorage::new(Arc::new(LocalStorage::new(folder)), interrupt.flag());
+    let storage = LenientStorage::around(&storage);
+    let kind = kind_of(path, (&storage, &name))?;
     if is_sound(kind, (&storage, &name), &pages)? {
         if output.is_json() {
             output.json(&json!({ "sound": true, "repaired": false }))?;
@@ -91,22 +92,40 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     let place = claim(&new, OutputKind::Plain, &[path], None)?;
     let report = copy(kind, (&storage, &name), &place, &pages, &interrupt).map_err(|failure| place.left(failure))?;
     if report.saved_records == 0 {
-        let message = format!("{}: all {} are lost", path.display(), counted(report.lost_records, "record"));
+        let message = format!("{}: {}", path.display(), all_lost(report.lost_records, report.lost_commits.as_deref()));
         return Err(Failure::refused(message, "restore it from a copy, or build it again"));
     }
     print(&report, path, &new, output)?;
     Ok(Outcome::Done)
 }
 
+/// What is lost if nothing can be saved.
+fn all_lost(records: u64, cause_of_lost_commits: Option<&str>) -> String {
+    let commits = cause_of_lost_commits
+        .map(|cause| format!("the commits after the damage to its log are lost, and their number is unknown: {cause}"));
+    match (records, commits) {
+        (0, None) => "it has no records to save".into(),
+        (0, Some(commits)) => format!("nothing can be saved: {commits}"),
+        (1, None) => "its 1 record is lost".into(),
+        (1, Some(commits)) => format!("its 1 record is lost, and {commits}"),
+        (lost, None) => format!("all {} records are lost", grouped(lost)),
+        (lost, Some(commits)) => format!("all {} records are lost, and {commits}", grouped(lost)),
+    }
+}
+
 /// Whether a file is a table or an index.
-fn kind_of(path: &Path) -> Result<Kind> {
+fn kind_of(path: &Path, (storage, name): (&Arc<dyn Storage>, &str)) -> Result<Kind> {
     let shown = path.display();
     if is_store_file(path).unwrap_or(false) {
         let folder = path.parent().unwrap_or(Path::new(""));
         let hint = format!("`ogive repair {}` repairs the store", folder.join("").display());
         return Err(Failure::refused(format!("{shown} is a file of a store"), hint));
     }
-    match FileFormat::of_path(path)? {
+    let format = FileFormat::of_file(&*storage.open(name)?)?;
+    if let (None, Some(part)) = (format, storage.unreadable().first()) {
+        return Err(part.to_error().into());
+    }
+    match format {
         Some(FileFormat::Table) => Ok(Kind::Table),
         Some(FileFormat::PageFile) => Ok(Kind::Index),
         Some(FileFormat::PageLog) => {
@@ -236,6 +255,19 @@ fn place_of(range: &LostRange, key_type: KeyType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_nothing_it_is_not_said_that_all_0_records_are_lost() {
+        assert_eq!(all_lost(0, None), "it has no records to save");
+        assert_eq!(all_lost(1, None), "its 1 record is lost");
+        assert_eq!(all_lost(1200, None), "all 1,200 records are lost");
+        let commits =
+            "the commits after the damage to its log are lost, and their number is unknown: f.log-1, byte 0: x";
+        let cause = Some("f.log-1, byte 0: x");
+        assert_eq!(all_lost(0, cause), format!("nothing can be saved: {commits}"));
+        assert_eq!(all_lost(1, cause), format!("its 1 record is lost, and {commits}"));
+        assert_eq!(all_lost(2, cause), format!("all 2 records are lost, and {commits}"));
+    }
 
     #[test]
     fn the_new_file_keeps_the_suffix() {

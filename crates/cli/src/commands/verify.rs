@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &TableVerify, output: &mut Output) -> Result<Outcom
     crate::disk_cache::bypass();
     #[cfg(feature = "parquet")]
     {
-        let open = table.open_any(false)?;
+        let open = table.open_leniently()?;
         if open.is_beside() {
             return crate::beside::verify(table, open, arguments.accept, output);
         }

@@ -41,6 +41,21 @@ fn crashed(folder: &Folder) -> Vec<PathBuf> {
 }
 
 #[test]
+fn commits_of_an_unknown_number_are_not_called_0_records() {
+    let (folder, elsewhere) = (Folder::new(), Folder::new());
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
+    let index = Index::<u64, u64>::create(storage, "ids", &IndexOptions::default()).unwrap();
+    index.bulk_load((0..1000).map(|key| (key, key))).unwrap();
+    // As after a kill, but without the log, which alone says that the pages are in use.
+    fs::copy(elsewhere.path("ids"), folder.path("ids")).unwrap();
+    drop(index);
+    let run = folder.run(&["repair", "ids"]).exits_with(1);
+    let run = run.complains_of("nothing can be saved").complains_of("their number is unknown: ");
+    assert!(!run.stderr.contains(" 0 "), "{}", run.stderr);
+    folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+}
+
+#[test]
 fn an_index_without_its_log_keeps_its_last_checkpoint_once_the_loss_is_accepted() {
     let removed = |path: &PathBuf| fs::remove_file(path).unwrap();
     let emptied = |path: &PathBuf| fs::write(path, "").unwrap();

@@ -164,6 +164,15 @@ fn what_fails_in_a_new_folder_leaves_nothing() {
     db(&folder, &["put", "new/deep", "k", "v", "--memory", "1000"]).exits_with_error();
     db(&folder, &["put", "new/deep", "word", "v", "--keys", "u64"]).exits_with(2);
     assert!(folder.names().is_empty(), "{:?}", folder.names());
+    // A key that no store takes.
+    folder.write("rows.csv", format!("k,v\n{},1\n", "k".repeat((64 << 10) + 1)));
+    db(&folder, &["import", "new/deep", "rows.csv", "--key", "k"]).exits_with(1).complains_of("no row is durable");
+    db(&folder, &["import", "new", "rows.csv", "--key", "k", "--keyspace", "other"]).exits_with(1);
+    let key = folder.path("rows.csv");
+    let key = fs::read_to_string(key).unwrap()[4..].to_owned();
+    db(&folder, &["put", "new", &key, "v"]).exits_with(1);
+    assert_eq!(folder.names(), ["rows.csv"]);
+    fs::remove_file(folder.path("rows.csv")).unwrap();
     fs::create_dir(folder.path("empty")).unwrap();
     db(&folder, &["put", "empty", "k", "v", "--memory", "1000"]).exits_with_error();
     assert!(files(&folder.path("empty"), "").is_empty());

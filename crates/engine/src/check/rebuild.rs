@@ -181,16 +181,6 @@ fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(ValueEvidence
     Ok((evidence, complete))
 }
 
-/// The name of the file of an error.
-pub(super) fn file_of(cause: &Error) -> String {
-    match cause {
-        Error::Damaged { path, .. } => {
-            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-        }
-        _ => String::new(),
-    }
-}
-
 /// Opens all readable tables, newest first; also returns the identity of the store that they state.
 fn open_tables(
     storage: &Arc<dyn Storage>,

@@ -4,11 +4,12 @@
 //! store is rebuilt (`rebuild`).
 
 use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
+use super::report::finding_of;
 use super::verify::{VerifyProgress, verify_files};
 use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{LenientStorage, Storage, UnreadablePart};
 use crate::lsm::closed_image::no_store;
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::cursor::EntryCursor;
@@ -19,7 +20,8 @@ use crate::lsm::range_tombstones::RangeTombstones;
 use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
 use crate::lsm::unreferenced::{UnreferencedFiles, is_table_of};
 use crate::lsm::version::{
-    FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover, remove_leftovers,
+    FileKind, ManifestState, RecoveredManifest, file_name, manifest_numbers, parse_file_name, recover, recover_at,
+    recover_with_true_version, remove_leftovers,
 };
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{Table, TableOptions};
@@ -35,8 +37,9 @@ pub struct RepairReport {
     /// The files that were damaged or missing; empty if there was nothing to repair. A missing manifest, whose number
     /// is unknown, is listed as `*.manifest`.
     pub damaged_files: Vec<String>,
-    /// Files of another store, or of a copy of this one that was written to separately. Their contents were not used;
-    /// they are kept, with the suffix `.foreign`.
+    /// Files of another store, or of a copy of this one that was written to separately, and manifests that are none or
+    /// are damaged, though the store has an intact one. Their contents were not used; they are kept, with the suffix
+    /// `.foreign`.
     pub foreign_files: Vec<String>,
     /// Entries recovered from damaged files, and from the files rewritten with them.
     pub saved_entries: u64,
@@ -63,6 +66,7 @@ const NO_MANIFEST: &str = "*.manifest";
 /// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; [`Error::UnknownVersion`]; errors
 /// of the storage. The store is then unchanged, except for additional files that the next repair removes.
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
+    let storage = &LenientStorage::around(storage);
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
         return Err(no_store(&**storage));
@@ -77,6 +81,11 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
 fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress<'_>) -> Result<RepairReport> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
+            if let Some(part) = unreadable_part(&**storage, recovered.number) {
+                // What cannot be read of it looks like an edit that a crash cut short.
+                let file = file_name(recovered.number, FileKind::Manifest);
+                return rebuild::rebuild(storage, names, (part.to_error(), vec![file]), Some(&recovered.state));
+            }
             let unnamed = UnreferencedFiles::find(storage, &recovered.state)?;
             if let Err(error) = unnamed.check(&**storage) {
                 let strays: Vec<String> = unnamed.strays.into_iter().map(|stray| stray.name).collect();
@@ -94,13 +103,85 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress
             }
         }
         Ok(None) => Err(no_store(&**storage)),
-        Err(error @ Error::Damaged { .. }) => {
-            let has_manifest = names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))));
-            let file = if has_manifest { rebuild::file_of(&error) } else { NO_MANIFEST.to_owned() };
-            rebuild::rebuild(storage, names, (error, vec![file]), None)
-        }
+        Err(error @ Error::UnknownVersion { .. }) => Err(error),
+        Err(error) if finding_of(&error).is_some() => repair_without_newest(storage, names, error, progress),
         Err(error) => Err(error),
     }
+}
+
+/// Repairs a store whose newest manifest is missing, damaged or none at all; `error` says so.
+fn repair_without_newest(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    error: Error,
+    progress: VerifyProgress<'_>,
+) -> Result<RepairReport> {
+    let mut damaged = Vec::new();
+    for number in manifest_numbers(names) {
+        match recover_at(&**storage, number) {
+            Ok(older) if unreadable_part(&**storage, number).is_some() => {
+                damaged.push(file_name(number, FileKind::Manifest));
+                return rebuild::rebuild(storage, names, (error, damaged), Some(&older.state));
+            }
+            Ok(older) => return repair_by_older(storage, names, (older, damaged, error), progress),
+            Err(error @ Error::UnknownVersion { .. }) => return Err(error),
+            Err(error) if finding_of(&error).is_some() => damaged.push(file_name(number, FileKind::Manifest)),
+            Err(error) => return Err(error),
+        }
+        match recover_with_true_version(&**storage, number) {
+            Ok(Some(read)) => return repair_by_older(storage, names, (read, damaged, error), progress),
+            Err(error) if finding_of(&error).is_none() => return Err(error),
+            _ => {}
+        }
+    }
+    if damaged.is_empty() {
+        damaged.push(NO_MANIFEST.to_owned());
+    }
+    rebuild::rebuild(storage, names, (error, damaged), None)
+}
+
+/// Repairs a store by a manifest that can be read, although there are `damaged` ones: of greater numbers, or itself. If
+/// the store went on with one of these, it has files that this one does not name, and only the names and types of its
+/// keyspaces are used. Otherwise it is the newest: if it and all other files are intact, the damaged ones are set
+/// aside, and nothing else is done.
+fn repair_by_older(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    (older, damaged, error): (RecoveredManifest, Vec<String>, Error),
+    progress: VerifyProgress<'_>,
+) -> Result<RepairReport> {
+    let unnamed = UnreferencedFiles::find(storage, &older.state)?;
+    if !unnamed.strays.is_empty() || went_on(storage, names, &older)? {
+        return rebuild::rebuild(storage, names, (error, damaged), Some(&older.state));
+    }
+    let is_intact = !damaged.contains(&file_name(older.number, FileKind::Manifest));
+    let again = RecoveredManifest { state: older.state.clone(), number: older.number, closed: older.closed.clone() };
+    let mut report = verify_files(storage, older, names, progress)?;
+    if report.is_sound() && is_intact {
+        foreign::set_aside(&**storage, &damaged)?;
+        return Ok(RepairReport { foreign_files: damaged, ..unchanged() });
+    }
+    damaged.iter().for_each(|name| report.add(name, 0, "it is no intact manifest"));
+    repair_in_place::repair_in_place(storage, again, &report)
+}
+
+/// What cannot be read of a manifest.
+fn unreadable_part(storage: &dyn Storage, number: u64) -> Option<UnreadablePart> {
+    let path = storage.path(&file_name(number, FileKind::Manifest));
+    storage.unreadable().into_iter().find(|part| part.path == path)
+}
+
+/// Whether the store made tables or logs after a manifest that this one does not name.
+fn went_on(storage: &Arc<dyn Storage>, names: &[String], manifest: &RecoveredManifest) -> Result<bool> {
+    let state = &manifest.state;
+    let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
+    for (number, kind) in names.iter().filter_map(|name| parse_file_name(name)) {
+        let is_named = if kind == FileKind::Log { &state.logs } else { &tables }.contains(&number);
+        if number > manifest.number && !is_named && is_of_store(storage, state, (number, kind))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Repairs a store with unreferenced files that no crash leaves: either they come from a copy, or the manifest is
@@ -170,20 +251,24 @@ fn missing_named_file(storage: &Arc<dyn Storage>, state: &ManifestState) -> Resu
     let named: BTreeSet<(u64, FileKind)> = tables.chain(values).chain(logs).collect();
     let there: BTreeSet<(u64, FileKind)> = storage.list()?.iter().filter_map(|name| parse_file_name(name)).collect();
     let Some(&(missing, kind)) = named.difference(&there).next() else { return Ok(None) };
-    for &(number, found) in there.difference(&named).filter(|&&(number, _)| number > missing) {
-        let counts = match found {
-            FileKind::Table => is_table_of(storage, &file_name(number, found), state.owner)?,
-            FileKind::Log if number >= state.oldest_log => {
-                let header = wal::header(&**storage, number)?;
-                header.is_some_and(|header| header.binding.store == state.owner && header.number == number)
-            }
-            _ => false,
-        };
-        if counts {
+    for &newer in there.difference(&named).filter(|&&(number, _)| number > missing) {
+        if is_of_store(storage, state, newer)? {
             return Ok(Some(file_name(missing, kind)));
         }
     }
     Ok(None)
+}
+
+/// Whether a file is a table of the store, or a log that is not older than those needed.
+fn is_of_store(storage: &Arc<dyn Storage>, state: &ManifestState, (number, kind): (u64, FileKind)) -> Result<bool> {
+    match kind {
+        FileKind::Table => is_table_of(storage, &file_name(number, kind), state.owner),
+        FileKind::Log if number >= state.oldest_log => {
+            let header = wal::header(&**storage, number)?;
+            Ok(header.is_some_and(|header| header.binding.store == state.owner && header.number == number))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The context of a repair.
@@ -352,7 +437,7 @@ pub(super) fn open_values(
         if let Some((number, FileKind::Values)) = parse_file_name(name) {
             match open(number) {
                 Ok(file) => _ = values.insert(number, Arc::new(file)),
-                Err(error) if super::report::finding_of(&error).is_some() => {}
+                Err(error) if finding_of(&error).is_some() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -2,16 +2,16 @@
 
 use super::losses::{FileRepairReport, Losses};
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{LenientStorage, Storage};
 use crate::table::{Table, TableOptions, TableWriter};
 use std::sync::Arc;
 
 /// Copies the records of the undamaged blocks of a table to a new table, with the same types, block size, compression
 /// and properties, and a new index. Both are given as storage and name. The damaged table is not changed.
 ///
-/// A block is undamaged if its checksum and its layout are. All its records are saved, except those whose long value is
-/// damaged; damage to the index, to the filter or to the counts loses nothing. If no record can be saved, no table is
-/// written. `progress` receives the number of blocks done and of all.
+/// A block is undamaged if it can be read, and its checksum and its layout are. All its records are saved, except those
+/// whose long value is damaged; damage to the index, to the filter or to the counts loses nothing. If no record can be
+/// saved, no table is written. `progress` receives the number of blocks done and of all.
 ///
 /// # Errors
 /// [`Error::NotRepairable`] if the tail of the table is damaged, which states where its blocks are and what is in them,
@@ -22,6 +22,7 @@ pub fn repair_table(
     (new_storage, new_name): (&Arc<dyn Storage>, &str),
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<FileRepairReport> {
+    let storage = &LenientStorage::around(storage);
     let table = open(storage, name)?;
     let mut writer = TableWriter::create(Arc::clone(new_storage), new_name, table.write_options())?;
     let (mut losses, mut saved_records, mut damaged_parts) = (Losses::default(), 0, 0);

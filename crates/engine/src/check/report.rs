@@ -1,7 +1,7 @@
 //! The report of a verification.
 
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{Storage, UnreadablePart};
 use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -70,6 +70,20 @@ impl StoreReport {
         }
     }
 
+    /// Adds what could not be read, before all other findings, which may follow from it.
+    pub(super) fn add_unreadable(&mut self, storage: &dyn Storage) {
+        let finding = |part: UnreadablePart| StoreFinding {
+            file: file_name_of(&part.path),
+            offset: part.offset,
+            detail: part.detail(),
+        };
+        let mut findings: Vec<StoreFinding> = storage.unreadable().into_iter().map(finding).collect();
+        // Tables report their own.
+        self.findings.retain(|found| !findings.contains(found));
+        findings.append(&mut self.findings);
+        self.findings = findings;
+    }
+
     /// Whether there is a finding for a file.
     pub(super) fn has_finding(&self, file: &str) -> bool {
         self.findings.iter().any(|finding| finding.file == file)
@@ -110,6 +124,11 @@ pub(super) fn finding_of(error: &Error) -> Option<(u64, String)> {
         }
         _ => None,
     }
+}
+
+/// The name of the file of a path.
+pub(super) fn file_name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// The folder of a storage, for error messages.

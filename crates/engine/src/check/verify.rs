@@ -1,9 +1,9 @@
 //! Verification of a whole store.
 
-use super::report::{StoreReport, finding_of, folder};
+use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{LenientStorage, Storage};
 use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
 use crate::lsm::live::{StoreImage, changed, is_removal, named_files, reader_of};
 use crate::lsm::unreferenced::UnreferencedFiles;
@@ -44,8 +44,16 @@ pub(super) struct StoreVerifier<'p> {
 ///
 /// # Errors
 /// [`Error::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
-/// storage, such as a failed read.
+/// storage. A part of a file that the device cannot read is a finding, unless there are very many.
 pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+    let storage = &LenientStorage::around(storage);
+    let mut report = verify_image(storage, progress)?;
+    report.add_unreadable(&**storage);
+    Ok(report)
+}
+
+/// Verifies an image of a store.
+fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let mut verified = VerifiedFiles::default();
     for _ in 0..COPY_TRIES_MAX {
         let names = reader_of(storage)?.list()?;
@@ -55,7 +63,7 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
         let image = match StoreImage::take(storage) {
             Ok(Some(image)) => image,
             Ok(None) => return Err(no_store(&**storage)),
-            Err(error) if is_removal(&error) => return Err(error),
+            Err(error) if is_removal(&error) && !is_no_file(&**storage, &error) => return Err(error),
             Err(error) => return manifest_report(&**storage, error),
         };
         let mut walk = StoreVerifier::new(&image.storage(), image.recovered.state.clone(), progress);
@@ -72,6 +80,12 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
         }
     }
     Err(changed(&**storage))
+}
+
+/// Whether an error is about something that has the name of a file and is none.
+fn is_no_file(storage: &dyn Storage, error: &Error) -> bool {
+    let Error::Io { path, .. } = error else { return false };
+    storage.unreadable().iter().any(|part| part.is_whole && part.path == *path)
 }
 
 /// Forgets files that a writer has removed or added to the store since.
@@ -95,6 +109,7 @@ pub(super) fn verify_files(
     let mut walk = StoreVerifier::new(storage, recovered.state.clone(), progress);
     let unnamed = UnreferencedFiles::find(storage, &walk.state)?;
     walk.files(&recovered, names, &unnamed)?;
+    walk.report.add_unreadable(&**storage);
     Ok(walk.report)
 }
 
@@ -125,13 +140,15 @@ impl Db {
     /// Verifies the current tables and complete value files while the store is in use: see [`verify_store`].
     ///
     /// # Errors
-    /// Errors of the storage, such as a failed read.
+    /// As there.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
         let pinned = self.pin_files();
-        let mut walk = StoreVerifier::new(&pinned.storage, pinned.state.clone(), progress);
+        let storage = LenientStorage::around(&pinned.storage);
+        let mut walk = StoreVerifier::new(&storage, pinned.state.clone(), progress);
         walk.open_values()?;
         walk.tables()?;
         walk.value_files(None)?;
+        walk.report.add_unreadable(&*storage);
         Ok(walk.report)
     }
 }
@@ -141,11 +158,10 @@ fn manifest_report(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
     let path = match &error {
-        Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } => path.clone(),
+        Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } | Error::Io { path, .. } => path.clone(),
         _ => folder(storage),
     };
-    let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    report.add(&file, offset, detail);
+    report.add(&file_name_of(&path), offset, detail);
     Ok(report)
 }
 

@@ -2,10 +2,10 @@
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
+    use crate::io::open_files::open_at_once;
     use rustix::fs::{AtFlags, OFlags, StatxFlags};
-    use std::fs::{File, OpenOptions};
+    use std::fs::File;
     use std::io;
-    use std::os::unix::fs::OpenOptionsExt;
     use std::path::Path;
 
     /// An alignment that suits every device in use.
@@ -17,7 +17,7 @@ mod system {
     /// Opens a file and determines the alignment of its reads; `None` if direct reads are refused.
     pub(in crate::io) fn open(path: &Path, writes: bool) -> io::Result<Option<(File, usize)>> {
         let flags = OFlags::DIRECT.bits() as i32;
-        let file = match OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path) {
+        let file = match open_at_once(path, writes, flags) {
             Ok(file) => file,
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
                 return Ok(None);

@@ -3,6 +3,7 @@
 //! A reader goes on reading the same files, whatever happens to their names. Names are given when a file is
 //! added, so the files may come from several folders, or have other names there.
 
+use super::lenient::UnreadablePart;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file,
@@ -91,6 +92,10 @@ impl FrozenFiles {
 impl Storage for FrozenFiles {
     fn has_whole_files(&self) -> bool {
         self.place.has_whole_files()
+    }
+
+    fn unreadable(&self) -> Vec<UnreadablePart> {
+        self.place.unreadable()
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {

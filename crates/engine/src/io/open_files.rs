@@ -388,9 +388,7 @@ impl ReadHandle {
         })?;
         let writes = mode != OpenMode::Read;
         let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(ErrorKind::IsADirectory.into());
-        }
+        check_file(&metadata)?;
         let identity = FileIdentity::of(&metadata);
         let stays = writes || identity.is_none();
         let slot = Arc::new(Self {
@@ -472,7 +470,9 @@ impl ReadHandle {
         };
         let open = || open_file(&self.place, self.is_direct(), state.writes);
         let ((file, alignment), ticket) = self.pool.open(open).map_err(failed)?;
-        let found = FileIdentity::of(&file.metadata().map_err(failed)?);
+        let metadata = file.metadata().map_err(failed)?;
+        check_file(&metadata).map_err(failed)?;
+        let found = FileIdentity::of(&metadata);
         if !self.identity.zip(found).is_some_and(|(one, other)| one.is(&other)) {
             return Err(self.replaced("another file has its name"));
         }
@@ -562,7 +562,39 @@ fn open_file(path: &Path, direct: bool, writes: bool) -> io::Result<(File, Optio
     if direct && let Some((file, alignment)) = direct::open(path, writes)? {
         return Ok((file, Some(alignment)));
     }
-    Ok((OpenOptions::new().read(true).write(writes).open(path)?, None))
+    Ok((open_at_once(path, writes, 0)?, None))
+}
+
+/// Opens what is there without waiting, as a pipe would until it had a writer. Reads and writes of files are not
+/// affected.
+#[cfg(unix)]
+pub(super) fn open_at_once(path: &Path, writes: bool, flags: i32) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let open = |flags: i32| OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path);
+    match open(flags | rustix::fs::OFlags::NONBLOCK.bits() as i32) {
+        // Another process has a lease on the file, which it gives up when it is asked to.
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            check_file(&fs::metadata(path)?)?;
+            open(flags)
+        }
+        opened => opened,
+    }
+}
+
+#[cfg(not(unix))]
+fn open_at_once(path: &Path, writes: bool, _: i32) -> io::Result<File> {
+    OpenOptions::new().read(true).write(writes).open(path)
+}
+
+/// Refuses what has no content to read and write at an offset: folders, pipes, devices.
+fn check_file(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(ErrorKind::NotSeekable, "it is a pipe or a device, not a file")),
+    }
 }
 
 /// Creates a file with one permanent handle; on failure no file is left.

@@ -1,5 +1,6 @@
 //! The storage traits: a flat directory of named files.
 
+use super::lenient::UnreadablePart;
 use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use crate::error::{Error, Result};
@@ -219,6 +220,13 @@ pub trait Storage: Debug + Send + Sync {
     /// Whether files are objects, as described above.
     fn is_object_store(&self) -> bool {
         false
+    }
+
+    /// The parts of files that could not be read and were read as zeros: none, except of a [`LenientStorage`].
+    ///
+    /// [`LenientStorage`]: super::LenientStorage
+    fn unreadable(&self) -> Vec<UnreadablePart> {
+        Vec::new()
     }
 
     /// Whether whatever is written at once appears as a whole or not at all, so that no crash leaves a torn file. By

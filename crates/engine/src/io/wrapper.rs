@@ -4,6 +4,7 @@
 //! no real implementation can omit a method unnoticed. The traits here have such defaults, and every implementor of one
 //! of them implements the corresponding storage trait. They omit what no wrapper may change: names, lengths and locks.
 
+use super::lenient::UnreadablePart;
 use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
@@ -19,6 +20,11 @@ use std::sync::Arc;
 pub trait StorageWrapper: Debug + Send + Sync {
     /// The inner storage.
     fn inner(&self) -> &dyn Storage;
+
+    /// As [`Storage::unreadable`].
+    fn unreadable(&self) -> Vec<UnreadablePart> {
+        self.inner().unreadable()
+    }
 
     /// As [`Storage::open`].
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
@@ -106,6 +112,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn has_whole_files(&self) -> bool {
         self.inner().has_whole_files()
+    }
+
+    fn unreadable(&self) -> Vec<UnreadablePart> {
+        StorageWrapper::unreadable(self)
     }
 
     fn profile(&self) -> Option<&Profile> {

@@ -74,11 +74,22 @@ impl SegmentHeader {
             return Ok(None);
         }
         let version = word(8);
+        let matches = |version: u32, bytes: &[u8; HEADER_BYTES_2]| {
+            let header_bytes = if version < VERSION { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
+            length >= header_bytes && checksum::check(identity(owner, number.into()), 0, &bytes[..header_bytes])
+        };
         if version > VERSION {
+            let is_damaged = (1..=VERSION).any(|version| {
+                let mut known = bytes;
+                known[8..12].copy_from_slice(&version.to_le_bytes());
+                matches(version, &known)
+            });
+            if is_damaged {
+                return Ok(None);
+            }
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: VERSION });
         }
-        let header_bytes = if version < VERSION { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
-        if length < header_bytes || !checksum::check(identity(owner, number.into()), 0, &bytes[..header_bytes]) {
+        if !matches(version, &bytes) {
             return Ok(None);
         }
         let long = |offset: usize| record::u64_at(&bytes, offset);

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
-use super::folder::NewFolder;
+use super::folder::{NewFolder, remove_manifests};
 use super::keyspace::Keyspace;
 use super::learning::LearningStats;
 use super::objects::StoreVersion;
@@ -16,6 +16,7 @@ use crate::io::{Storage, Worker};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A store: a crash-safe ordered map from byte strings to byte strings, in a folder of its own. It is cheap to clone,
 /// can be used by many threads, and closes when the last handle is dropped.
@@ -66,6 +67,8 @@ pub(super) struct Open {
     /// Background threads; they are stopped and joined before the store closes.
     workers: Mutex<Vec<Worker>>,
     is_closed: Mutex<bool>,
+    /// The folder that was made for a store that this opening created.
+    new_folder: Mutex<Option<NewFolder>>,
 }
 
 impl Deref for Db {
@@ -99,11 +102,16 @@ impl Db {
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let storage = options.storage(folder.as_ref())?;
         let new = storage.folder().filter(|_| options.create).map(NewFolder::make).transpose()?;
-        let opened = Self::open_in(storage, options);
-        if let (Err(_), Some(new)) = (&opened, &new) {
-            new.remove();
+        match (Self::open_in(storage, options), new) {
+            (Ok(db), new) => {
+                *db.default.open().new_folder.lock() = new.filter(NewFolder::had_no_store);
+                Ok(db)
+            }
+            (Err(error), new) => {
+                new.iter().for_each(NewFolder::remove);
+                Err(error)
+            }
         }
-        opened
     }
 
     /// Opens the store in a storage; creates one if there is none and [`DbOptions::create`] is set.
@@ -194,7 +202,12 @@ impl Db {
             shared.unread_filters = shared.tables.keys().copied().collect();
         }
         let core = Arc::new(core);
-        let open = Open { core: Arc::clone(&core), workers: Mutex::default(), is_closed: Mutex::default() };
+        let open = Open {
+            core: Arc::clone(&core),
+            workers: Mutex::default(),
+            is_closed: Mutex::default(),
+            new_folder: Mutex::default(),
+        };
         for number in 0..threads {
             let core = Arc::clone(&core);
             let path = core.path();
@@ -364,6 +377,16 @@ impl Db {
     pub fn close(&self) -> Result<()> {
         self.default.open().close()
     }
+
+    /// Takes back the creation of a store: closes one that this opening created and that has no record, and removes it
+    /// with the folders that were made for it. Returns `false` for any other store, which stays open: one that was
+    /// there before, has records, or is not in a folder.
+    ///
+    /// # Errors
+    /// Errors of the storage; the store is closed.
+    pub fn take_back(&self) -> Result<bool> {
+        self.default.open().take_back()
+    }
 }
 
 /// A store whose folder is gone can be closed: what was acknowledged is in that folder, wherever it is.
@@ -389,6 +412,30 @@ impl Open {
         let outcome = may_be_gone(self.finish());
         self.core.end_reads();
         outcome
+    }
+
+    fn take_back(&self) -> Result<bool> {
+        let mut is_closed = self.is_closed.lock();
+        if *is_closed || self.core.visible.load(Ordering::Acquire) > 0 {
+            return Ok(false);
+        }
+        let Some(folder) = self.new_folder.lock().take() else { return Ok(false) };
+        self.core.refuse_uses();
+        *is_closed = true;
+        // A write that is under way ends first.
+        drop(self.core.writer_alone());
+        if self.core.visible.load(Ordering::Acquire) > 0 {
+            let finished = may_be_gone(self.finish());
+            self.core.end_reads();
+            return finished.map(|()| false);
+        }
+        self.core.stop();
+        self.workers.lock().clear();
+        // Under the lock: what is left then is no store.
+        let removed = remove_manifests(&*self.core.storage);
+        self.core.end_reads();
+        folder.remove();
+        removed.map(|()| true)
     }
 
     /// Stops the background threads, and records that everything is in its files.

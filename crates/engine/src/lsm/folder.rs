@@ -103,6 +103,13 @@ fn refuse_other_things(folder: &Path) -> Result<()> {
     }
 }
 
+/// Removes the manifests of a store that is being taken back.
+pub(super) fn remove_manifests(storage: &dyn Storage) -> Result<()> {
+    let names = storage.list()?;
+    let is_manifest = |name: &&String| matches!(parse_file_name(name), Some((_, FileKind::Manifest)));
+    names.iter().filter(is_manifest).try_for_each(|name| storage.remove(name))
+}
+
 /// A folder in which a store is being created. If that fails, everything created is removed.
 #[derive(Debug)]
 pub(super) struct NewFolder {
@@ -127,6 +134,11 @@ impl NewFolder {
             folder.remove();
         }
         refused.map(|()| folder)
+    }
+
+    /// Whether there was no store before.
+    pub(super) fn had_no_store(&self) -> bool {
+        !has_manifest(&self.before)
     }
 
     /// Removes what was created, unless there is a store.

@@ -7,10 +7,12 @@
 use super::file::{PageFile, lock_name, refuse_lone_slot};
 use super::header::{Header, OtherSlot};
 use super::options::PageOptions;
+use super::rescue::unreadable_log;
 use crate::error::{Error, Result};
-use crate::io::{Storage, UpdatableFile};
+use crate::io::{LenientStorage, Storage, UpdatableFile};
 use crate::log::{SegmentId, segment_numbers};
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Number of openings that the lost log may have recorded: their epochs are skipped, so that pages they wrote are never
@@ -59,14 +61,21 @@ impl PageFile {
         }
         storage.check_only_name(name)?;
         let lock = storage.lock(&lock_name(name))?;
+        let storage = &LenientStorage::around(storage);
         let file = storage.open_update(name)?;
         let (header, other_slot) = Header::read(&*file)?;
         let one_slot = other_slot == OtherSlot::Invalid;
         let opened = Self::read_log(storage, name, options, &header, one_slot)
-            .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery));
+            .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery).map(|()| opened.recovery));
         let cause = match opened {
-            Ok(()) => return Ok(None),
-            Err(error @ Error::Damaged { .. }) if one_slot || is_of_log(&error, name) => error,
+            // To keep only the last checkpoint would lose commits of a log that is whole.
+            Ok(recovery) => match unreadable_log(&**storage, name) {
+                Some(error) => error,
+                None => return recovery.check_length().map(|()| None),
+            },
+            Err(Error::Damaged { path, offset, detail }) if one_slot || is_of_log(&path, name) => {
+                Error::Damaged { path, offset, detail }
+            }
             Err(error) => return Err(error),
         };
         let numbers = segment_numbers(&**storage, name)?;
@@ -89,9 +98,8 @@ impl PageFile {
     }
 }
 
-/// Whether an error concerns a segment of the log, not the page file.
-fn is_of_log(error: &Error, name: &str) -> bool {
-    let Error::Damaged { path, .. } = error else { return false };
+/// Whether a path is that of a segment of the log.
+pub(super) fn is_of_log(path: &Path, name: &str) -> bool {
     let found = path.file_name().map(|found| found.to_string_lossy());
     found.is_some_and(|found| found.starts_with(&format!("{name}.log-")))
 }

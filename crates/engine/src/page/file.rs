@@ -124,6 +124,7 @@ impl PageFile {
         }
         let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
         recovery.replay_all(&header, one_slot, &found, u64::MAX)?;
+        recovery.check_length()?;
         refuse_lone_slot(one_slot, &header, &recovery)?;
         // State visible from now on must not be lost.
         for file in &files {
@@ -172,7 +173,8 @@ impl PageFile {
             // A reader of commit 0 blocks all checkpoints, except one already running.
             let guard = ReaderRegistration::new(storage, name, 0)?;
             let (header, other_slot) = Header::read(&*storage.open(name)?)?;
-            let opened = Self::read_log(storage, name, options, &header, other_slot == OtherSlot::Invalid);
+            let opened = Self::read_log(storage, name, options, &header, other_slot == OtherSlot::Invalid)
+                .and_then(|opened| opened.recovery.check_length().map(|()| opened));
             let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
             attempt += 1;
             match opened {
@@ -188,7 +190,8 @@ impl PageFile {
         }
     }
 
-    /// Reads the log to determine the last commit, without changing anything.
+    /// Reads the log to determine the last commit, without changing anything. Does not check that the page file has
+    /// room for all pages.
     pub(super) fn read_log<'a>(
         storage: &'a Arc<dyn Storage>,
         name: &'a str,

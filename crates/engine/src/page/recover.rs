@@ -6,6 +6,7 @@ use super::log_chain::{FoundSegment, links};
 use super::log_map::{LogMap, PageVersion};
 use super::pages::PageNumber;
 use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
+use super::shared::ends_before;
 use super::space::PageSpace;
 use super::space_map::{SpaceMap, epoch_byte};
 use super::writer::SealedSegment;
@@ -43,6 +44,9 @@ pub(super) struct Recovery {
     pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
     file_pages: u64,
+    /// The first page that a commit wrote directly and that the page file has no room for.
+    missing_page: Option<PageNumber>,
+    page_bytes: usize,
     file_path: PathBuf,
 }
 
@@ -64,6 +68,8 @@ impl Recovery {
             sealed: Vec::new(),
             has_nonce: false,
             file_pages: file.len() / header.page_bytes as u64,
+            missing_page: None,
+            page_bytes: header.page_bytes,
             file_path: file.path().to_path_buf(),
         }
     }
@@ -177,9 +183,10 @@ impl Recovery {
             PendingLogRecord::Fresh(epoch, extents) => {
                 self.epoch = self.epoch.max(epoch);
                 for (first, pages) in self.inside(extents)? {
-                    // Fresh pages were durable before their commit.
-                    if u64::from(first) + u64::from(pages) > self.file_pages {
-                        return None;
+                    let end = u64::from(first) + u64::from(pages);
+                    if end > self.file_pages {
+                        let missing = u64::from(first).max(self.file_pages) as PageNumber;
+                        self.missing_page = Some(self.missing_page.map_or(missing, |page| page.min(missing)));
                     }
                     if let Some(epochs) = &mut self.epochs {
                         (first..first + pages).for_each(|page| epochs.set(page, epoch_byte(epoch)));
@@ -188,6 +195,15 @@ impl Recovery {
             }
         }
         Some(())
+    }
+
+    /// Fails if the page file is too short for pages that were durable before their commits. This is no damage to the
+    /// log, whose commits are complete but for these pages.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] at the first such page of the page file.
+    pub(super) fn check_length(&self) -> Result<()> {
+        self.missing_page.map_or(Ok(()), |page| Err(ends_before(&self.file_path, self.page_bytes, page)))
     }
 
     fn inside(&self, extents: Vec<Extent>) -> Option<Vec<Extent>> {

@@ -4,6 +4,7 @@
 //! If not even its first segment is there, the last checkpoint is that state. Pages that are damaged or stale stay so,
 //! and reading them is an error, as always.
 
+use super::abandon::is_of_log;
 use super::extents::Extents;
 use super::file::{OpenedPageFile, PageFile, live_segments, lock_name, refuse_lone_slot, store};
 use super::header::{Header, OtherSlot, first_page};
@@ -16,7 +17,7 @@ use super::space::PageSpace;
 use super::space_map::{self, MapLocations};
 use super::verify::map_pages;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{LenientStorage, Storage};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -50,12 +51,14 @@ impl PageFile {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
         }
         storage.check_only_name(name)?;
+        let storage = &LenientStorage::around(storage);
         let file = storage.open(name)?;
         let (header, other_slot) = Header::read(&*file)?;
         let lock = storage.lock(&lock_name(name))?;
         let store = store(file, &header);
         let found = live_segments(&**storage, name, &header)?;
         let (mut recovery, lost_commits, places) = recover(&store, &header, other_slot == OtherSlot::Invalid, &found)?;
+        let lost_commits = lost_commits.or_else(|| unreadable_log(&**storage, name));
         let page_count = recovery.page_count;
         let space = recovery.space.take();
         let others = places.zip(space).map(|(places, space)| {
@@ -68,6 +71,12 @@ impl PageFile {
         let file = Self { shared: opened.share(None, Some(lock), None) };
         Ok(RescuedFile { file, lost_commits, first_page, page_count, others })
     }
+}
+
+/// What cannot be read of the log. At its end it looks like commits that were being written in a crash.
+pub(super) fn unreadable_log(storage: &dyn Storage, name: &str) -> Option<Error> {
+    let part = storage.unreadable().into_iter().find(|part| is_of_log(&part.path, name))?;
+    Some(part.to_error())
 }
 
 /// Recovers as many commits as can be read. Returns also the damage to the log, and the space map if it is intact.

@@ -19,7 +19,7 @@ use crate::io::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, Updatable
 use crate::log::Segment;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -88,11 +88,16 @@ impl PageStore {
     fn beyond(&self, page: PageNumber, error: Error) -> Error {
         match error {
             Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
-                self.damaged(page, "the file ends before it")
+                ends_before(&self.path, self.page_bytes, page)
             }
             error => error,
         }
     }
+}
+
+/// The error for a page that the page file has no room for.
+pub(super) fn ends_before(path: &Path, page_bytes: usize, page: PageNumber) -> Error {
+    Error::damaged(path, u64::from(page) * page_bytes as u64, format!("page {page}: the file ends before it"))
 }
 
 /// The last commit, and the snapshots of each commit.

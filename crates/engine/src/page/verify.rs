@@ -1,5 +1,6 @@
 //! Verification of a whole page file: every page, the space map, and the log.
 
+use super::abandon::is_of_log;
 use super::extents::{Extent, Extents};
 use super::file::{PageFile, live_segments};
 use super::header::{Header, OtherSlot};
@@ -10,7 +11,7 @@ use super::snapshot::Snapshot;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations, epoch_byte, stale};
 use crate::error::Result;
-use crate::io::Purpose;
+use crate::io::{Purpose, UnreadablePart};
 
 /// Most retries when a checkpoint interferes.
 const ATTEMPTS_MAX: u32 = 20;
@@ -36,6 +37,15 @@ impl Snapshot {
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
         let shared = &*self.view.shared;
         let claimed = claims(shared, claimed)?;
+        let verified = self.verify_pages(&claimed);
+        // What could not be read is why.
+        let mut unreadable = shared.storage.unreadable().into_iter();
+        let is_read = |part: &UnreadablePart| part.path == shared.store.path || is_of_log(&part.path, &shared.name);
+        unreadable.find(is_read).map_or(verified, |part| Err(part.to_error()))
+    }
+
+    fn verify_pages(&self, claimed: &Extents) -> Result<()> {
+        let shared = &*self.view.shared;
         let (found, places) = self.load()?;
         let space = found.space.as_ref();
         let map = map_pages(&places);

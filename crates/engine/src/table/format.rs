@@ -413,7 +413,13 @@ pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> 
 
 /// Decodes the bytes of the opening read, which end at the end of a file of `file_bytes`.
 pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<TableTail> {
-    let footer = check_footer(path, read)?;
+    let footer = match check_footer(path, read) {
+        Err(Error::UnknownVersion { .. }) if is_of_known_version(file_bytes, read) => {
+            let offset = file_bytes - FOOTER_BYTES as u64 + 8;
+            return Err(Error::damaged(path, offset, "the format version in its footer is damaged"));
+        }
+        footer => footer?,
+    };
     let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
     let damaged = |detail: &str| Error::damaged(path, file_bytes - FOOTER_BYTES as u64, detail);
     let file_id = u64::from(word(12)) | u64::from(word(16)) << 32;
@@ -433,6 +439,21 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
     let root_bytes = root_bytes.ok_or_else(|| damaged("a location index larger than its tail"))? as usize;
     let (root, locations) = (tail[..root_bytes].to_vec(), tail[root_bytes..meta_at].to_vec());
     Ok(TableTail { file_id, meta, root, locations, offset })
+}
+
+/// Whether the checksum of a tail matches with a known version in place of the one that its footer states: that is
+/// damaged then, and no newer one.
+fn is_of_known_version(file_bytes: u64, read: &[u8]) -> bool {
+    let Some(at) = read.len().checked_sub(FOOTER_BYTES) else { return false };
+    let word = |offset: usize| read[at + offset..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let file_id = u64::from(word(12)) | u64::from(word(16)) << 32;
+    let total = word(20) as usize;
+    let Some(tail) = read.len().checked_sub(total).filter(|_| total >= FOOTER_BYTES) else { return false };
+    let mut tail = read[tail..].to_vec();
+    (1..=FORMAT_VERSION).any(|version| {
+        tail[total - FOOTER_BYTES + 8..][..4].copy_from_slice(&version.to_le_bytes());
+        checksum::check(file_id, file_bytes - total as u64, &tail)
+    })
 }
 
 #[cfg(test)]

@@ -39,6 +39,40 @@ fn a_store_is_never_made_among_other_things() {
 }
 
 #[test]
+fn the_creation_of_a_store_can_be_taken_back_until_it_has_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("empty")).unwrap();
+    fs::write(path("empty/LOCK"), "").unwrap();
+    for name in ["new/deep", "empty"] {
+        let db = Db::open(path(name), &DbOptions::default()).unwrap();
+        let words = db.keyspace("words").unwrap();
+        db.keyspace("dropped").unwrap();
+        db.drop_keyspace("dropped").unwrap();
+        assert!(db.take_back().unwrap(), "{name}");
+        assert!(matches!(words.insert("a", "1"), Err(Error::StoreClosed { .. })), "{name}");
+        assert!(!db.take_back().unwrap(), "{name}");
+        db.close().unwrap();
+    }
+    assert_eq!(names(folder.path()), ["empty"]);
+    assert_eq!(names(&path("empty")), ["LOCK"]);
+    // One with a record, even a removed one, and one that was there before, stay as they are.
+    let db = Db::open(path("used"), &DbOptions::default()).unwrap();
+    db.insert("a", "1").unwrap();
+    db.remove("a").unwrap();
+    assert!(!db.take_back().unwrap());
+    db.insert("b", "2").unwrap();
+    drop(db);
+    let db = Db::open(path("used"), &DbOptions::default()).unwrap();
+    assert!(!db.take_back().unwrap());
+    assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
+    let db = Db::open(path("unused"), &DbOptions::default()).unwrap();
+    drop(db);
+    assert!(!Db::open(path("unused"), &DbOptions::default()).unwrap().take_back().unwrap());
+    Db::open(path("unused"), &DbOptions::default().create(false)).unwrap();
+}
+
+#[test]
 fn an_empty_folder_a_store_and_what_is_left_of_making_one_are_fine() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);

@@ -24,6 +24,7 @@ mod outcomes;
 mod puts;
 mod reads;
 mod reference;
+mod repair;
 mod repair_foreign;
 mod scans;
 mod skips;

@@ -12,9 +12,9 @@ use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-fn options() -> DbOptions {
+pub(crate) fn options() -> DbOptions {
     DbOptions::default()
         .memtable_bytes(64 << 10)
         .table_bytes(8 << 10)
@@ -26,16 +26,16 @@ fn options() -> DbOptions {
         .threads(0)
 }
 
-fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
+pub(crate) fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
     Arc::new(memory.clone())
 }
 
-fn key(number: u64) -> Vec<u8> {
+pub(crate) fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
 /// A closed store with tables on several levels, value files and a needed log, and its contents.
-fn store(seed: u64) -> (MemoryStorage, Model) {
+pub(crate) fn store(seed: u64) -> (MemoryStorage, Model) {
     let (memory, mut model, mut random) = (MemoryStorage::new(), Model::new(), Random::new(seed));
     let db = Db::open_in(shared(&memory), &options()).unwrap();
     for round in 0..3 {
@@ -58,22 +58,22 @@ fn store(seed: u64) -> (MemoryStorage, Model) {
     (memory, model)
 }
 
-fn copy(memory: &MemoryStorage) -> MemoryStorage {
+pub(crate) fn copy(memory: &MemoryStorage) -> MemoryStorage {
     let copied = MemoryStorage::new();
     memory.list().unwrap().iter().for_each(|name| copied.put(name, memory.content(name).unwrap()).unwrap());
     copied
 }
 
-fn verify(memory: &MemoryStorage) -> ogive::Result<StoreReport> {
+pub(crate) fn verify(memory: &MemoryStorage) -> ogive::Result<StoreReport> {
     verify_store(&shared(memory), &mut |_, _| {})
 }
 
-fn names(memory: &MemoryStorage, suffix: &str) -> Vec<String> {
+pub(crate) fn names(memory: &MemoryStorage, suffix: &str) -> Vec<String> {
     memory.list().unwrap().into_iter().filter(|name| name.ends_with(suffix)).collect()
 }
 
 /// The files in which damage matters: not the lock, and no log kept for recycling.
-fn needed(memory: &MemoryStorage) -> Vec<String> {
+pub(crate) fn needed(memory: &MemoryStorage) -> Vec<String> {
     let mut names: Vec<String> = memory.list().unwrap().into_iter().filter(|name| name != "LOCK").collect();
     let last_log = names.iter().filter(|name| name.ends_with(".log")).max().cloned();
     names.retain(|name| !name.ends_with(".log") || Some(name) == last_log.as_ref());
@@ -81,7 +81,7 @@ fn needed(memory: &MemoryStorage) -> Vec<String> {
 }
 
 /// Repairs a store, checks that it is sound, and returns its contents.
-fn repaired(memory: &MemoryStorage) -> (ogive::check::RepairReport, Model) {
+pub(crate) fn repaired(memory: &MemoryStorage) -> (ogive::check::RepairReport, Model) {
     let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
     let report = verify(memory).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);

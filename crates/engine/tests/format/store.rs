@@ -5,6 +5,7 @@
 
 use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
+use ogive::block::checksum;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace, checkpoint_store_in};
@@ -185,6 +186,9 @@ fn two_versions_share_a_store_until_it_is_upgraded_and_the_older_one_refuses_it_
     let name = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".manifest")).max().unwrap();
     let mut manifest = storage.content(&name).unwrap();
     manifest[8] = 99;
+    let word = |at: usize| u64::from_le_bytes(manifest[at..at + 8].try_into().unwrap());
+    let id = checksum::identity(word(16) ^ word(32), word(24));
+    checksum::seal(id, 0, &mut manifest[..44]);
     storage.put(&name, manifest).unwrap();
     let before: Vec<_> = storage.list().unwrap().iter().map(|name| storage.content(name).unwrap()).collect();
     let refusals = [

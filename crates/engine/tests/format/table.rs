@@ -149,7 +149,14 @@ fn a_newer_version_is_refused_by_its_number() {
     let mut file = example("table");
     let at = file.len() - FOOTER_BYTES + 8;
     file[at..at + 4].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
+    let id = u64::from_le_bytes(file[at + 4..at + 12].try_into().unwrap());
+    let tail = file.len() - u32::from_le_bytes(file[at + 12..at + 16].try_into().unwrap()) as usize;
     let storage = Arc::new(MemoryStorage::new());
+    // Without a checksum of its own, it is damage.
+    storage.put("damaged", file.clone()).unwrap();
+    let error = Table::open(storage.clone(), "damaged", &TableOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    checksum::seal(id, tail as u64, &mut file[tail..]);
     storage.put("newer", file).unwrap();
     let error = Table::open(storage, "newer", &TableOptions::default()).unwrap_err();
     let is_told = matches!(error, Error::UnknownVersion { found, supported, .. }

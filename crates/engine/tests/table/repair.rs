@@ -5,11 +5,11 @@
 
 use ogive::block::compress::Compression;
 use ogive::check::{FileRepairReport, LostRange, repair_table};
-use ogive::io::{FastPaths, MemoryStorage, Purpose, Storage};
+use ogive::io::{FastPaths, LenientStorage, MemoryStorage, Purpose, Storage};
 use ogive::table::external::index_table;
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
-use ogive_testkit::{Random, Record};
+use ogive_testkit::{BadSectors, Random, Record};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -205,6 +205,40 @@ fn a_table_without_any_sound_block_is_not_written_again() {
     let mut damaged = sample.content.clone();
     damaged[..sample.tail].iter_mut().for_each(|byte| *byte ^= 1);
     compare(&sample, damaged, "all blocks");
+}
+
+#[test]
+fn a_sector_that_cannot_be_read_costs_what_it_costs_where_it_is_zeros() {
+    const SECTOR_BYTES: usize = 4096;
+    let mut random = Random::new(8);
+    for sample in samples(&mut random) {
+        for start in (0..sample.tail).step_by(SECTOR_BYTES) {
+            let what = format!("{}, from {start}", sample.options.key_type);
+            let end = (start + SECTOR_BYTES).min(sample.content.len());
+            let mut zeroed = sample.content.clone();
+            zeroed[start..end].fill(0);
+            let memory = Arc::new(MemoryStorage::new());
+            memory.put("t", sample.content.clone()).unwrap();
+            let device = BadSectors::new(memory.clone()).with("t", start as u64..end as u64);
+            let device: Arc<dyn Storage> = Arc::new(device);
+            if let Ok(table) = Table::open(LenientStorage::around(&device), "t", &TableOptions::default()) {
+                let found = table.verify(&mut |_, _| {}).unwrap_or_else(|error| panic!("{what}: {error}")).findings;
+                let is_it = |offset, detail: &str| offset == start as u64 && detail.contains("cannot be read");
+                assert!(found.iter().any(|finding| is_it(finding.offset, &finding.detail)), "{what}: {found:?}");
+            }
+            let repaired = repair_table((&device, "t"), (&device, "new"), &mut |_, _| {});
+            match (repair(zeroed), repaired) {
+                (Ok((expected, new)), Ok(found)) => {
+                    assert_eq!(found, expected, "{what}");
+                    assert!(
+                        memory.content("new").ok().map(|it| it.len()) == new.content("new").ok().map(|it| it.len())
+                    );
+                }
+                (Err(Error::NotRepairable { .. }), Err(Error::NotRepairable { .. })) => {}
+                (expected, found) => panic!("{what}: {found:?}, not {expected:?}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -50,8 +50,10 @@ macro_rules! kind_tests {
             reference::all_key_and_payload_types_round_trip
             reference::an_emptied_index_can_be_refilled
             reference::failed_bulk_loads_change_nothing
+            repair::a_page_file_cut_off_beside_its_log_keeps_what_is_left
             repair::commits_before_damage_to_the_log_are_saved
             repair::intact_leaves_are_saved
+            repair::sectors_that_cannot_be_read_are_told_and_cost_their_leaves
         );
     };
     (@tests $kind:expr; $($module:ident::$test:ident)*) => {$(

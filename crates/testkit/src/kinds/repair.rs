@@ -6,11 +6,11 @@
 //! are damaged as well: what is saved must be the state after one of the commits.
 
 use super::support::{Map, NAME, Numbers, options};
-use crate::{Random, SimulatedDisk};
+use crate::{BadSectors, Random, SimulatedDisk};
 use ogive::check::{FileRepairReport, LostRange, repair_index};
 use ogive::index::IndexKind;
 use ogive::io::Storage;
-use ogive::page::PageOptions;
+use ogive::page::{PageFile, PageOptions};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,7 +70,10 @@ fn leaves(content: &[u8]) -> Vec<(usize, Entries)> {
 }
 
 fn repair(files: &DiskFiles) -> Result<(FileRepairReport, Entries)> {
-    let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(files.clone()));
+    repair_on(Arc::new(SimulatedDisk::with_files(files.clone())))
+}
+
+fn repair_on(storage: Arc<dyn Storage>) -> Result<(FileRepairReport, Entries)> {
     let report = repair_index((&storage, NAME), (&storage, NEW), &PageOptions::default(), &mut |_, _| {})?;
     for name in storage.list()? {
         assert!(!name.contains("tmp"), "{name} stayed behind");
@@ -256,5 +259,91 @@ pub fn commits_before_damage_to_the_log_are_saved(kind: IndexKind) {
         let is_saved = |key: u64| saved.binary_search_by_key(&key, |entry| entry.0).is_ok();
         let is_covered = |key: u64| report.lost_ranges.iter().any(|range| covers(range, key));
         assert!(state.keys().all(|&key| is_saved(key) || is_covered(key)), "{kind}, round {round}: {report:?}");
+    }
+}
+
+/// The files of an index whose only checkpoint is empty: its pages lie in the page file, and the log says which.
+fn loaded(kind: IndexKind) -> (DiskFiles, Map) {
+    let disk = SimulatedDisk::new();
+    let index = Numbers::create(Arc::new(disk.clone()), NAME, &options(kind)).unwrap();
+    let mut map: Map = (0..1000).map(|i| (i * 3, i)).collect();
+    index.bulk_load(map.clone()).unwrap();
+    let mut transaction = index.write().unwrap();
+    transaction.insert(7, 7).unwrap();
+    transaction.commit().unwrap();
+    map.insert(7, 7);
+    (disk.files(), map)
+}
+
+/// Checks that a repair saved entries of the last commit alone, and that its ranges cover the others; returns how many.
+fn check_saved(kind: IndexKind, report: &FileRepairReport, saved: &Entries, map: &Map) -> usize {
+    assert!(saved.iter().all(|(key, value)| map.get(key) == Some(value)), "{kind}: something false was saved");
+    let is_saved = |key: u64| saved.binary_search_by_key(&key, |entry| entry.0).is_ok();
+    let is_covered = |key: u64| report.lost_ranges.iter().any(|range| covers(range, key));
+    assert!(map.keys().all(|&key| is_saved(key) || is_covered(key)), "{kind}: {report:?}");
+    assert_eq!(report.saved_records + report.lost_records, map.len() as u64, "{kind}");
+    saved.len()
+}
+
+/// If the page file ends early, that is told, and the log beside it is not blamed: it leads to all pages that are left.
+pub fn a_page_file_cut_off_beside_its_log_keeps_what_is_left(kind: IndexKind) {
+    let (files, map) = loaded(kind);
+    for cut in [1, 300, 512, 4096] {
+        let mut damaged = files.clone();
+        let content = damaged.get_mut(NAME).unwrap();
+        content.truncate(content.len() - cut);
+        let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(damaged.clone()));
+        let pages = PageOptions::default();
+        let errors = [
+            Numbers::open(Arc::clone(&storage), NAME, &pages).map(drop).unwrap_err(),
+            Numbers::open_read_only(Arc::clone(&storage), NAME, &pages).map(drop).unwrap_err(),
+            // Its last checkpoint is no way back: the log is whole.
+            PageFile::without_log(&storage, NAME, &pages).map(drop).unwrap_err(),
+        ];
+        for error in errors {
+            let is_of_pages = matches!(&error, Error::Damaged { path, .. } if path.ends_with(NAME));
+            assert!(is_of_pages, "{kind}, {cut} bytes: {error}");
+        }
+        if !WITHOUT_LEAVES.contains(&kind.name()) {
+            let (report, saved) = repair(&damaged).unwrap();
+            assert_eq!(report.lost_commits, None, "{kind}, {cut} bytes");
+            let lost = map.len() - check_saved(kind, &report, &saved, &map);
+            assert!(lost < 500, "{kind}: {cut} bytes cost {lost} entries");
+        }
+    }
+}
+
+/// A sector that cannot be read costs the leaves in it, or the commits behind it in the log, and both are told.
+pub fn sectors_that_cannot_be_read_are_told_and_cost_their_leaves(kind: IndexKind) {
+    const SECTOR_BYTES: u64 = 4096;
+    let (files, map) = loaded(kind);
+    let sectors =
+        files.iter().filter(|(name, _)| *name == NAME || name.contains(".log-")).flat_map(|(name, content)| {
+            (0..content.len() as u64).step_by(SECTOR_BYTES as usize).map(move |start| (name, start))
+        });
+    for (name, start) in sectors.collect::<Vec<_>>() {
+        let disk: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(files.clone()));
+        let storage: Arc<dyn Storage> = Arc::new(BadSectors::new(disk).with(name, start + 512..start + 1024));
+        // The last checkpoint is a way back from a log that is lost, and from nothing else.
+        let lost = PageFile::without_log(&storage, NAME, &PageOptions::default());
+        let is_way_back = lost.is_ok_and(|lost| lost.is_some());
+        assert_eq!(is_way_back, name != NAME, "{kind}, {name} from {start}");
+        if WITHOUT_LEAVES.contains(&kind.name()) {
+            let error = repair_on(storage).unwrap_err();
+            assert!(matches!(error, Error::NotRepairable { .. }), "{kind}, {name} from {start}: {error}");
+            continue;
+        }
+        let (report, saved) = repair_on(storage).unwrap_or_else(|error| panic!("{kind}, {name} from {start}: {error}"));
+        if name == NAME {
+            assert_eq!(report.lost_commits, None, "{kind}, from {start}");
+            let lost = map.len() - check_saved(kind, &report, &saved, &map);
+            assert!(lost < 500, "{kind}: the sector from {start} cost {lost} entries");
+        } else {
+            assert!(
+                report.lost_commits.is_some_and(|lost| lost.contains(name.as_str())),
+                "{kind}, {name} from {start}"
+            );
+            assert!(saved.iter().all(|(key, value)| map.get(key) == Some(value)), "{kind}, {name} from {start}");
+        }
     }
 }

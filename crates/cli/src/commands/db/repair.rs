@@ -50,9 +50,11 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         output.line(format_args!("{file}: damaged or missing"))?;
     }
     for file in &repaired.foreign_files {
-        output.line(format_args!(
-            "{file}: appears to belong to another store or a copy; it was not used and is now {file}.foreign"
-        ))?;
+        let what = match file.ends_with(".manifest") {
+            true => "is damaged or no manifest of this store, which has an intact one",
+            false => "appears to belong to another store or a copy",
+        };
+        output.line(format_args!("{file}: {what}; it was not used and is now {file}.foreign"))?;
     }
     if repaired.damaged_files.is_empty() {
         output.line(format_args!("{shown}: sound; the files that its manifest names are intact and unchanged"))?;
@@ -102,7 +104,7 @@ fn notes(repaired: &RepairReport) -> Vec<&'static str> {
     }
     if repaired.manifest_rebuilt {
         notes.push("unknown without the manifest: which tables and logs are missing; their entries are lost");
-        notes.push("removed entries may reappear, and keyspaces other than the default one have numbers as names");
+        notes.push("removed entries may reappear, and keyspaces whose names nothing states have numbers as names");
     }
     notes
 }

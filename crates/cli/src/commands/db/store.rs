@@ -360,8 +360,11 @@ impl OpenKeyspace {
         self.db.close().map_err(|error| Failure::from(error).but(done))
     }
 
-    /// Takes back what opening the keyspace created, if nothing was written to it, and closes the store.
+    /// Takes back what opening the keyspace created, the store too, if nothing was written to it, and closes the store.
     pub(super) fn take_back(self) -> Result<()> {
+        if self.db.take_back()? {
+            return Ok(());
+        }
         if self.is_new && self.keyspace.is_empty()? {
             self.db.drop_keyspace(self.keyspace.name())?;
         }
@@ -383,8 +386,17 @@ impl OpenKeyspace {
 
     /// As [`WritableMap::put`], with a value of up to 1 GiB.
     pub(super) fn put_stream(self, key: &[u8], value: &mut dyn Read) -> Result<Change> {
-        self.keyspace.insert_stream(key, value)?;
-        self.written()
+        match self.keyspace.insert_stream(key, value) {
+            Ok(()) => self.written(),
+            Err(error) => self.refused(error),
+        }
+    }
+
+    /// The failure of a write, which leaves nothing of a new store.
+    fn refused(self, error: Error) -> Result<Change> {
+        // It says more than a failure to take back.
+        _ = self.take_back();
+        Err(error.into())
     }
 
     /// Closes the store after a write.
@@ -462,8 +474,10 @@ impl OrderedMap for OpenKeyspace {
 
 impl WritableMap for OpenKeyspace {
     fn put(self, key: &Vec<u8>, value: &[u8]) -> Result<Change> {
-        self.keyspace.insert(key, value)?;
-        self.written()
+        match self.keyspace.insert(key, value) {
+            Ok(()) => self.written(),
+            Err(error) => self.refused(error),
+        }
     }
 
     fn remove(self, key: &Vec<u8>, _: bool) -> Result<Change> {

@@ -7,7 +7,7 @@ use crate::size::ByteSize;
 use crate::urls::refuse_updated;
 use ogive::Durability;
 use ogive::index::AnyIndex;
-use ogive::io::{LocalStorage, Storage};
+use ogive::io::{LenientStorage, LocalStorage, Storage};
 use ogive::page::{LostLog, PageOptions};
 use std::ffi::OsString;
 use std::fmt;
@@ -147,6 +147,14 @@ impl IndexFile {
     pub(super) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
         Ok(OpenIndex::new(AnyIndex::open_read_only(&storage, &name, &self.paging.options())?, form))
+    }
+
+    /// Opens the index to verify it: also returns the storage, which lists what the device cannot read.
+    pub(super) fn read_leniently(&self) -> Result<(Arc<dyn Storage>, Result<OpenIndex>)> {
+        let (storage, name) = self.place()?;
+        let storage = LenientStorage::around(&storage);
+        let opened = AnyIndex::open_read_only(&storage, &name, &self.paging.options());
+        Ok((storage, opened.map(|any| OpenIndex::new(any, None)).map_err(Into::into)))
     }
 
     /// The index as of its last checkpoint, if its log is lost.

@@ -10,7 +10,7 @@ use crate::size::{counted, grouped};
 use crate::words::of_command;
 use ogive::Error;
 use ogive::index::{AnyIndex, IndexVerifyReport, Word};
-use ogive::io::Storage;
+use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;
 use serde::Serialize;
 use serde_json::json;
@@ -36,11 +36,12 @@ pub(super) struct IndexFindings {
 impl IndexFindings {
     /// Verifies an index. It may be too damaged to open.
     pub(super) fn of(file: &IndexFile) -> Result<Self> {
-        let found = file.read(None).and_then(|open| {
+        let (storage, opened) = file.read_leniently()?;
+        let found = opened.and_then(|open| {
             let report = either!(&open.any, index => index.verify())?;
             Ok((report, wrong_value(&open.any)?))
         });
-        match found {
+        match unreadable(&*storage).map_or(found, |error| Err(error.into())) {
             Err(Failure::Engine(error @ Error::Damaged { .. })) => {
                 Ok(Self { structure: Err(error), wrong_value: None })
             }
@@ -55,6 +56,11 @@ impl IndexFindings {
     pub(super) fn into_error(self) -> Option<Error> {
         self.structure.err()
     }
+}
+
+/// The first part that the device cannot read. Other findings may follow from it.
+fn unreadable(storage: &dyn Storage) -> Option<Error> {
+    storage.unreadable().first().map(UnreadablePart::to_error)
 }
 
 /// The first entry whose payload is no value of the stated type.
@@ -77,9 +83,10 @@ fn wrong_value(any: &AnyIndex) -> Result<Option<String>> {
 
 /// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
 pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Result<u64, Error>> {
+    let storage = &LenientStorage::around(storage);
     let verified =
         AnyIndex::open_read_only(storage, name, options).and_then(|any| either!(&any, index => index.verify()));
-    match verified {
+    match unreadable(&**storage).map_or(verified, Err) {
         Err(error @ Error::Damaged { .. }) => Ok(Err(error)),
         report => Ok(Ok(report?.entries)),
     }

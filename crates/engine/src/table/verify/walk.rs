@@ -6,7 +6,7 @@ use super::report::TableVerifyReport;
 use super::route::RouteCache;
 use crate::block::checksum;
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest};
+use crate::io::{Purpose, ReadRequest, UnreadablePart};
 
 /// Size of a read in bytes.
 pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
@@ -31,7 +31,8 @@ impl Table {
     /// Nothing is modified. Defects are listed in the report, and the walk continues after them where it can.
     ///
     /// # Errors
-    /// Storage errors only, such as a failed read.
+    /// Storage errors only, such as a failed read; in a [`LenientStorage`](crate::io::LenientStorage), what cannot be
+    /// read is a finding.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
         let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
@@ -51,6 +52,10 @@ impl Table {
         let coverage = walk.blocks()?;
         walk.space(coverage)?;
         walk.advance(walk.total_bytes - walk.done_bytes);
+        let is_read = |part: &UnreadablePart| part.path == inner.file.path() || part.path == inner.data.path();
+        for part in inner.storage.unreadable().into_iter().filter(is_read) {
+            walk.absorb(Err::<(), _>(part.to_error()))?;
+        }
         Ok(walk.report)
     }
 }

@@ -17,6 +17,9 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{ReadManifest, RecoveredManifest, recover, recover_manifest, recover_on, remove_leftovers};
+pub(crate) use read::{
+    ReadManifest, RecoveredManifest, manifest_numbers, recover, recover_at, recover_manifest, recover_on,
+    recover_with_true_version, remove_leftovers,
+};
 pub(crate) use record::ClosedLengths;
 pub(crate) use write::Manifest;

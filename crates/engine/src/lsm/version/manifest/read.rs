@@ -55,8 +55,7 @@ pub(crate) fn recover_on(
 ) -> Result<Option<(RecoveredManifest, ReadManifest)>> {
     let names = storage.list()?;
     let files: Vec<(u64, FileKind)> = names.iter().filter_map(|name| parse_file_name(name)).collect();
-    let Some(number) = files.iter().filter(|(_, kind)| *kind == FileKind::Manifest).map(|&(number, _)| number).max()
-    else {
+    let Some(&number) = manifest_numbers(&names).first() else {
         // The first manifest is durable before any other file is created.
         return match files.iter().find(|(_, kind)| *kind != FileKind::NewManifest) {
             Some(&(number, kind)) => {
@@ -66,16 +65,51 @@ pub(crate) fn recover_on(
             None => Ok(None),
         };
     };
+    recover_from(storage, number, before).map(Some)
+}
+
+/// The numbers of all manifests, the newest first.
+pub(crate) fn manifest_numbers(names: &[String]) -> Vec<u64> {
+    let manifests = names.iter().filter_map(|name| match parse_file_name(name) {
+        Some((number, FileKind::Manifest)) => Some(number),
+        _ => None,
+    });
+    let mut numbers: Vec<u64> = manifests.collect();
+    numbers.sort_unstable_by_key(|&number| std::cmp::Reverse(number));
+    numbers
+}
+
+/// As [`recover`], but reads the manifest of this number, for repair.
+///
+/// # Errors
+/// As [`recover`].
+pub(crate) fn recover_at(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
+    recover_from(storage, number, None).map(|(recovered, _)| recovered)
+}
+
+fn recover_from(
+    storage: &dyn Storage,
+    number: u64,
+    before: Option<ReadManifest>,
+) -> Result<(RecoveredManifest, ReadManifest)> {
     if number >= FILE_NUMBER_MAX {
         let path = storage.path(&file_name(number, FileKind::Manifest));
         return Err(Error::damaged(path, 0, "the file number is invalid"));
     }
-    let (read, closed) = read(storage, number, before)?;
+    with_free_numbers(storage, number, read(storage, number, before)?)
+}
+
+/// What was read of a manifest, with a next file number beyond all files.
+fn with_free_numbers(
+    storage: &dyn Storage,
+    number: u64,
+    (read, closed): (ReadManifest, Option<ClosedLengths>),
+) -> Result<(RecoveredManifest, ReadManifest)> {
     let used = largest_number(storage)?;
     let mut state = read.state.clone();
     // Reserved numbers may have been used by files that a crash lost.
     state.next_file = state.next_file.max(state.reserved).max(used.saturating_add(1));
-    Ok(Some((RecoveredManifest { state, number, closed }, read)))
+    Ok((RecoveredManifest { state, number, closed }, read))
 }
 
 /// Reads a manifest.
@@ -85,6 +119,22 @@ pub(crate) fn recover_on(
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
     let (ReadManifest { state, .. }, closed) = read(storage, number, None)?;
     Ok(RecoveredManifest { state, number, closed })
+}
+
+/// As [`recover_at`], for a manifest of which only the version in its header is damaged; `None` for any other.
+///
+/// # Errors
+/// As [`recover_at`], for the rest of the manifest.
+pub(crate) fn recover_with_true_version(storage: &dyn Storage, number: u64) -> Result<Option<RecoveredManifest>> {
+    let name = file_name(number, FileKind::Manifest);
+    let mut bytes = read_whole(&*storage.open(&name)?, Purpose::Log)?;
+    let Some(version) = ManifestHeader::true_version(&bytes, number).filter(|_| number < FILE_NUMBER_MAX) else {
+        return Ok(None);
+    };
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    let (path, is_whole) = (storage.path(&name), storage.has_whole_files());
+    let read = Parser { bytes: &bytes, first: 0, path, is_whole }.parse(number)?;
+    with_free_numbers(storage, number, read).map(|(recovered, _)| Some(recovered))
 }
 
 /// Reads a manifest, or the rest of it.

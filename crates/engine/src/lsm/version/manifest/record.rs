@@ -104,7 +104,7 @@ impl ManifestHeader {
         }
         let version = u32_at(bytes, 8);
         if version > VERSION {
-            return Err(UnknownVersion(version));
+            return Self::true_version(bytes, number).map_or(Err(UnknownVersion(version)), |_| Ok(None));
         }
         let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
         let binding = StoreBinding { store: u64_at(bytes, 16), nonce };
@@ -112,6 +112,18 @@ impl ManifestHeader {
         let valid = version > 0 && u32_at(bytes, 12) <= CLOSED_FLAG && found.number == number;
         let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
         Ok(checksum::check(found.identity(), 0, head).then_some(found))
+    }
+
+    /// The version with which the checksum of the header matches, if it is not the one that is stated: that is damaged
+    /// then, and no newer one.
+    pub(super) fn true_version(bytes: &[u8], number: u64) -> Option<u32> {
+        let mut head = bytes.get(..HEADER_BYTES_2).unwrap_or(bytes).to_vec();
+        (1..=VERSION).filter(|&version| version != u32_at(bytes, 8)).find(|version| {
+            head.get_mut(8..12).is_some_and(|place| {
+                place.copy_from_slice(&version.to_le_bytes());
+                true
+            }) && matches!(Self::decode(&head, number), Ok(Some(_)))
+        })
     }
 }
 
