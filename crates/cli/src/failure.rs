@@ -10,6 +10,9 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// The longest value of all. No option raises it.
 pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 
+/// The error code of systems for a device that could not read or write.
+const EIO: i32 = 5;
+
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -142,6 +145,11 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
+            Self::Engine(ogive::Error::Io { source, .. }) if cfg!(unix) && source.raw_os_error() == Some(EIO) => Some(
+                "the device fails: copy what it still reads, as with `ddrescue`, and verify or repair the copy; \
+                 zeros in place of the rest are repaired like other damage"
+                    .into(),
+            ),
             Self::Engine(ogive::Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
                 Some(crate::words::advice_on_folder(path))
             }
@@ -207,6 +215,13 @@ mod tests {
         let hint = |source: io::Error| Failure::from(ogive::Error::io("read", ".", source)).hint();
         assert_eq!(hint(io::ErrorKind::NotFound.into()).as_deref(), Some("give a file, not a folder"));
         assert_eq!(hint(io::Error::new(io::ErrorKind::NotFound, "its writer is busy; try again")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_that_fails_comes_with_the_way_to_save_what_it_still_reads() {
+        let failure = Failure::from(ogive::Error::io("read", "t", io::Error::from_raw_os_error(EIO)));
+        assert!(failure.hint().is_some_and(|hint| hint.contains("`ddrescue`")));
     }
 
     #[test]

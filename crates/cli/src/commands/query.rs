@@ -120,6 +120,10 @@ impl TableArguments {
     /// As [`Self::open_any`], to verify it: parts that the device cannot read are findings.
     pub(crate) fn open_leniently(&self) -> Result<OpenTable> {
         let (storage, name) = urls::place(&self.path, self.direct)?;
+        if !is_url(&self.path) {
+            // What is no file is told as such.
+            storage.open(&name)?;
+        }
         let storage = LenientStorage::around(&storage);
         let opened = self.open_at((Arc::clone(&storage), name), false);
         opened.map_err(|failure| storage.unreadable().first().map_or(failure, |part| part.to_error().into()))

@@ -78,6 +78,8 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     let pages = PageOptions::default().memory_bytes(arguments.memory.0);
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = StoppableStorage::new(Arc::new(LocalStorage::new(folder)), interrupt.flag());
+    // What is no file is told as such.
+    storage.open(&name)?;
     let storage = LenientStorage::around(&storage);
     let kind = kind_of(path, (&storage, &name))?;
     if is_sound(kind, (&storage, &name), &pages)? {

@@ -40,6 +40,22 @@ fn crashed(folder: &Folder) -> Vec<PathBuf> {
     segments
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_log_is_like_a_lost_one_and_is_not_waited_for() {
+    let folder = Folder::new();
+    for segment in crashed(&folder) {
+        fs::remove_file(&segment).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&segment).status().unwrap().success());
+    }
+    folder.run(&["index", "get", "ids", "7"]).exits_with(1).complains_of("a pipe or a device, not a file");
+    folder.run(&["index", "verify", "ids"]).exits_with(1).complains_of("a pipe or a device, not a file");
+    let said = folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+    assert!(said.stdout.contains("kept: 1,000 entries"), "{}", said.stdout);
+    let said = folder.run(&["repair", "ids"]).exits_with(0).complains_of("number of commits lost");
+    said.prints("ids: 1,000 records saved in ids.repaired, none lost\n");
+}
+
 #[test]
 fn commits_of_an_unknown_number_are_not_called_0_records() {
     let (folder, elsewhere) = (Folder::new(), Folder::new());

@@ -60,8 +60,10 @@ pub(super) fn repair_in_place(
     let was_complete = state.value_files.keys().copied().collect();
     install(&context, &after, closed, &was_complete)?;
     Ok(RepairReport {
-        // The contents of a log after its last intact group are unknown.
-        is_loss_known: !damaged.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Log)))),
+        // The contents of a log after its last intact group are unknown. Older logs are kept for recycling.
+        is_loss_known: !damaged
+            .iter()
+            .any(|name| matches!(parse_file_name(name), Some((number, FileKind::Log)) if number >= state.oldest_log)),
         damaged_files: damaged.into_iter().collect(),
         foreign_files: Vec::new(),
         saved_entries: context.recovered_count.count(),

@@ -3,7 +3,7 @@
 use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::{LenientStorage, Storage};
+use crate::io::{LenientStorage, Storage, is_of_no_file};
 use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
 use crate::lsm::live::{StoreImage, changed, is_removal, named_files, reader_of};
 use crate::lsm::unreferenced::UnreferencedFiles;
@@ -63,7 +63,7 @@ fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) 
         let image = match StoreImage::take(storage) {
             Ok(Some(image)) => image,
             Ok(None) => return Err(no_store(&**storage)),
-            Err(error) if is_removal(&error) && !is_no_file(&**storage, &error) => return Err(error),
+            Err(error) if is_removal(&error) && !is_of_no_file(&**storage, &error) => return Err(error),
             Err(error) => return manifest_report(&**storage, error),
         };
         let mut walk = StoreVerifier::new(&image.storage(), image.recovered.state.clone(), progress);
@@ -80,12 +80,6 @@ fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) 
         }
     }
     Err(changed(&**storage))
-}
-
-/// Whether an error is about something that has the name of a file and is none.
-fn is_no_file(storage: &dyn Storage, error: &Error) -> bool {
-    let Error::Io { path, .. } = error else { return false };
-    storage.unreadable().iter().any(|part| part.is_whole && part.path == *path)
 }
 
 /// Forgets files that a writer has removed or added to the store since.

@@ -1,7 +1,7 @@
 //! A storage that reads around what a device cannot read.
 
 use super::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
-use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
+use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
 use crate::error::{Error, Result, is_device_error, is_no_file};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,6 +150,7 @@ impl GivenUp {
 
     /// Reads a part of a file, whose sectors that cannot be read are zeros.
     fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
+        check_range(file.path(), file.len(), &request)?;
         let ReadRequest { offset, buffer, purpose } = request;
         let known = self.touches(file.path(), offset, buffer.len());
         let error = match known {
@@ -173,10 +174,10 @@ impl GivenUp {
 
     fn read_many(&self, file: &dyn ReadableFile, mut requests: Vec<ReadRequest<'_>>) -> Result<()> {
         if !requests.iter().any(|request| self.touches(file.path(), request.offset, request.buffer.len())) {
-            let again = |request: &mut ReadRequest<'_>| (request.offset, request.purpose);
-            let all = requests.iter_mut().map(|request| {
-                let (offset, purpose) = again(request);
-                ReadRequest { offset, buffer: &mut *request.buffer, purpose }
+            let all = requests.iter_mut().map(|request| ReadRequest {
+                offset: request.offset,
+                buffer: &mut *request.buffer,
+                purpose: request.purpose,
             });
             match file.read_many(all.collect()) {
                 Err(error) if is_device_error(&error) => {}
@@ -185,6 +186,12 @@ impl GivenUp {
         }
         requests.into_iter().try_for_each(|request| self.read(file, request))
     }
+}
+
+/// Whether an error of a [`LenientStorage`] is about something that has the name of a file and is none.
+pub(crate) fn is_of_no_file(storage: &dyn Storage, error: &Error) -> bool {
+    let Error::Io { path, .. } = error else { return false };
+    storage.unreadable().iter().any(|part| part.is_whole && part.path == *path)
 }
 
 /// The sectors of a part of a file.

@@ -57,6 +57,7 @@ pub use fast_paths::FastPaths;
 pub(crate) use frozen::FrozenFiles;
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
+pub(crate) use lenient::is_of_no_file;
 pub use lenient::{LenientStorage, UnreadablePart};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, MeasuredStream, measure_profile};

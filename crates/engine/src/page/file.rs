@@ -16,7 +16,7 @@ use super::transaction::Transaction;
 use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, RwLock};
-use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
+use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, is_of_no_file, random_u64};
 use crate::log::{SegmentId, segment_name, segment_numbers};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -362,8 +362,15 @@ impl PageFileShared {
 
 /// The segments after the last checkpoint, open for reading.
 pub(super) fn live_segments(storage: &dyn Storage, name: &str, header: &Header) -> Result<Vec<FoundSegment>> {
-    let numbers = segment_numbers(storage, name)?.into_iter().filter(|&number| number >= header.first_segment);
-    numbers.map(|number| Ok(FoundSegment { number, file: storage.open(&segment_name(name, number))? })).collect()
+    let mut found = Vec::new();
+    for number in segment_numbers(storage, name)?.into_iter().filter(|&number| number >= header.first_segment) {
+        match storage.open(&segment_name(name, number)) {
+            // Like a missing one.
+            Err(error) if is_of_no_file(storage, &error) => {}
+            file => found.push(FoundSegment { number, file: file? }),
+        }
+    }
+    Ok(found)
 }
 
 /// Writes a file without pages under a temporary name, and renames it.

@@ -5,6 +5,7 @@
 use ogive::Error;
 use ogive::io::{LenientStorage, MemoryStorage, Purpose, RangeRequest, ReadRequest, Storage};
 use ogive_testkit::{BadSectors, Random};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// A file on a device with bad parts, and how many reads of it fail.
@@ -52,6 +53,10 @@ fn what_cannot_be_read_is_zeros_and_listed_and_all_else_is_as_it_is() {
         if failed_reads == 0 {
             failed_reads = device.failed_reads();
         }
+    }
+    for (offset, length) in [(200_000, 4), (200_003, 1), (300_000, 1)] {
+        let beyond = file.read(ReadRequest { offset, buffer: &mut vec![0; length], purpose });
+        assert!(matches!(beyond, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::UnexpectedEof));
     }
     let found: Vec<_> = storage.unreadable().iter().map(|part| part.offset..part.offset + part.bytes).collect();
     assert_eq!(found, lost);

@@ -224,7 +224,7 @@ fn a_sector_that_cannot_be_read_costs_what_it_costs_where_it_is_zeros() {
             if let Ok(table) = Table::open(LenientStorage::around(&device), "t", &TableOptions::default()) {
                 let found = table.verify(&mut |_, _| {}).unwrap_or_else(|error| panic!("{what}: {error}")).findings;
                 let is_it = |offset, detail: &str| offset == start as u64 && detail.contains("cannot be read");
-                assert!(found.iter().any(|finding| is_it(finding.offset, &finding.detail)), "{what}: {found:?}");
+                assert!(found.first().is_some_and(|it| is_it(it.offset, &it.detail)), "{what}: {found:?}");
             }
             let repaired = repair_table((&device, "t"), (&device, "new"), &mut |_, _| {});
             match (repair(zeroed), repaired) {

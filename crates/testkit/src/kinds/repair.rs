@@ -268,10 +268,14 @@ fn loaded(kind: IndexKind) -> (DiskFiles, Map) {
     let index = Numbers::create(Arc::new(disk.clone()), NAME, &options(kind)).unwrap();
     let mut map: Map = (0..1000).map(|i| (i * 3, i)).collect();
     index.bulk_load(map.clone()).unwrap();
-    let mut transaction = index.write().unwrap();
-    transaction.insert(7, 7).unwrap();
-    transaction.commit().unwrap();
-    map.insert(7, 7);
+    for number in 0..60 {
+        let mut transaction = index.write().unwrap();
+        for key in (0..10).map(|i| (i * 60 + number) * 3 + 1) {
+            transaction.insert(key, number).unwrap();
+            map.insert(key, number);
+        }
+        transaction.commit().unwrap();
+    }
     (disk.files(), map)
 }
 
@@ -317,13 +321,14 @@ pub fn a_page_file_cut_off_beside_its_log_keeps_what_is_left(kind: IndexKind) {
 pub fn sectors_that_cannot_be_read_are_told_and_cost_their_leaves(kind: IndexKind) {
     const SECTOR_BYTES: u64 = 4096;
     let (files, map) = loaded(kind);
+    assert!(files.iter().any(|(name, content)| name.contains(".log-") && content.len() > 8192), "{kind}: a short log");
     let sectors =
         files.iter().filter(|(name, _)| *name == NAME || name.contains(".log-")).flat_map(|(name, content)| {
             (0..content.len() as u64).step_by(SECTOR_BYTES as usize).map(move |start| (name, start))
         });
     for (name, start) in sectors.collect::<Vec<_>>() {
         let disk: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(files.clone()));
-        let storage: Arc<dyn Storage> = Arc::new(BadSectors::new(disk).with(name, start + 512..start + 1024));
+        let storage: Arc<dyn Storage> = Arc::new(BadSectors::new(disk).with(name, start..start + 512));
         // The last checkpoint is a way back from a log that is lost, and from nothing else.
         let lost = PageFile::without_log(&storage, NAME, &PageOptions::default());
         let is_way_back = lost.is_ok_and(|lost| lost.is_some());

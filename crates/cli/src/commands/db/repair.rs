@@ -99,7 +99,7 @@ fn lost(repaired: &RepairReport) -> String {
 /// Possible losses that cannot be determined, with the reason.
 fn notes(repaired: &RepairReport) -> Vec<&'static str> {
     let mut notes = Vec::new();
-    if repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
+    if !repaired.is_loss_known && repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
         notes.push("unknown: the number of lost entries after the last intact group of a damaged log");
     }
     if repaired.manifest_rebuilt {

@@ -152,6 +152,8 @@ impl IndexFile {
     /// Opens the index to verify it: also returns the storage, which lists what the device cannot read.
     pub(super) fn read_leniently(&self) -> Result<(Arc<dyn Storage>, Result<OpenIndex>)> {
         let (storage, name) = self.place()?;
+        // What is no file is told as such.
+        storage.open(&name)?;
         let storage = LenientStorage::around(&storage);
         let opened = AnyIndex::open_read_only(&storage, &name, &self.paging.options());
         Ok((storage, opened.map(|any| OpenIndex::new(any, None)).map_err(Into::into)))

@@ -53,9 +53,12 @@ impl Table {
         walk.space(coverage)?;
         walk.advance(walk.total_bytes - walk.done_bytes);
         let is_read = |part: &UnreadablePart| part.path == inner.file.path() || part.path == inner.data.path();
+        // First, since other findings follow from them.
+        let found = std::mem::take(&mut walk.report.findings);
         for part in inner.storage.unreadable().into_iter().filter(is_read) {
             walk.absorb(Err::<(), _>(part.to_error()))?;
         }
+        walk.report.findings.extend(found);
         Ok(walk.report)
     }
 }
