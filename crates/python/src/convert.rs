@@ -126,12 +126,13 @@ fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
     })
 }
 
-/// The least key that is not below a bound: of tuples, the first components are enough.
+/// The least key that is not below a bound: of tuples, the first components are enough. It has the width of the keys if
+/// all have one.
 pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    match first_components(key_type, value)? {
-        Some(components) => key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type)),
-        None => encode_key(key_type, value),
-    }
+    let Some(components) = first_components(key_type, value)? else { return encode_key(key_type, value) };
+    let mut bound = key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type))?;
+    bound.resize(key_type.width().unwrap_or(bound.len()).max(bound.len()), 0);
+    Ok(bound)
 }
 
 /// The bytes with which all keys of a prefix begin: text, bytes, or the first components of a tuple.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -366,3 +367,21 @@ def test_a_file_of_a_delta_table_with_deletion_vectors_is_refused(tmp_path: Path
         assert len(ogive.build(path, to=tmp_path / "t.ogive", key="id", ignore_table_log=True)) == 2
     with pytest.warns(UserWarning, match="Delta Lake"):
         assert len(ogive.join(path, other, on="id", ignore_table_log=True).to_pylist()) == 1
+
+
+@pytest.mark.parametrize("key", ["(i64, i64)", "(i64 desc, i64)", "(u8, uuid)", "(i64, text)"])
+def test_first_components_bound_ranges_of_tables_as_of_stores(tmp_path: Path, key: str) -> None:
+    def second(number: int) -> object:
+        return {"uuid)": uuid.UUID(int=number), "text)": str(number)}.get(key.split(", ")[1], number)
+
+    pairs = {(i, second(j)): i * 3 + j for i in range(3) for j in range(3)}
+    table = ogive.build(pairs, key=key, value="i64", to=tmp_path / "t.ogive")
+    store = ogive.open(tmp_path / "store", key=key, value="i64")
+    store.update(pairs)
+    firsts = [None, (0,), (1,), (2,), (5,)]
+    for start in firsts:
+        for stop in firsts:
+            expected = list(store.range(start, stop))
+            assert list(table.range(start, stop)) == expected and table.count(start, stop) == len(expected)
+            assert list(table.scan(start, stop).to_pylist()) == list(store.scan(start, stop).to_pylist())
+    assert [table.rank(first) for first in firsts[1:4]] == [len(list(store.range(None, first))) for first in firsts[1:4]]

@@ -189,3 +189,40 @@ fn a_value_of_bytes_is_put_as_it_is_printed_and_one_row_is_one() {
     let told = db(&folder, &["ingest", "v", "one.ogive"]).exits_with(0).stdout;
     assert!(told.contains("ingested 1 record of 1 table"), "{told}");
 }
+
+#[test]
+fn columns_of_keys_are_not_taken_for_each_other() {
+    let folder = Folder::new();
+    folder.write("ab.csv", "a,b,v\n1,2,x\n");
+    folder.write("ba.csv", "a,b,v\n7,8,y\n");
+    folder.build("ab.csv", "ab.ogive", &["--key", "a", "--key", "b"]).exits_with(0);
+    folder.build("ba.csv", "ba.ogive", &["--key", "b", "--key", "a"]).exits_with(0);
+    let swapped = ["--key", "b", "--key", "a"];
+    for fill in [&["ingest", "s", "ab.ogive"][..], &["import", "t", "ab.csv", "--key", "a", "--key", "b"]] {
+        let store = fill[1];
+        db(&folder, fill).exits_with(0);
+        db(&folder, &["ingest", store, "ba.ogive"]).exits_with(1).complains_of("are by a, b, not by b, a");
+        let import = [&["import", store, "ba.csv"][..], &swapped].concat();
+        db(&folder, &import).exits_with(1).complains_of("are by a, b, not by b, a");
+        db(&folder, &["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n");
+        // By their names, or by others.
+        db(&folder, &["import", store, "ba.csv"]).exits_with(0);
+        db(&folder, &["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n7,8,y\n");
+    }
+    db(&folder, &["ingest", "u", "ab.ogive", "ba.ogive"]).exits_with(1).complains_of("unlike those of the previous");
+}
+
+#[test]
+fn a_header_without_rows_decides_no_types() {
+    let folder = Folder::new();
+    folder.write("none.csv", "key,value\n");
+    folder.write("one.csv", "key,value\n1,2\n");
+    db(&folder, &["import", "s", "none.csv"]).exits_with(0);
+    db(&folder, &["import", "s", "none.csv", "--keyspace", "text", "--key-type", "text"]).exits_with(0);
+    for (name, key_type) in [("default", "u64"), ("text", "text")] {
+        db(&folder, &["import", "s", "one.csv", "--keyspace", name]).exits_with(0);
+        let listed = db(&folder, &["keyspaces", "s", "--json"]).exits_with(0).json();
+        let found = listed["keyspaces"].as_array().unwrap().iter().find(|found| found["name"] == name).unwrap().clone();
+        assert_eq!(found["key_type"], key_type, "{name}");
+    }
+}

@@ -201,7 +201,11 @@ impl Drop for PinnedTypes {
 /// The error of types that do not fit, with the number of handles that keep them from being replaced.
 pub(super) fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType, handles: usize) -> Error {
     let (path, name) = (keyspace.path(), keyspace.name().to_owned());
-    Error::WrongRecordType { path, name, found: found.to_string(), asked: asked.to_string(), handles }
+    let shown = |types: &RecordType| match asked.moves_key_columns(found) {
+        true => format!("{types} with keys by {}", types.key_names()),
+        false => types.to_string(),
+    };
+    Error::WrongRecordType { path, name, found: shown(found), asked: shown(asked), handles }
 }
 
 impl Keyspace {

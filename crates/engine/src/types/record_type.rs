@@ -205,11 +205,27 @@ impl RecordType {
     }
 
     /// Whether a keyspace of the type `older`, with records, can be one of this type from now on. Names of key columns
-    /// can change, and keys alone can get values; values do not vanish.
+    /// can change, though none of them may become that of another column, and keys alone can get values; values do not
+    /// vanish.
     #[must_use]
     pub fn extends(&self, older: &Self) -> bool {
         let hides_values = self.is_keys_only() && !older.is_keys_only();
-        self.keys == older.keys && self.values.extends(&older.values) && !hides_values
+        self.keys == older.keys && self.values.extends(&older.values) && !hides_values && !self.moves_key_columns(older)
+    }
+
+    /// Whether the name of a column of the key is that of another column of the key in `other`, as of keys by `a, b`
+    /// and by `b, a`.
+    #[must_use]
+    pub fn moves_key_columns(&self, other: &Self) -> bool {
+        let place = |name: &str| other.key_columns.iter().position(|column| column.name == name);
+        let mut columns = self.key_columns.iter().enumerate();
+        columns.any(|(index, column)| place(&column.name).is_some_and(|other| other != index))
+    }
+
+    /// The names of the columns of the key, for messages: `a, b`.
+    #[must_use]
+    pub fn key_names(&self) -> String {
+        self.key_columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Rejects types with parameters out of bounds, and names that do not fit.

@@ -113,7 +113,9 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         _ = open.take_back();
         return Err(blamed(failure).but(&durable));
     }
-    if done == 0 && open.keyspace.is_empty()? {
+    // Without rows, the types of text are those that are stated.
+    let are_stated = known.is_some() || arguments.names_types() || arguments.input.has_typed_keys();
+    if done == 0 && are_stated && open.keyspace.is_empty()? {
         open.keyspace.declare(&open.types)?;
     }
     open.close(&durable)?;

@@ -140,7 +140,10 @@ fn common_types(tables: &[PathBuf]) -> Result<RecordType> {
     for path in tables {
         let (storage, name) = urls::place(path, false)?;
         let types = open_to_see(&storage, &name)?.record_type().clone();
-        if common.as_ref().is_some_and(|common| (common.keys, &common.values) != (types.keys, &types.values)) {
+        let differs = |common: &RecordType| {
+            (common.keys, &common.values) != (types.keys, &types.values) || types.moves_key_columns(common)
+        };
+        if common.as_ref().is_some_and(differs) {
             let message = format!("the records of {} are {types}, unlike those of the previous tables", path.display());
             return Err(Failure::refused(
                 message,

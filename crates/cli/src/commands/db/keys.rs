@@ -116,6 +116,11 @@ pub(super) fn resolve(
         let message = format!("the keys of the keyspace {:?} are {known}, not {keys}", keyspace.name());
         return Err(Failure::refused(message, OTHER_KEYSPACE));
     }
+    if let Some(brought) = brought.filter(|brought| !is_free && brought.types.moves_key_columns(&found)) {
+        let (named, own) = (brought.types.key_names(), found.key_names());
+        let message = format!("the keys of the keyspace {:?} are by {own}, not by {named}", keyspace.name());
+        return Err(Failure::refused(message, "give the columns of the keys in that order"));
+    }
     let types = match brought {
         Some(brought) if is_free || found.key_columns.is_empty() => brought.types.clone(),
         // The names that the columns of keys got first stay.
