@@ -1,5 +1,6 @@
 //! Arrow data from Python: arrays, and streams of rows.
 
+use crate::columns::Columns;
 use crate::errors;
 use crate::keyspace::Object;
 use arrow_array::{ArrayRef, RecordBatchReader};
@@ -42,6 +43,11 @@ pub(crate) fn is_null_of_polars(object: &Object<'_>) -> PyResult<bool> {
     Ok(name_of_type(object, "polars")?.as_deref() == Some("Null"))
 }
 
+/// Whether this is an array of pandas.
+pub(crate) fn is_of_pandas(object: &Object<'_>) -> PyResult<bool> {
+    Ok(name_of_type(object, "pandas")?.is_some())
+}
+
 /// The name of the type of the values of an array of a library.
 fn name_of_type(object: &Object<'_>, library: &str) -> PyResult<Option<PyBackedStr>> {
     let module = object.get_type().module()?.extract::<PyBackedStr>()?;
@@ -60,6 +66,9 @@ pub(crate) fn arrays(object: &Object<'_>) -> PyResult<(FieldRef, Vec<ArrayRef>)>
 
 /// The rows of a frame, a table, or a stream of them.
 pub(crate) fn rows(object: &Object<'_>) -> PyResult<BatchReader> {
+    if let Ok(columns) = object.cast::<Columns>() {
+        return columns.get().rows(object.py());
+    }
     let read = || object.extract::<AnyRecordBatch>()?.into_reader();
     read().map_err(|error| refused(object.py(), error))
 }

@@ -1,7 +1,6 @@
 //! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
 
 use crate::arrow_in::{self, BatchReader};
-use crate::columns;
 use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
@@ -9,8 +8,8 @@ use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
-use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_array::RecordBatchIterator;
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
 use ogive::types::{KeyType, RecordType, ValueType};
@@ -18,7 +17,6 @@ use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::RecordEncoder;
 use ogive_parquet::{ParquetRows, RowsOptions, check_table_log};
 use pyo3::prelude::*;
-use pyo3_arrow::PyRecordBatchReader;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -326,18 +324,4 @@ fn first_types(
         (None, _) => ValueType::default(),
     };
     Ok(RecordType::new(keys, values))
-}
-
-/// Named columns as a stream: arrays of NumPy, Arrow data, and lists.
-#[pyfunction]
-pub(crate) fn stream_of_columns(columns: Vec<(String, Object<'_>)>) -> PyResult<PyRecordBatchReader> {
-    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-    for (name, column) in columns {
-        let (field, array) = columns::column(&name, &column)?;
-        fields.push(field);
-        arrays.push(array);
-    }
-    let schema: SchemaRef = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(arrow_error)?;
-    Ok(PyRecordBatchReader::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))
 }

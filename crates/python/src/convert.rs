@@ -177,7 +177,7 @@ fn is_bool(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// As [`to_value`], with a null for `None` and for what other libraries have in its place, as their arrays have it.
-fn value_or_null(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn value_or_null(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
         return Ok(Value::Null);
     }
@@ -185,7 +185,7 @@ fn value_or_null(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value>
 }
 
 /// Whether an object is `pandas.NA`, or not-a-time of pandas or NumPy.
-fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_missing(value: &Bound<'_, PyAny>) -> bool {
     let name = value.get_type().name().and_then(|name| name.extract::<String>()).unwrap_or_default();
     match &*name {
         "NAType" | "NaTType" => true,

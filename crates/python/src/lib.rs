@@ -45,7 +45,9 @@ mod _internal {
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
-    use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_columns};
+    use crate::build::{build_csv, build_pairs, build_parquet, build_stream};
+    #[pymodule_export]
+    use crate::columns::Columns;
     #[pymodule_export]
     use crate::convert::pair_of;
     #[pymodule_export]

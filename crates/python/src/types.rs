@@ -163,6 +163,6 @@ pub(crate) fn undecidable(value: &Bound<'_, PyAny>) -> PyErr {
     errors::new("WrongType", &message)
 }
 
-fn class_name(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn class_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().and_then(|name| name.extract()).unwrap_or_else(|_| "object".to_owned())
 }

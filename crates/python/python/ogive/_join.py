@@ -178,7 +178,7 @@ class Join(_Arrow):
             return _internal.JoinInput.of_file(path, _required(on, name), self._settings["reading"])
         on = _required(on, name)
         if _is_numpy(data):
-            stream = _internal.stream_of_columns([(on[0], data)])
+            stream = _internal.Columns([(on[0], data)])
             return _internal.JoinInput.of_frame(stream, on, f"the {name} array")
         if not has_arrow(data):
             raise InvalidArgument(

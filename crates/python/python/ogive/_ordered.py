@@ -60,20 +60,34 @@ def is_frame(data: Any) -> bool:
 
 def arrow_of(frame: Any) -> Any:
     """A frame as Arrow data that others read and that has the values of its columns, which some of polars and some
-    columns of objects of pandas have not."""
+    columns of objects of pandas have not: those are taken by the types of records, or, for want of any, of their values.
+    """
     library = type(frame).__module__.partition(".")[0]
     if not hasattr(frame, "columns"):
         return frame
     if library == "pandas":
-        columns = [frame.iloc[:, at] for at in range(len(frame.columns))]
-        kinds = [_kind_of_objects(column) for column in columns]
-        if any(kinds):
-            # Times in nanoseconds are taken as those, other objects as they are.
-            taken = [column.infer_objects() if kind == "datetime" else column for column, kind in zip(columns, kinds)]
-            return _internal.stream_of_columns(list(zip(map(str, frame.columns), taken)))
+        index, columns = frame.index, [(str(name), frame.iloc[:, at]) for at, name in enumerate(frame.columns)]
+        levels = [(at, str(name)) for at, name in enumerate(index.names) if name is not None and name not in frame.columns]
+        columns += [(name, index.get_level_values(at)) for at, name in levels]
+        kinds = [_kind_of_objects(column) for _, column in columns]
+        # Arrow data have no level of an index that is a range, as one of consecutive numbers is.
+        if any(kinds) or (levels and type(index).__name__ == "RangeIndex"):
+            return _internal.Columns([(name, _taken(column, kind)) for (name, column), kind in zip(columns, kinds)])
     if library == "polars" and any(str(dtype) in ("Int128", "UInt128", "Null", "Object") for dtype in frame.dtypes):
-        return _internal.stream_of_columns([(name, frame[name]) for name in frame.columns])
+        return _internal.Columns([(name, frame[name]) for name in frame.columns])
     return frame
+
+
+def _taken(column: Any, kind: str) -> Any:
+    """A column of pandas as it is taken: times in nanoseconds as those, other objects as they are, and the rest as Arrow
+    data, as in frames without such objects."""
+    if kind == "datetime":
+        return column.infer_objects()
+    if kind or str(column.dtype).startswith(("Sparse[", "period[")):
+        return column
+    import pyarrow
+
+    return pyarrow.Array.from_pandas(column)
 
 
 def _kind_of_objects(column: Any) -> str:

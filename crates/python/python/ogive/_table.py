@@ -171,11 +171,11 @@ def _build(
         name = key if isinstance(key, str) else "key"
         if data.dtype.kind in "OSTU":
             return _internal.build_pairs(data.tolist(), None, None, target, False, shown)
-        stream = _internal.stream_of_columns([(name, data)])
+        stream = _internal.Columns([(name, data)])
         return _internal.build_stream(stream, [name], columns, target, len(data), shown)
     if isinstance(data, Mapping) and _has_columns(data, key):
         columns_of = [(name_text(str(name), "the name of a column"), _listed(column)) for name, column in data.items()]
-        stream = _internal.stream_of_columns(columns_of)
+        stream = _internal.Columns(columns_of)
         rows = len(next(iter(data.values())))
         return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
     if has_arrow(data):
