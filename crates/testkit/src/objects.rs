@@ -176,6 +176,8 @@ struct ClientPlan {
     false_listings: Option<(Random, u64, Vec<Vec<ListedFile>>)>,
     /// An object of which answers have this many bytes only, and how many answers.
     shortened: Option<(String, usize, u32)>,
+    /// An object of which answers have these bytes instead, whether it is there or not, and how many answers.
+    mistaken: Option<(String, Arc<[u8]>, u32)>,
     lacks_e_tags: bool,
     /// An object that is denied, and in how many answers.
     denied: Option<(String, u32)>,
@@ -247,6 +249,11 @@ impl ObjectClient {
     /// Cuts the next answers of this number with an object to these bytes, and states that length.
     pub fn shorten(&self, name: &str, bytes: usize, answers: u32) {
         self.plan().shortened = Some((name.to_owned(), bytes, answers));
+    }
+
+    /// Answers the next reads of this number of an object with the bytes of another one, whether it is there or not.
+    pub fn mistake(&self, name: &str, bytes: &[u8], answers: u32) {
+        self.plan().mistaken = Some((name.to_owned(), bytes.into(), answers));
     }
 
     /// Whether listings and answers state ETags, which some servers do not have.
@@ -363,6 +370,13 @@ impl ObjectClient {
         server.read.insert(name.to_owned());
         let found = server.objects.get(name).cloned();
         drop(server);
+        if let Some((mistaken, bytes, answers)) = &mut self.plan().mistaken
+            && mistaken == name
+            && *answers > 0
+        {
+            *answers -= 1;
+            return Ok(Arc::clone(bytes));
+        }
         let found = found.ok_or_else(|| self.failed("read", name, ErrorKind::NotFound))?;
         if let Some((denied, answers)) = &mut self.plan().denied
             && denied == name

@@ -358,16 +358,10 @@ fn take_over(objects: &ObjectFolder, nonce: u64) -> Result<Option<RecoveredManif
         // Its writer has ended them.
         return Ok(Some(found));
     }
-    if objects.seal(FileKind::Manifest, found.number, nonce)? {
-        objects.list_late_parts()?;
-    }
+    objects.seal(FileKind::Manifest, found.number, nonce)?;
     let Some(found) = recover(objects)? else { return Ok(None) };
-    let mut is_late = false;
     for &number in found.state.logs.iter().filter(|number| !found.state.logs_ended.contains_key(number)) {
-        is_late |= objects.seal(FileKind::Log, number, nonce)?;
-    }
-    if is_late {
-        objects.list_late_parts()?;
+        objects.seal(FileKind::Log, number, nonce)?;
     }
     Ok(Some(found))
 }

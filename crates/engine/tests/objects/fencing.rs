@@ -287,3 +287,68 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     assert!(matches!(first.insert("first", "2"), Err(Error::Fenced { .. })));
     ogive::io::set_unix_time_s(None);
 }
+
+/// A store whose writer was taken over by another one, which goes on. Its objects have seals.
+fn taken_over() -> (SimulatedObjects, Db, Records) {
+    let server = SimulatedObjects::new();
+    let first = Db::open_in(client(&server), &small()).unwrap();
+    first.insert("first", "1").unwrap();
+    let second = Db::open_in(client(&server), &small()).unwrap();
+    second.insert("second", "2").unwrap();
+    let expected = records(&second).unwrap();
+    (server, second, expected)
+}
+
+/// The objects of a store, and the parts that its newest manifest and its newest log get next.
+fn names_and_next_parts(server: &SimulatedObjects) -> Vec<String> {
+    let mut names: Vec<String> = server.objects().into_keys().collect();
+    for kind in ["manifest-", "wal-"] {
+        let newest = names.iter().filter(|name| name.starts_with(kind)).max().unwrap();
+        let (chain, part) = newest.rsplit_once('-').unwrap();
+        let next = format!("{chain}-{:08}", part.parse::<u64>().unwrap() + 1);
+        names.push(next);
+    }
+    names
+}
+
+/// While a writer is taken over, answers to reads of any object, or of a part that is not there, have another object of
+/// the store: a seal of another chain, a group of the same log. Whatever the opening makes of them, what any writer was
+/// acknowledged is found, and at most one of them is acknowledged after the opening.
+#[test]
+fn an_answer_with_another_object_never_passes_for_a_seal() {
+    let objects: Vec<String> = taken_over().0.objects().into_keys().collect();
+    let names = names_and_next_parts(&taken_over().0);
+    let mut told = 0;
+    for (name, other) in names.iter().flat_map(|name| objects.iter().map(move |other| (name, other))) {
+        for answers in [1, 2, 3, u32::MAX] {
+            let case = format!("{answers} answers with {other} for {name}");
+            let (server, old, mut expected) = taken_over();
+            let unlucky = server.client();
+            unlucky.mistake(name, &server.objects()[other], answers);
+            let outcome = Db::open_in(Arc::new(unlucky.clone()), &small());
+            unlucky.mistake(name, &[], 0);
+            let mut acknowledged = 0;
+            let mut write = |db: &Db, key: &str| match db.insert(key, "late") {
+                Ok(()) => {
+                    expected.insert(key.as_bytes().to_vec(), b"late".to_vec());
+                    acknowledged += 1;
+                }
+                Err(error) => assert!(matches!(error, Error::Fenced { .. }), "{case}: {error}"),
+            };
+            write(&old, "old");
+            if let Ok(new) = &outcome {
+                write(new, "new");
+                write(&old, "old again");
+                assert_eq!(acknowledged, 1, "{case}: writers after the opening");
+            }
+            if let Err(error) = &outcome {
+                let is_of_answer = matches!(error, Error::WrongAnswer { .. });
+                assert!(name == other || is_of_answer, "{case}: {error}");
+                told += 1;
+            }
+            drop((old, outcome));
+            assert_eq!(records(&open(&client(&server)).unwrap()).unwrap(), expected, "{case}");
+        }
+    }
+    assert!(told > 0);
+}

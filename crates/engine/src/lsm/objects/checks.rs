@@ -8,10 +8,11 @@
 //! one of several moments   so are the parts that manifests and ended logs get next
 //! after a put              a listing shows what was put, and nothing newer
 //! another size or ETag     the answer is not of the object that was listed
+//! a part not listed yet    a HEAD must find it, too: a GET alone may have been answered with another object
 //! a put of a taken name    is refused, or the object store ignores conditions
 //! ```
 
-use super::folder::{ObjectFolder, chain_of};
+use super::folder::{DENIALS_MAX, ObjectFolder, chain_of};
 use super::listing::Listing;
 use super::names::ChainId;
 use super::seal;
@@ -279,6 +280,44 @@ impl ObjectFolder {
             "it says that there is no {name} (404), but {but}: the answer is wrong, or the listing is out of date"
         );
         Error::WrongAnswer { path: self.store(), detail }
+    }
+
+    /// The error of a part that an answer has, though it is not there.
+    fn unshown(&self, name: &str) -> Error {
+        let detail = format!("a GET finds {name}, but a HEAD says that there is none (404), and no listing shows it");
+        Error::WrongAnswer { path: self.store(), detail }
+    }
+
+    /// Reads a part of a chain that another writer may be writing. One that no listing has shown counts only if a HEAD
+    /// finds it, too, and is read as that one shows it.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`] if they contradict each other again and again; errors of the storage.
+    pub(super) fn read_shown_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let listed = self.listed(|listing| listing.part(name))?;
+        for _ in 0..DENIALS_MAX {
+            let found = self.read_listed_part(&listed)?;
+            if found.is_none() || !listed.is_named_only() {
+                return Ok(found);
+            }
+            if let Some(shown) = self.inner.find_file(name)? {
+                self.add_shown(shown.clone());
+                return self.read_listed_part(&shown);
+            }
+        }
+        Err(self.unshown(name))
+    }
+
+    /// Whether a part is the seal of its chain.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`] for a seal of another place.
+    pub(super) fn is_seal_of(&self, name: &str, part: &[u8]) -> Result<bool> {
+        if !seal::is_seal(part) || seal::is_of(part, name) {
+            return Ok(seal::is_seal(part));
+        }
+        let detail = "the answer has a part of another log or manifest, which ended that one".to_owned();
+        Err(Error::WrongAnswer { path: self.inner.path(name), detail })
     }
 
     /// Refuses to create a store where a copy is being made, or a killed one has left its objects.

@@ -28,8 +28,8 @@ use std::sync::{Arc, OnceLock};
 /// three bytes each for integer keys.
 const TAIL_BYTES_MAX: u64 = 128 << 10;
 
-/// Times that a part is not there to be read, while a put says that it is.
-const DENIALS_MAX: u32 = 4;
+/// Times that answers contradict each other about whether a part is there.
+pub(super) const DENIALS_MAX: u32 = 4;
 
 /// The purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,11 +292,11 @@ impl ObjectFolder {
     }
 
     /// Ends a chain, so that its writer cannot go on: puts a seal in place of its first absent part. Parts that arrive
-    /// in the meantime count. Returns whether there are any: no listing has shown them yet.
+    /// in the meantime count.
     ///
     /// # Errors
-    /// Errors of the storage.
-    pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<bool> {
+    /// [`Error::WrongAnswer`] for answers that contradict each other; errors of the storage.
+    pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<()> {
         let chain = ChainId { kind, number };
         let listed = self.listed(|listing| listing.parts(chain))?;
         // The last part may be a seal already.
@@ -304,17 +304,18 @@ impl ObjectFolder {
         let mut denied = 0;
         loop {
             let name = chain.part_name(part);
-            match self.read_part(&name)? {
+            match self.read_shown_part(&name)? {
                 Some(bytes) => {
+                    let is_seal = self.is_seal_of(&name, &bytes)?;
                     self.note_part(name);
-                    if seal::is_seal(&bytes) {
-                        return Ok(part > listed);
+                    if is_seal {
+                        return Ok(());
                     }
                 }
-                None => match put_part(&*self.inner, chain, part, &seal::encode(nonce)) {
+                None => match put_part(&*self.inner, chain, part, &seal::encode(nonce, &name)) {
                     Ok(()) => {
                         self.note_part(name);
-                        return Ok(part > listed);
+                        return Ok(());
                     }
                     // A part has arrived meanwhile.
                     Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
@@ -341,33 +342,18 @@ impl ObjectFolder {
         }
     }
 
+    pub(super) fn add_shown(&self, file: ListedFile) {
+        if let Some(listing) = &mut *self.listing.lock() {
+            listing.add(file);
+        }
+    }
+
     fn note_part(&self, name: String) {
         if let Some(listing) = &mut *self.listing.lock()
             && listing.part(&name) == ListedFile::named(&*name)
         {
             listing.add(ListedFile::named(name));
         }
-    }
-
-    /// Adds what a new listing says of the parts that arrived after the first one, so that it is compared with answers.
-    ///
-    /// # Errors
-    /// Errors of the storage.
-    pub(crate) fn list_late_parts(&self) -> Result<()> {
-        let now = self.read_listing()?;
-        let unstated = match &mut *self.listing.lock() {
-            Some(listing) => {
-                listing.add_facts(&now);
-                listing.unstated()
-            }
-            None => Vec::new(),
-        };
-        // This listing may lag, too.
-        let found = unstated.iter().map(|name| self.inner.find_file(name)).collect::<Result<Vec<_>>>()?;
-        if let Some(listing) = &mut *self.listing.lock() {
-            found.into_iter().flatten().for_each(|file| listing.add(file));
-        }
-        Ok(())
     }
 
     pub(super) fn read_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
@@ -400,8 +386,14 @@ impl ObjectFolder {
         if chain == FIRST_MANIFEST && parts.get(&stub::stub_name()).is_some_and(|part| stub::is_stub(part)) {
             return Err(self.outdated_by_stub());
         }
-        let found = names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part));
-        let file = PartsFile::new(known.bytes, found.cloned().collect(), path);
+        let mut found = Vec::new();
+        for (name, part) in names.iter().map_while(|name| parts.get_key_value(name)) {
+            if self.is_seal_of(name, part)? {
+                break;
+            }
+            found.push(Arc::clone(part));
+        }
+        let file = PartsFile::new(known.bytes, found, path);
         // Afterwards they are hardly read again.
         if self.listing.lock().is_none() {
             parts.clear();

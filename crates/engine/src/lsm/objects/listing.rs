@@ -62,24 +62,6 @@ impl Listing {
         self.has_stub
     }
 
-    /// Takes over what another listing says of the parts that this one has.
-    pub(super) fn add_facts(&mut self, other: &Self) {
-        for (chain, parts) in &mut self.chains {
-            let found = other.chains.get(chain);
-            for (part, file) in parts.iter_mut().filter(|(_, file)| file.length_bytes.is_none()) {
-                if let Some(found) = found.and_then(|found| found.get(part)) {
-                    file.clone_from(found);
-                }
-            }
-        }
-    }
-
-    /// The names of parts of which no listing has said more.
-    pub(super) fn unstated(&self) -> Vec<String> {
-        let parts = self.chains.values().flat_map(BTreeMap::values);
-        parts.filter(|file| file.is_named_only()).map(|file| file.name.clone()).collect()
-    }
-
     /// A part as it was listed.
     pub(super) fn part(&self, name: &str) -> ListedFile {
         let found = parse_part_name(name).and_then(|(chain, part)| self.chains.get(&chain)?.get(&part));

@@ -1,6 +1,8 @@
-//! The seal: a part that ends a chain, `magic | nonce: u64 | zero: u32 | checksum: u32`.
+//! The seal: a part that ends a chain, `magic | nonce: u64 | place: u32 | checksum: u32`.
 //!
-//! The nonce is that of the opening that put it, so that an opening whose request was repeated recognises its own.
+//! The nonce is that of the opening that put it, so that an opening whose request was repeated recognises its own. The
+//! place is a checksum of the name of the part: an answer with the seal of another chain ends nothing. It is 0 in seals
+//! of versions before, which may be of any place.
 
 use crate::block::checksum;
 use crate::file_format::SEAL_MAGIC;
@@ -8,14 +10,20 @@ use crate::file_format::SEAL_MAGIC;
 /// Length of a seal in bytes.
 pub(super) const SEAL_BYTES: usize = 24;
 
-/// Identity to which the checksum of a seal is bound; its name is what binds it to a place.
+/// Identity to which the checksum of a seal is bound, the same as in versions without a place: they read these seals.
 const SEAL_IDENTITY: u64 = 0x5ea1;
 
-/// The seal of an opening.
-pub(super) fn encode(nonce: u64) -> [u8; SEAL_BYTES] {
+/// The checksum of the name of a part, as a place; never 0.
+fn place_of(name: &str) -> u32 {
+    checksum::checksum(SEAL_IDENTITY, 0, name.as_bytes()).max(1)
+}
+
+/// The seal of an opening, as the part of this name.
+pub(super) fn encode(nonce: u64, name: &str) -> [u8; SEAL_BYTES] {
     let mut bytes = [0; SEAL_BYTES];
     bytes[..8].copy_from_slice(&SEAL_MAGIC);
     bytes[8..16].copy_from_slice(&nonce.to_le_bytes());
+    bytes[16..20].copy_from_slice(&place_of(name).to_le_bytes());
     checksum::seal(SEAL_IDENTITY, 0, &mut bytes);
     bytes
 }
@@ -25,19 +33,40 @@ pub(super) fn is_seal(part: &[u8]) -> bool {
     part.len() == SEAL_BYTES && part.starts_with(&SEAL_MAGIC) && checksum::check(SEAL_IDENTITY, 0, part)
 }
 
+/// Whether a seal is that of the part of this name, as far as it says.
+pub(super) fn is_of(seal: &[u8], name: &str) -> bool {
+    let place = seal.get(16..20).and_then(|place| place.first_chunk()).map(|place| u32::from_le_bytes(*place));
+    place.is_some_and(|place| place == 0 || place == place_of(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NAME: &str = "wal-000065-00000002";
+
     #[test]
     fn only_a_whole_seal_is_one() {
-        let seal = encode(7);
-        assert!(is_seal(&seal) && seal != encode(8));
+        let seal = encode(7, NAME);
+        assert!(is_seal(&seal) && seal != encode(8, NAME));
         assert!(!is_seal(&seal[..SEAL_BYTES - 1]) && !is_seal(&[]));
         for bit in 0..SEAL_BYTES * 8 {
             let mut damaged = seal;
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(!is_seal(&damaged), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn a_seal_is_of_one_part_and_one_of_a_version_before_of_any() {
+        let seal = encode(7, NAME);
+        assert!(is_of(&seal, NAME) && !is_of(&[], NAME));
+        for other in ["wal-000065-00000003", "wal-000064-00000002", "manifest-000065-00000002"] {
+            assert!(!is_of(&seal, other), "{other}");
+        }
+        let mut before = seal;
+        before[16..20].fill(0);
+        checksum::seal(SEAL_IDENTITY, 0, &mut before);
+        assert!(is_seal(&before) && is_of(&before, NAME) && is_of(&before, "manifest-000001-00000004"));
     }
 }

@@ -45,7 +45,7 @@ mod tests {
     fn only_a_whole_stub_is_one_and_no_seal_is() {
         let stub = encode(7);
         assert!(is_stub(&stub) && stub != encode(8));
-        assert!(!is_stub(&stub[..STUB_BYTES - 1]) && !is_stub(&[]) && !is_stub(&seal::encode(7)));
+        assert!(!is_stub(&stub[..STUB_BYTES - 1]) && !is_stub(&[]) && !is_stub(&seal::encode(7, &stub_name())));
         assert!(!seal::is_seal(&stub));
         for bit in 0..STUB_BYTES * 8 {
             let mut damaged = stub;
