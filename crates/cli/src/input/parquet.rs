@@ -402,6 +402,9 @@ fn by_text(natural: KeyType, value: &Value, key_type: KeyType, is_key: bool) -> 
         Value::Unsigned(units) if is_of_units && !is_plain => {
             return i128::try_from(*units).ok().filter(|_| is_count).map(Value::Signed);
         }
+        Value::Bytes(_) if natural == KeyType::Uuid && key_type == KeyType::Text => {
+            return Some(Value::Text(natural.display(&natural.encode(value).ok()?)));
+        }
         Value::Bytes(bytes) if key_type == KeyType::Text => {
             return String::from_utf8(bytes.clone()).ok().map(Value::Text);
         }

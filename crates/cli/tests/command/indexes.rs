@@ -412,3 +412,25 @@ fn keys_of_several_columns_and_of_nulls_are_loaded_from_parquet_as_from_csv() {
         assert!(scanned[0] == scanned[1] && scanned[0].lines().count() == 3, "{key_type}: {scanned:?}");
     }
 }
+
+#[test]
+fn columns_of_parquet_become_keys_of_an_index_where_that_is_exact() {
+    let folder = Folder::new();
+    index(&folder, &["create", "i.ogx", "--value-type", "bool", "--value-bytes", "8"]).exits_with(0);
+    for (name, keys, code) in [("fits", "7\n5\n", 0), ("negative", "6\n-3\n", 1)] {
+        folder.write("n.csv", format!("k,v\n{}", keys.replace('\n', ",true\n")));
+        folder.build("n.csv", &format!("{name}.ogive"), &["--key-type", "i64"]).exits_with(0);
+        folder.run(&["export", &format!("{name}.ogive"), &format!("{name}.parquet")]).exits_with(0);
+        let loaded = index(&folder, &["load", "i.ogx", &format!("{name}.parquet"), "--key", "k"]).exits_with(code);
+        if code == 1 {
+            loaded.complains_of("-3");
+        }
+    }
+    index(&folder, &["count", "i.ogx"]).exits_with(0).prints("2\n");
+
+    folder.write("u.csv", "u\n12345678-1234-1234-1234-123456781234\n");
+    folder.build("u.csv", "u.ogive", &["--key-type", "uuid"]).exits_with(0);
+    folder.run(&["export", "u.ogive", "u.parquet"]).exits_with(0);
+    folder.build("u.parquet", "text.ogive", &["--key-type", "text"]).exits_with(0);
+    folder.run(&["get", "text.ogive", "12345678-1234-1234-1234-123456781234"]).exits_with(0);
+}

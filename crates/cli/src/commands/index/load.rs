@@ -5,7 +5,7 @@ use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
+use crate::input::{Format, INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::key;
 use crate::load::{BuildProgress, RECORDS_A_STEP};
@@ -389,9 +389,8 @@ fn untyped_payload(
 /// The options of the input, with the types of the index as default. `values` has the type of values that are not
 /// payloads: the columns of rows are found by their names.
 fn input_options(input: &InputOptions, types: &RecordType, values: Option<&ValueType>) -> InputOptions {
-    // Keys of several columns, or of one that may be null, are made of columns of any format.
-    let is_tuple = matches!(types.keys, KeyType::Tuple(_));
-    let key_type = input.key_type.or((is_tuple || !input.has_typed_keys()).then_some(types.keys));
+    // Integers of SOSD files are converted one by one; columns of other formats are read as keys of the index.
+    let key_type = input.key_type.or((input.format() != Format::Sosd).then_some(types.keys));
     let (known, value_type) = match values {
         Some(ValueType::Row(_)) => (Some(Box::new(KnownColumns::of(types, INDEX, false))), None),
         Some(ValueType::Scalar(scalar)) => (None, Some(*scalar)),
