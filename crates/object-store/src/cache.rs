@@ -414,6 +414,27 @@ impl DiskCache {
         }
     }
 
+    /// Drops all pages of an object, for good.
+    pub(crate) fn forget(&self, object: CachedObject) {
+        let mut state = self.state();
+        let dropped: Vec<u32> =
+            state.places.iter().filter(|(key, _)| key.object == object).map(|(_, place)| *place).collect();
+        state.places.retain(|key, _| key.object != object);
+        for &place in &dropped {
+            state.slots[place as usize] = Slot::Taken;
+        }
+        drop(state);
+        for place in dropped {
+            let offset = HEADER_BYTES + u64::from(place) * ENTRY_BYTES;
+            let written = self.slots.write_at(offset, &[0; ENTRY_BYTES as usize], Purpose::Open);
+            let mut state = self.state();
+            state.give_up(place);
+            if let Err(error) = written {
+                state.failure.get_or_insert_with(|| error.to_string());
+            }
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

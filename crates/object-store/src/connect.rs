@@ -104,7 +104,7 @@ fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<
         Some(client) => client,
         None => {
             let store = |retry| open(kind, host, &base, &options.values, retry);
-            let ((once, endpoint), (parts, _)) = (store(once())?, store(with_retries(options.deadline_s))?);
+            let ((once, endpoint), (parts, _)) = (store(once())?, store(with_retries(options.limits()?.deadline))?);
             let client = Arc::new(Client::new(once, parts, &options, kind == StoreKind::Http, endpoint)?);
             clients.push((key, Arc::clone(&client)));
             client
@@ -142,8 +142,9 @@ fn once() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
 }
 
-fn with_retries(deadline_s: f64) -> RetryConfig {
-    RetryConfig { retry_timeout: Duration::from_secs_f64(deadline_s.clamp(0.001, 180.0)), ..RetryConfig::default() }
+fn with_retries(deadline: Duration) -> RetryConfig {
+    let retry_timeout = deadline.clamp(Duration::from_millis(1), Duration::from_secs(180));
+    RetryConfig { retry_timeout, ..RetryConfig::default() }
 }
 
 /// A store, and its endpoint, which tells it from others with the same URLs. Those in memory have none.
@@ -277,6 +278,10 @@ mod tests {
         let storage = locate("s3://bucket/a/b?access_key_id=SECRET-1&region=eu-west-1&deadline=5").unwrap().storage;
         let shown = format!("{storage:?} {}", storage.path("b").display());
         assert_eq!(shown, "ObjectStorage { url: \"s3://bucket/a\" } s3://bucket/a/b");
+        for deadline in ["nan", "inf", "-1", "0"] {
+            let error = locate(&format!("s3://bucket/a?deadline={deadline}")).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)), "{deadline}: {error}");
+        }
         for url in ["s3://bucket/a?no_such_key=SECRET-1", "s3://bucket/a?SECRET-1", "s3://b/a?deadline=SECRET-1"] {
             let error = locate(url).unwrap_err();
             assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");

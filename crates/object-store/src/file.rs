@@ -549,6 +549,15 @@ impl ReadableFile for ObjectFile {
         self.shared.identity()?.stated_ns()
     }
 
+    fn distrust(&self) {
+        *self.tail.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if let Some(local) = &self.shared.client.cache
+            && let Some(object) = self.shared.cached_object(local)
+        {
+            local.cache.forget(object);
+        }
+    }
+
     fn path(&self) -> &Path {
         &self.shared.object.path
     }

@@ -434,6 +434,12 @@ pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()>
     }
 }
 
+/// The error of bytes that fail their checksum, which no cache keeps.
+pub(crate) fn spoiled(file: &dyn ReadableFile, offset: u64, detail: impl Into<String>) -> Error {
+    file.distrust();
+    Error::damaged(file.path(), offset, detail)
+}
+
 /// Reads a file completely. Memory: its length.
 ///
 /// # Errors
@@ -518,6 +524,10 @@ pub trait ReadableFile: Debug + Send + Sync {
     fn is_direct(&self) -> bool {
         false
     }
+
+    /// Says that bytes of this file fail their checksum. The answer with them may have been wrong: what a cache of the
+    /// storage keeps of the file is dropped, and the next read is one of the file itself.
+    fn distrust(&self) {}
 
     /// Whether the name still leads to this file, as far as the storage can tell.
     fn is_in_place(&self) -> bool {

@@ -265,6 +265,10 @@ impl<W: ReaderWrapper> ReadableFile for W {
         self.inner().is_direct()
     }
 
+    fn distrust(&self) {
+        self.inner().distrust();
+    }
+
     fn path(&self) -> &Path {
         self.inner().path()
     }

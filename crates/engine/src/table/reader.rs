@@ -20,7 +20,7 @@ use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::sync::Mutex;
-use crate::io::{FastPaths, ListedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate};
+use crate::io::{FastPaths, ListedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate, spoiled};
 use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
@@ -357,7 +357,10 @@ pub(super) fn read_tail(
     }
     let mut read = vec![0; bytes as usize];
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-    let tail = format::decode_tail(file.path(), file.len(), &read).map_err(|error| with_format(error, &*file))?;
+    let tail = format::decode_tail(file.path(), file.len(), &read).map_err(|error| {
+        file.distrust();
+        with_format(error, &*file)
+    })?;
     Ok((file, opening, tail))
 }
 
@@ -489,7 +492,7 @@ impl Drop for TableInner {
 
 impl TableInner {
     pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
-        Error::damaged(self.file.path(), offset, detail)
+        spoiled(&*self.file, offset, detail)
     }
 
     /// Adds to the bytes that this table has reserved in the shared cache's budget.
@@ -642,7 +645,7 @@ impl TableInner {
         if let DataSource::Foreign { little_endian, .. } = self.meta.source {
             return Ok(self.adopt(bytes.to_vec(), little_endian).into());
         }
-        let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
+        let damaged = |detail: String| spoiled(&*self.data, section.offset, detail);
         if !checksum::check(self.data_file_id, section.offset, bytes) {
             self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));

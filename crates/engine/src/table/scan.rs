@@ -10,7 +10,7 @@ use super::value::ValuePointer;
 use crate::block::checksum;
 use crate::block::compress::{self, Compression};
 use crate::error::{Error, Result};
-use crate::io::ReadableFile;
+use crate::io::{ReadableFile, spoiled};
 use std::sync::Arc;
 
 /// The content of a block.
@@ -171,7 +171,7 @@ impl Table {
         }
         inner.check_identity()?;
         let detail = format!("the checksum of block {block} does not match");
-        Err(Error::damaged(inner.data.path(), offset, detail))
+        Err(spoiled(&*inner.data, offset, detail))
     }
 
     /// Decodes a checked block; a compressed one is decompressed into `unpacked`.

@@ -15,7 +15,7 @@
 use crate::block::checksum::{CHECKSUM_BYTES, check, seal};
 use crate::block::stream::{self, ChunkReader, ChunkSource, fill_chunk};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest, ReadableFile};
+use crate::io::{Purpose, ReadRequest, ReadableFile, spoiled};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -290,7 +290,7 @@ impl ChunkSource for TableChunks {
         }
         if !check(self.file_id, offset, chunk) {
             let detail = "the checksum of a chunk of a long value does not match";
-            return Err(Error::damaged(self.file.path(), offset, detail));
+            return Err(spoiled(&*self.file, offset, detail));
         }
         chunk.truncate(payload_bytes);
         Ok(())

@@ -10,7 +10,7 @@ use crate::block::header::{HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::file_format::{VALUE_FILE_FOOTER_MAGIC, VALUE_FILE_MAGIC};
-use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage};
+use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, spoiled};
 use std::sync::Arc;
 
 pub(super) const HEADER: HeaderKind = HeaderKind { magic: &VALUE_FILE_MAGIC, version: 2 };
@@ -104,7 +104,7 @@ impl ValueFile {
             Some(header) if header.number == number && is_ours(header.binding) => {
                 Ok(Self::of(file, header.binding, number, header.length as u64))
             }
-            _ => Err(Error::damaged(file.path(), 0, "this is another value file, or its header is damaged")),
+            _ => Err(spoiled(&*file, 0, "this is another value file, or its header is damaged")),
         }
     }
 
@@ -297,7 +297,7 @@ impl ValueFile {
     }
 
     fn damaged_value(&self, offset: u64) -> Error {
-        Error::damaged(self.file.path(), offset, "the value is missing or damaged")
+        spoiled(&*self.file, offset, "the value is missing or damaged")
     }
 
     fn malformed(&self, offset: u64, error: &dyn std::fmt::Display) -> Error {

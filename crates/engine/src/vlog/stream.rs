@@ -5,8 +5,8 @@ use super::pointer::ValueFilePointer;
 use crate::block::compress::CODEC_STORED;
 use crate::block::stream::{ChunkReader, ChunkSource};
 use crate::block::window::ReadWindow;
-use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadableFile};
+use crate::error::Result;
+use crate::io::{Purpose, ReadableFile, spoiled};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl ChunkSource for ValueChunks {
     fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()> {
         let expected = self.expected(read_bytes);
         let (position, end) = (self.position, self.end);
-        let damaged = |detail: String| Error::damaged(self.file.path(), position, detail);
+        let damaged = |detail: String| spoiled(&*self.file, position, detail);
         let wanted = if expected.0.begins() { STORED_BYTES_MAX } else { LATER_BYTES_MAX };
         let bytes = self.window.at(&*self.file, position, wanted)?;
         let head = ChunkHead::checked(self.identity, position, bytes)

@@ -352,3 +352,22 @@ fn an_answer_with_another_object_never_passes_for_a_seal() {
     }
     assert!(told > 0);
 }
+
+/// An opening reads the seals that it has put. A short answer with one of them is asked for again, or told.
+#[test]
+fn a_seal_of_which_the_answer_is_short_is_asked_for_again_or_told() {
+    let names = names_and_next_parts(&taken_over().0);
+    for (name, bytes) in names.iter().rev().take(2).flat_map(|name| (0..24).map(move |bytes| (name, bytes))) {
+        for answers in [1, u32::MAX] {
+            let (server, _old, expected) = taken_over();
+            let opener = server.client();
+            opener.shorten(name, bytes, answers);
+            let found = Db::open_in(Arc::new(opener), &small()).and_then(|db| records(&db));
+            match found {
+                Ok(found) if answers == 1 => assert_eq!(found, expected, "{bytes} bytes of {name}"),
+                Err(Error::WrongAnswer { .. }) if answers > 1 => {}
+                other => panic!("{answers} answers with {bytes} bytes of {name}: {other:?}"),
+            }
+        }
+    }
+}

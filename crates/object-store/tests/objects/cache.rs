@@ -1,7 +1,7 @@
 //! The cache on the local disk. Goal: it saves requests, and never changes an answer. Method: random reads of objects
 //! that are replaced, with caches that are too small, damaged, full, killed, and opened again.
 
-use crate::faulty_store::{FaultyStore, Lacks};
+use crate::faulty_store::{Fault as Answer, FaultyStore, Lacks};
 use ogive::io::{ListedFile, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
@@ -98,6 +98,51 @@ fn a_replaced_object_is_read_anew_with_and_without_e_tags() {
             }
         }
     }
+}
+
+/// Whichever answer has other bytes, one lookup at most fails by it; what fails its checksum does not stay, neither for
+/// later lookups nor for later openings.
+#[test]
+fn an_answer_with_other_bytes_is_not_kept() {
+    let store = FaultyStore::new();
+    let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(Some(4096));
+    let mut writer = TableWriter::create(store.storage(ObjectOptions::default()), "t", options).unwrap();
+    let value = |number: u64| vec![number as u8; if number % 1000 == 7 { 70_000 } else { 20 }];
+    (0..20_000_u64).for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
+    writer.finish().unwrap();
+    let content = store.content("t").unwrap();
+    let keys = [7_u64, 500, 3007, 9_999, 12_007, 19_998];
+    let mut failures = 0;
+    for spoiled in 0..40 {
+        let (store, disk) = (FaultyStore::new(), MemoryStorage::new());
+        store.put("t", &content);
+        let mut failed = 0;
+        for opening in 0..3 {
+            let cache = DiskCache::open_in(&disk, 64 * MIB).unwrap();
+            let storage = store.storage(cached(&cache));
+            if opening == 0 {
+                store.fail_gets_after(spoiled, &[Answer::Spoiled]);
+            }
+            let options = TableOptions::default().profile(Profile::named("s3").unwrap());
+            let mut table = Table::open(storage.clone(), "t", &options);
+            if let Err(error) = &table {
+                assert!(matches!(error, Error::Damaged { .. } | Error::NotATable { .. }), "{spoiled}: {error}");
+                failed += 1;
+                table = Table::open(storage, "t", &options);
+            }
+            let table = table.unwrap();
+            for number in keys {
+                match table.get(&number.to_be_bytes()) {
+                    Ok(found) => assert!(found == Some(value(number)), "{spoiled}, {opening}: {number}"),
+                    Err(Error::Damaged { .. }) if opening == 0 => failed += 1,
+                    Err(error) => panic!("{spoiled}, opening {opening}: {number}: {error}"),
+                }
+            }
+        }
+        assert!(failed <= 1, "{failed} failures by answer {spoiled}");
+        failures += failed;
+    }
+    assert!(failures > 5, "{failures}");
 }
 
 /// Random reads of objects, and whether each has the bytes that it should have.

@@ -38,6 +38,8 @@ pub(crate) enum Fault {
     Short(usize),
     /// The object is shorter: the answer has this many bytes, and says that it has no more.
     Cut(usize),
+    /// The answer has other bytes, as many as it should have.
+    Spoiled,
     /// The answer has the ETag of another object, if it has one.
     OtherTag,
     /// The condition of the request is said not to hold.
@@ -397,6 +399,12 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
             meta.size = kept as u64;
             let payload = GetResultPayload::Stream(stream::once(async { Ok(part) }).boxed());
             return Ok(GetResult { payload, meta, range: 0..kept as u64, attributes });
+        }
+        if fault == Some(Fault::Spoiled) {
+            let (meta, range, attributes) = (result.meta.clone(), result.range.clone(), result.attributes.clone());
+            let spoiled: Bytes = result.bytes().await?.iter().map(|byte| !byte).collect();
+            let payload = GetResultPayload::Stream(stream::once(async { Ok(spoiled) }).boxed());
+            return Ok(GetResult { payload, meta, range, attributes });
         }
         if fault == Some(Fault::LateReset) {
             let broken = stream::iter([Ok(Bytes::from_static(b"x")), Err(reset())]).boxed();

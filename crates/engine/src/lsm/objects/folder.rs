@@ -314,7 +314,8 @@ impl ObjectFolder {
                 }
                 None => match put_part(&*self.inner, chain, part, &seal::encode(nonce, &name)) {
                     Ok(()) => {
-                        self.note_part(name);
+                        let length_bytes = Some(seal::SEAL_BYTES as u64);
+                        self.add_shown(ListedFile { length_bytes, ..ListedFile::named(name) });
                         return Ok(());
                     }
                     // A part has arrived meanwhile.
@@ -745,6 +746,12 @@ impl ReadableFile for LaterFile {
     fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
         let reads = self.place.explained(self.file()?.start_reads(ranges))?;
         Ok(Box::new(PlacedReads { reads, place: self.place.clone() }))
+    }
+
+    fn distrust(&self) {
+        if let Some(file) = self.file.get() {
+            file.distrust();
+        }
     }
 
     fn path(&self) -> &Path {

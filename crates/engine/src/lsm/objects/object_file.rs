@@ -63,6 +63,12 @@ impl ReadableFile for ObjectFile {
         self.stored()?.start_reads(ranges)
     }
 
+    fn distrust(&self) {
+        if let Some(stored) = self.stored.get() {
+            stored.distrust();
+        }
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }
