@@ -31,5 +31,5 @@ mod values;
 
 pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
 pub use key_types::{is_uuid, key_type_of, key_type_of_field, type_name};
-pub use records::{RecordEncoder, RecordError, key_of_row, value_of_row};
+pub use records::{RecordEncoder, RecordError, check_field, key_of_row, value_of_row};
 pub use values::{append_frequent_key, unpacked, value_of};

@@ -1,6 +1,6 @@
 //! Rows of record batches as records: some columns are the key, and others the fields of the value.
 
-use crate::key_types::{is_period, key_type_of_field, type_name};
+use crate::key_types::{is_period, is_uuid, key_type_of_field, type_name};
 use crate::values::{append_frequent_key, is_null, unpacked, value_of};
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field as ArrowField, Schema};
@@ -116,13 +116,16 @@ impl RecordEncoder {
             let message = format!("the records have no column '{}'; they have: {}", field.name(), known());
             return Err(RecordError::Columns(message));
         }
-        if let Some(field) = schema.fields().iter().find(|field| is_period(field)) {
-            return Err(not_stored(field));
-        }
         let mut places = [Vec::new(), Vec::new()];
         for column in &columns {
             let mut found = schema.fields().iter().enumerate().filter(|(_, field)| *field.name() == column.name);
-            let position = found.next().map(|(position, _)| position);
+            let position = match found.next() {
+                Some((position, field)) => {
+                    check_field(field, column.key_type)?;
+                    Some(position)
+                }
+                None => None,
+            };
             if found.next().is_some() {
                 let message = format!("there are several columns '{}'; rename them", column.name);
                 return Err(RecordError::Columns(message));
@@ -228,6 +231,30 @@ impl RecordEncoder {
     }
 }
 
+/// Refuses a field whose values are none of a type, although Arrow has them in the form that those have: periods of
+/// pandas are no integers, and UUIDs no bytes.
+///
+/// # Errors
+/// [`RecordError::Type`].
+pub fn check_field(field: &ArrowField, key_type: KeyType) -> Result<(), RecordError> {
+    if is_period(field) {
+        return Err(not_stored(field));
+    }
+    let of = only_component(key_type).map_or(key_type, |component| component.key_type);
+    if is_uuid(field) && of != KeyType::Uuid {
+        return Err(RecordError::Type(format!(
+            "{} has UUIDs, which are no values of type {of}; state the type uuid, or give their bytes",
+            named(field)
+        )));
+    }
+    Ok(())
+}
+
+/// A column by its name, which arrays alone do not have.
+fn named(field: &ArrowField) -> String {
+    if field.name().is_empty() { "the array".to_owned() } else { format!("column '{}'", field.name()) }
+}
+
 /// Whether a column is one of those in which pandas tells the places of rows.
 fn is_place_of_pandas(name: &str) -> bool {
     let level = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
@@ -314,9 +341,8 @@ fn push_field(
 }
 
 fn not_stored(field: &ArrowField) -> RecordError {
-    let name = field.name();
-    let of = type_name(field);
-    RecordError::Type(format!("column '{name}' is of type {of}, which Ogive does not store; leave it out"))
+    let (name, of) = (named(field), type_name(field));
+    RecordError::Type(format!("{name} is of type {of}, which Ogive does not store; leave it out"))
 }
 
 /// The types of records of these columns.

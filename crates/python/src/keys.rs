@@ -7,7 +7,7 @@ use crate::{frames, numpy, types};
 use arrow_array::ArrayRef;
 use ogive::types::{KeyType, ValueType};
 use ogive_arrow::{
-    RecordError, append_frequent_key, key_of_row, key_type_of, key_type_of_field, unpacked, value_of_row,
+    RecordError, append_frequent_key, check_field, key_of_row, key_type_of, key_type_of_field, unpacked, value_of_row,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -69,7 +69,9 @@ impl Keys {
             return Ok(found);
         }
         if is_arrow(objects)? && !is_of_objects(objects)? && long_of_polars(objects)?.is_none() {
-            for array in arrays(objects)?.1 {
+            let (field, chunks) = arrays(objects)?;
+            check_field(&field, key_type).map_err(errors::of_record)?;
+            for array in chunks {
                 py.detach(|| found.append(key_type, array, of_row))?;
             }
             return Ok(found);

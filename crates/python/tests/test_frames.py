@@ -169,3 +169,43 @@ def test_columns_of_objects_that_say_no_type_are_refused_with_advice(tmp_path: P
     typed = pd.DataFrame({"k": pd.array([Decimal("1.5")], pd.ArrowDtype(pa.decimal128(10, 2))), "v": [1]})
     with ogive.build(typed, key="k", to=tmp_path / "t.ogive") as table:
         assert list(table) == [Decimal("1.50")]
+
+
+@pytest.mark.parametrize("of", ["bytes16", "bytes", "uuid", "u128"])
+def test_uuids_and_periods_are_no_bytes_and_no_integers_in_arrays_either(tmp_path: Path, of: str) -> None:
+    ids = pa.array([ID.bytes, None], pa.binary(16)).cast(pa.uuid())
+    months = pa.array(pd.period_range("2026-02", periods=2, freq="M"))
+    with ogive.open(tmp_path / "db", durability="buffered") as db:
+        keys, values = db.keyspace("keys", key=of, value=int), db.keyspace("values", key=int, value=of)
+        fields = db.keyspace("fields", key=(int, [of]), value={"x": [of]})
+        index = ogive.Index(tmp_path / "i.idx", key=int, value=of, value_size=None if of == "uuid" else 16)
+        one, other = pa.array([1]), pa.array([1, 2])
+        ways = {
+            "get": lambda array: keys.multi_get(array[:1]),
+            "keys": lambda array: keys.update(pa.table({"key": array[:1], "value": one})),
+            "values": lambda array: values.update(pa.table({"key": one, "value": array[:1]})),
+            "fields": lambda array: fields.update(pa.table({"key1": other, "key2": array, "x": array})),
+            "load": lambda array: index.load(one, array[:1]),
+            "frame": lambda array: index.load(pa.table({"key": one, "value": array[:1]})),
+        }
+        for name, way in ways.items():
+            if of == "uuid":
+                way(ids)
+            else:
+                with pytest.raises(ogive.WrongType, match=f"has UUIDs, which are no values of type {of}"):
+                    way(ids)
+            with pytest.raises(ogive.WrongType, match="is of type period of pandas"):
+                way(months)
+        expected = [(1, ID)] if of == "uuid" else []
+        assert list(values.items()) == list(index.items()) == expected
+
+
+def test_frames_of_pandas_of_a_scan_can_be_put_back(tmp_path: Path) -> None:
+    types = {"d": ["decimal(8,2)"], "u": ["u128"], "i": ["uuid"], "t": ["time(us)"], "a": ["date"]}
+    one = {"d": Decimal("2.50"), "u": 2**100, "i": ID, "t": dt.time(12), "a": dt.date(2026, 11, 29)}
+    with ogive.open(tmp_path / "db", key="decimal(38,10)", value=types) as db:
+        db.update({Decimal(1): one, Decimal(2): dict.fromkeys(one)})
+        before, frame = dict(db), db.scan().to_pandas()
+        db.clear()
+        db.update(frame)
+        assert dict(db) == before
