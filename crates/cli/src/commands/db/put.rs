@@ -22,7 +22,8 @@ Examples:
   ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive db scan` prints them
 
 Keys have the escapes that `ogive db scan` prints. Values of bytes are written as they are, unless --escaped says that
-they have the same escapes: \\n, \\r, \\t, \\xNN and \\\\. Other values are read as they are printed.
+they have the same escapes: \\n, \\r, \\t, \\xNN and \\\\. Single values of other types are read as they are printed;
+rows are records of CSV, as `ogive db export` writes them, while `get` and `scan` print their fields with tabs between.
 
 Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For
 many entries, `ogive db import` is faster.";
