@@ -129,9 +129,19 @@ fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
 /// The least key that is not below a bound: of tuples, the first components are enough.
 pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     match first_components(key_type, value)? {
-        Some(components) => key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type)),
+        Some(components) => {
+            let bound = key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type))?;
+            Ok(in_full_width(key_type, bound))
+        }
         None => encode_key(key_type, value),
     }
+}
+
+/// A bound of as many bytes as all keys have, if those have a fixed width: the same keys are above it, and tables ask
+/// no less of a bound.
+fn in_full_width(key_type: KeyType, mut bound: Vec<u8>) -> Vec<u8> {
+    bound.resize(key_type.width().unwrap_or(0).max(bound.len()), 0);
+    bound
 }
 
 /// The bytes with which all keys of a prefix begin: text, bytes, or the first components of a tuple.
