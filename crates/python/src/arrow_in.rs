@@ -60,7 +60,7 @@ fn name_of_type(object: &Object<'_>, library: &str) -> PyResult<Option<PyBackedS
 /// The field and the parts of an array, or of a stream of arrays.
 pub(crate) fn arrays(object: &Object<'_>) -> PyResult<(FieldRef, Vec<ArrayRef>)> {
     let read = || -> PyResult<_> { Ok(object.extract::<AnyArray>()?.into_chunked_array()?.into_inner()) };
-    let (chunks, field) = read().map_err(|error| refused(object.py(), error))?;
+    let (chunks, field) = read().map_err(|error| refused(object.py(), error, "give a list of its values"))?;
     Ok((field, chunks))
 }
 
@@ -70,11 +70,12 @@ pub(crate) fn rows(object: &Object<'_>) -> PyResult<BatchReader> {
         return columns.get().rows(object.py());
     }
     let read = || object.extract::<AnyRecordBatch>()?.into_reader();
-    read().map_err(|error| refused(object.py(), error))
+    let advice = "rename, convert or leave out the columns that are in the way";
+    read().map_err(|error| refused(object.py(), error, advice))
 }
 
 /// The exception of Arrow data that cannot be read. What its library raised for another reason stays.
-fn refused(py: Python<'_>, error: PyErr) -> PyErr {
+fn refused(py: Python<'_>, error: PyErr, advice: &str) -> PyErr {
     let is_of_data = error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyValueError>(py)
         || error.is_instance_of::<PyOverflowError>(py)
@@ -83,8 +84,7 @@ fn refused(py: Python<'_>, error: PyErr) -> PyErr {
     if !is_of_data || errors::is_own(py, &error) {
         return error;
     }
-    let raised =
-        errors::new("WrongType", &format!("this Arrow data cannot be read: {error}; give a list of its values"));
+    let raised = errors::new("WrongType", &format!("this Arrow data cannot be read: {error}; {advice}"));
     raised.set_cause(py, Some(error));
     raised
 }

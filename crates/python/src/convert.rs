@@ -126,13 +126,22 @@ fn frequent(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
     })
 }
 
-/// The least key that is not below a bound: of tuples, the first components are enough. It has the width of the keys if
-/// all have one.
+/// The least key that is not below a bound: of tuples, the first components are enough.
 pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let Some(components) = first_components(key_type, value)? else { return encode_key(key_type, value) };
-    let mut bound = key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type))?;
-    bound.resize(key_type.width().unwrap_or(bound.len()).max(bound.len()), 0);
-    Ok(bound)
+    match first_components(key_type, value)? {
+        Some(components) => {
+            let bound = key_type.encode_prefix(&components).map_err(|_| mismatch(value, &key_type))?;
+            Ok(in_full_width(key_type, bound))
+        }
+        None => encode_key(key_type, value),
+    }
+}
+
+/// A bound of as many bytes as all keys have, if those have a fixed width: the same keys are above it, and tables ask
+/// no less of a bound.
+fn in_full_width(key_type: KeyType, mut bound: Vec<u8>) -> Vec<u8> {
+    bound.resize(key_type.width().unwrap_or(0).max(bound.len()), 0);
+    bound
 }
 
 /// The bytes with which all keys of a prefix begin: text, bytes, or the first components of a tuple.

@@ -209,3 +209,11 @@ def test_frames_of_pandas_of_a_scan_can_be_put_back(tmp_path: Path) -> None:
         db.clear()
         db.update(frame)
         assert dict(db) == before
+
+
+def test_columns_that_arrow_does_not_have_are_refused_with_advice(tmp_path: Path) -> None:
+    twice = pd.DataFrame([[1, 2]], columns=["k", "k"])
+    numbers = pd.DataFrame({"k": [1], "v": [1j]})
+    for frame in (twice, numbers):
+        with pytest.raises(ogive.WrongType, match="cannot be read.*rename, convert or leave out"):
+            ogive.build(frame, key="k", to=tmp_path / "t.ogive")

@@ -317,3 +317,12 @@ def test_an_index_that_is_there_keeps_what_it_was_created_with(tmp_path: Path) -
                     ogive.Index(path, **stated, read_only=read_only)
     with ogive.Index(tmp_path / "fixed.idx", value="u32", value_size=4) as index:
         assert ogive.Index(tmp_path / "fixed.idx", value_size=4) is index
+
+
+def test_values_of_bytes_all_have_the_size_that_is_stated(tmp_path: Path) -> None:
+    for size in (None, 10):
+        with ogive.Index(tmp_path / f"{size}.idx", key=int, value=bytes, value_size=size) as index:
+            index[1] = b"a" * (size or 0)
+            with pytest.raises(ogive.InvalidArgument, match=f"index of values of {size or 0} bytes"):
+                index[2] = b"abc"
+            assert dict(index) == {1: b"a" * (size or 0)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
-import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -369,19 +369,23 @@ def test_a_file_of_a_delta_table_with_deletion_vectors_is_refused(tmp_path: Path
         assert len(ogive.join(path, other, on="id", ignore_table_log=True).to_pylist()) == 1
 
 
-@pytest.mark.parametrize("key", ["(i64, i64)", "(i64 desc, i64)", "(u8, uuid)", "(i64, text)"])
-def test_first_components_bound_ranges_of_tables_as_of_stores(tmp_path: Path, key: str) -> None:
-    def second(number: int) -> object:
-        return {"uuid)": uuid.UUID(int=number), "text)": str(number)}.get(key.split(", ")[1], number)
-
-    pairs = {(i, second(j)): i * 3 + j for i in range(3) for j in range(3)}
-    table = ogive.build(pairs, key=key, value="i64", to=tmp_path / "t.ogive")
-    store = ogive.open(tmp_path / "store", key=key, value="i64")
-    store.update(pairs)
-    firsts = [None, (0,), (1,), (2,), (5,)]
-    for start in firsts:
-        for stop in firsts:
-            expected = list(store.range(start, stop))
-            assert list(table.range(start, stop)) == expected and table.count(start, stop) == len(expected)
-            assert list(table.scan(start, stop).to_pylist()) == list(store.scan(start, stop).to_pylist())
-    assert [table.rank(first) for first in firsts[1:4]] == [len(list(store.range(None, first))) for first in firsts[1:4]]
+@pytest.mark.parametrize("of", ["(i64, i64)", "(i64, text)", "(u8, date)", "bytes3"])
+def test_tables_take_the_first_components_as_bounds(tmp_path: Path, of: str) -> None:
+    second: dict[str, list[Any]] = {"(i64, text)": ["", "a", "b"], "(u8, date)": [dt.date(1970, 1, day) for day in (1, 2, 3)]}
+    keys: list[Any] = [(i, j) for i in range(3) for j in second.get(of, [0, 1, 2])]
+    one, two = (1,), (2,)
+    bounds: Any = {"start": one, "stop": two}
+    if of == "bytes3":
+        keys, bounds = [b"abc", b"bab", b"bca", b"b\xff\xff", b"cab"], {"prefix": b"b"}
+    table = ogive.build([(key, 1) for key in keys], key=of, value=int, to=tmp_path / "t.ogive")
+    with ogive.open(tmp_path / "db", key=of, value=int) as db:
+        db.update((key, 1) for key in keys)
+        ways = [bounds] if of == "bytes3" else [bounds, {"prefix": one}, {"start": one}, {"stop": one}]
+        for way in ways:
+            expected = list(db.keys(**way))
+            assert 3 <= len(expected) < 9
+            assert list(table.keys(**way)) == [key for key, _ in table.items(**way)] == expected
+            assert table.count(**way) == len(expected) == len(table.scan(**way).to_pyarrow())
+            assert list(table.keys(reverse=True, **way)) == expected[::-1]
+        if of != "bytes3":
+            assert table.rank(one) == 3 and table.rank(two) == 6

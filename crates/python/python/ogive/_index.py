@@ -44,9 +44,9 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     open for writing, and any number read-only.
 
     ``key`` and ``value`` are types as in :meth:`ogive.Db.keyspace`, ``"u64"`` unless stated; an index that is there
-    has its own. ``value_size`` is the length of the longest value, for types that vary in length. ``kind`` is the
-    structure: ``"ogive"`` or ``"btree"``. What is stated and is not what an index that is there was created with is
-    an error.
+    has its own. ``value_size`` is the length of the longest value, for types that vary in length; of ``bytes``, that
+    of every value, and 0 unless stated. ``kind`` is the structure: ``"ogive"`` or ``"btree"``. What is stated and is
+    not what an index that is there was created with is an error.
 
     If its file was removed, renamed or replaced, what is written raises :class:`ogive.Gone`, and opening the path again
     closes the old index and opens what is there now.
