@@ -279,7 +279,7 @@ mod tests {
         let shown = format!("{storage:?} {}", storage.path("b").display());
         assert_eq!(shown, "ObjectStorage { url: \"s3://bucket/a\" } s3://bucket/a/b");
         for deadline in ["nan", "inf", "-1", "0"] {
-            let error = locate(&format!("s3://bucket/a?deadline={deadline}")).unwrap_err();
+            let error = locate(format!("s3://bucket/a?deadline={deadline}")).unwrap_err();
             assert!(matches!(error, Error::InvalidArgument(_)), "{deadline}: {error}");
         }
         for url in ["s3://bucket/a?no_such_key=SECRET-1", "s3://bucket/a?SECRET-1", "s3://b/a?deadline=SECRET-1"] {

@@ -77,16 +77,17 @@ impl Catalog {
     /// # Errors
     /// Errors of the storage, but no damage.
     pub(super) fn read(storage: &dyn Storage) -> Result<Self> {
-        let names: BTreeSet<String> = storage.list()?.into_iter().collect();
+        let listed = storage.list_files()?.files;
         let (mut records, mut damaged) = (BTreeMap::new(), BTreeMap::new());
-        for name in &names {
-            let Some(number) = BackupRecord::number_in(name) else { continue };
-            let bytes = read_whole(&*storage.open(name)?, Purpose::Walk)?;
-            match BackupRecord::decode(&bytes, number, &storage.path(name)) {
+        for file in &listed {
+            let Some(number) = BackupRecord::number_in(&file.name) else { continue };
+            let bytes = read_whole(&*storage.open_listed(file)?, Purpose::Walk)?;
+            match BackupRecord::decode(&bytes, number, &storage.path(&file.name)) {
                 Ok(record) => _ = records.insert(number, record),
                 Err(error) => _ = damaged.insert(number, error),
             }
         }
+        let names = listed.into_iter().map(|file| file.name).collect();
         Ok(Self { names, records, damaged })
     }
 

@@ -151,7 +151,7 @@ impl BackupRecord {
     pub(super) fn image(&self, storage: &Arc<dyn Storage>) -> Result<ClosedImage> {
         let mut files = FrozenFiles::new(storage);
         for file in &self.files {
-            files.add_named(&file.name, file.stored_name());
+            files.add_named(&file.name, file.stored_name(), file.bytes);
         }
         files.add_bytes(&file_name(self.manifest_number, FileKind::Manifest), self.manifest.clone());
         let image = ClosedImage::open(Arc::new(files))?;

@@ -5,7 +5,7 @@ use super::catalog::Catalog;
 use super::copy::{checksum_of, copy_checked};
 use super::record::{BackupFile, BackupRecord};
 use crate::error::{Error, Result};
-use crate::io::{Storage, remove_if_present};
+use crate::io::{Storage, open_expected, remove_if_present};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn check_file(
     file: &BackupFile,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<String>> {
-    let reader = match storage.open(name) {
+    let reader = match open_expected(&**storage, name, file.bytes) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return Ok(Some("it is missing".to_owned()));
         }

@@ -7,7 +7,7 @@ use super::lenient::UnreadablePart;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file,
-    read_whole,
+    open_expected, read_whole,
 };
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ enum FrozenFile {
     Open(Arc<dyn ReadableFile>),
     /// Open, and never changed: it may be linked instead of copied.
     Immutable(Arc<dyn ReadableFile>),
-    /// Opened at each use, by its name in `place`.
-    Named(String),
+    /// Opened at each use, by its name in `place`, with the length that it should have.
+    Named(String, u64),
 }
 
 impl FrozenFiles {
@@ -54,8 +54,8 @@ impl FrozenFiles {
     }
 
     /// Adds a file that is not open yet, and has another name in the place.
-    pub(crate) fn add_named(&mut self, name: &str, name_in_place: String) {
-        self.files.insert(name.to_owned(), FrozenFile::Named(name_in_place));
+    pub(crate) fn add_named(&mut self, name: &str, name_in_place: String, length_bytes: u64) {
+        self.files.insert(name.to_owned(), FrozenFile::Named(name_in_place, length_bytes));
     }
 
     /// Adds the first `end` bytes of a file, followed by `tail`.
@@ -101,7 +101,7 @@ impl Storage for FrozenFiles {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         match self.find("open", name)? {
             FrozenFile::Open(reader) | FrozenFile::Immutable(reader) => Ok(Arc::clone(reader)),
-            FrozenFile::Named(name) => self.place.open(name),
+            FrozenFile::Named(name, length_bytes) => open_expected(&*self.place, name, *length_bytes),
         }
     }
 
@@ -144,7 +144,7 @@ impl Storage for FrozenFiles {
     fn path(&self, name: &str) -> PathBuf {
         match self.files.get(name) {
             Some(FrozenFile::Open(reader) | FrozenFile::Immutable(reader)) => reader.path().to_owned(),
-            Some(FrozenFile::Named(name)) => self.place.path(name),
+            Some(FrozenFile::Named(name, _)) => self.place.path(name),
             None => self.place.path(name),
         }
     }
@@ -159,7 +159,7 @@ impl Storage for FrozenFiles {
                 exported => exported,
             },
             FrozenFile::Open(reader) => copy_file(&**reader, target, new_name),
-            FrozenFile::Named(old_name) => self.place.export(old_name, target, new_name),
+            FrozenFile::Named(old_name, _) => self.place.export(old_name, target, new_name),
         }
     }
 }

@@ -78,7 +78,7 @@ pub use storage::{
     FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
     WritableFile, check_name, check_range, check_write, copy_file, not_for_objects, open_compared,
 };
-pub(crate) use storage::{read_whole, remove_if_present, spoiled};
+pub(crate) use storage::{open_expected, read_whole, remove_if_present, spoiled};
 pub use telemetry::StorageTelemetry;
 pub use worker::Worker;
 pub(crate) use worker::spawn_helper;

@@ -155,6 +155,16 @@ pub fn open_compared(storage: &dyn Storage, name: &str) -> Result<Arc<dyn Readab
     found.map_or_else(|| storage.open(name), |found| storage.open_listed(&found))
 }
 
+/// Opens a file that should have this length. In an object store, an answer with another one may be wrong: it is
+/// compared as by [`open_compared`].
+///
+/// # Errors
+/// As [`open_compared`]; none if the file has another length.
+pub(crate) fn open_expected(storage: &dyn Storage, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+    let opened = storage.open(name)?;
+    if opened.len() == length_bytes { Ok(opened) } else { open_compared(storage, name) }
+}
+
 /// Opens a file that was listed, once more if the answer is not of what was listed.
 pub(super) fn open_as_listed(
     listed: &ListedFile,

@@ -2,6 +2,7 @@
 //! Method: a whole one between any two requests of another one.
 
 use crate::support::{Records, client, open, records, small};
+use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, checkpoint_store_in};
@@ -182,4 +183,42 @@ fn of_two_copies_into_one_folder_at_most_one_is_made_and_is_whole() {
         last = at;
     }
     assert!(last > 3, "{last} requests");
+}
+
+/// A file of a backup of which an answer is short is asked for again, or told as a wrong answer: the backup is sound.
+#[test]
+fn a_backup_of_which_an_answer_is_short_is_asked_for_again_or_told() {
+    let (server, store): (_, Arc<dyn Storage>) = (SimulatedObjects::new(), Arc::new(MemoryStorage::objects()));
+    let db = open(&store).unwrap();
+    db.insert("table", "1").unwrap();
+    db.compact().unwrap();
+    db.insert("log", "2").unwrap();
+    Backups::new(client(&server)).create(&store, &BackupOptions::default(), &mut |_, _| ()).unwrap();
+    let expected = records(&db).unwrap();
+    for (name, content) in server.objects() {
+        for bytes in [0, 10, content.len() / 2, content.len() - 1] {
+            for answers in [1, u32::MAX] {
+                let place = format!("{answers} answers with {bytes} of {} bytes of {name}", content.len());
+                let reader = server.client();
+                let backups = Backups::new(Arc::new(reader.clone()));
+                reader.shorten(&name, bytes, answers);
+                let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+                match backups.restore(None, &target, &mut |_, _| ()) {
+                    Ok(_) => {
+                        assert_eq!(records(&Db::open_in(target, &small()).unwrap()).unwrap(), expected, "{place}");
+                    }
+                    Err(error) => {
+                        assert!(answers > 1 && matches!(error, Error::WrongAnswer { .. }), "{place}: {error}");
+                    }
+                }
+                reader.shorten(&name, bytes, answers);
+                match backups.verify(&mut |_, _| ()) {
+                    Ok(findings) => assert!(findings.is_empty(), "{place}: {findings:?}"),
+                    Err(error) => {
+                        assert!(answers > 1 && matches!(error, Error::WrongAnswer { .. }), "{place}: {error}");
+                    }
+                }
+            }
+        }
+    }
 }
