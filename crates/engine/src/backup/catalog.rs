@@ -16,6 +16,9 @@ const NEW_SUFFIX: &str = ".new";
 /// Suffix of the marks of running backups, where there are no locks.
 const BEGUN_SUFFIX: &str = ".begun";
 
+/// Records that are looked for one by one, at most, before leftovers are removed. With more, these stay.
+const UNLISTED_RECORDS_MAX: u64 = 1000;
+
 /// A mark older than this was left by a killed backup.
 const BEGUN_MS_MAX: u64 = 24 * 3600 * 1000;
 
@@ -180,11 +183,32 @@ impl Catalog {
             Some((_, StoredKind::Data)) => !used.contains(*name),
             Some((_, StoredKind::NewRecord | StoredKind::Begun)) => true,
         };
-        for name in self.names.iter().filter(is_leftover).cloned().collect::<Vec<_>>() {
+        let leftovers: Vec<String> = self.names.iter().filter(is_leftover).cloned().collect();
+        if self.has_unlisted_record(storage, &leftovers, own)? {
+            return Ok(());
+        }
+        for name in leftovers {
             remove_if_present(storage, &name)?;
             self.names.remove(&name);
         }
         Ok(())
+    }
+
+    /// Whether an object store has a record that its listing left out, and that may use one of these files: those of a
+    /// backup are used by it and by later ones.
+    fn has_unlisted_record(&self, storage: &dyn Storage, leftovers: &[String], own: u64) -> Result<bool> {
+        let numbers = leftovers.iter().filter_map(|name| parse(name)).map(|(number, _)| number);
+        let Some(first) = numbers.min().filter(|_| storage.is_object_store()) else { return Ok(false) };
+        let last = self.records.last_key_value().map_or(own, |(&newest, _)| newest.max(own));
+        if last.saturating_sub(first) > UNLISTED_RECORDS_MAX {
+            return Ok(true);
+        }
+        for number in (first..=last).filter(|number| !self.records.contains_key(number)) {
+            if storage.find_file(&BackupRecord::name_of(number))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether another backup than `own` may be running where there are no locks.

@@ -4,9 +4,9 @@
 use crate::support::{Records, client, open, records, small};
 use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
-use ogive::io::{MemoryStorage, Storage};
+use ogive::io::{ListedFile, MemoryStorage, Storage};
 use ogive::lsm::{Db, checkpoint_store_in};
-use ogive_testkit::SimulatedObjects;
+use ogive_testkit::{Random, SimulatedObjects};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -219,6 +219,39 @@ fn a_backup_of_which_an_answer_is_short_is_asked_for_again_or_told() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Files of a backup whose record a listing leaves out are no leftovers.
+#[test]
+fn a_listing_that_leaves_records_out_costs_no_backup_its_files() {
+    for seed in 0..60 {
+        let (server, store): (_, Arc<dyn Storage>) = (SimulatedObjects::new(), Arc::new(MemoryStorage::objects()));
+        let db = open(&store).unwrap();
+        let mut made = BTreeMap::new();
+        for number in 1..=4_u64 {
+            db.insert(format!("{number}"), "x").unwrap();
+            if number == 2 {
+                db.compact().unwrap();
+            }
+            let client = server.client();
+            if number == 4 {
+                let omitted = format!("{:06}.backup", seed % 3 + 1);
+                let listing: Vec<ListedFile> =
+                    server.listing().into_iter().filter(|file| file.name != omitted).collect();
+                client.set_false_listings(Random::new(seed), 1 + seed % 3, vec![listing]);
+            }
+            let outcome = Backups::new(Arc::new(client)).create(&store, &BackupOptions::default(), &mut |_, _| ());
+            assert!(outcome.is_ok() || number == 4, "{outcome:?}");
+            if let Ok(summary) = outcome {
+                made.insert(summary.backup.number, records(&db).unwrap());
+            }
+        }
+        for (number, expected) in made {
+            let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            Backups::new(client(&server)).restore(Some(number), &target, &mut |_, _| ()).unwrap();
+            assert_eq!(records(&Db::open_in(target, &small()).unwrap()).unwrap(), expected, "seed {seed}, {number}");
         }
     }
 }
