@@ -16,8 +16,6 @@ pub(crate) enum JobReason {
     Droppable,
     /// Iterators skip many removed entries.
     Skips,
-    /// Adjacent tables of a level are small.
-    SmallTables,
     /// A table points into value files being collected.
     Collection,
     /// The index of a table is wrong.
