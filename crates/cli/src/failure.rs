@@ -156,7 +156,7 @@ impl Failure {
             Self::Engine(ogive::Error::Io { path, source, .. })
                 // An error with words of its own says what to do.
                 if source.kind() == io::ErrorKind::NotFound
-                    && source.get_ref().is_none()
+                    && (source.get_ref().is_none() || crate::urls::is_url(path))
                     && crate::urls::is_folder(path).unwrap_or(false) =>
             {
                 Some(crate::words::advice_on_folder(path))

@@ -133,7 +133,9 @@ impl ToldTypes {
             return options;
         }
         options.key = self.keys.iter().cloned().map(Column).collect();
-        options.key_type = options.key_type.or(Some(self.types.keys));
+        if options.column_types.is_empty() {
+            options.key_type = options.key_type.or(Some(self.types.keys));
+        }
         let takes_all = options.value.is_empty() && !options.keys_only && options.payload.is_none();
         if let ValueType::Scalar(scalar) = self.types.values
             && takes_all

@@ -416,7 +416,7 @@ fn keys_of_several_columns_and_of_nulls_are_loaded_from_parquet_as_from_csv() {
 #[test]
 fn columns_of_parquet_become_keys_of_an_index_where_that_is_exact() {
     let folder = Folder::new();
-    index(&folder, &["create", "i.ogx", "--value-type", "bool", "--value-bytes", "8"]).exits_with(0);
+    index(&folder, &["create", "i.ogx", "--value-type", "bool"]).exits_with(0);
     for (name, keys, code) in [("fits", "7\n5\n", 0), ("negative", "6\n-3\n", 1)] {
         folder.write("n.csv", format!("k,v\n{}", keys.replace('\n', ",true\n")));
         folder.build("n.csv", &format!("{name}.ogive"), &["--key-type", "i64"]).exits_with(0);

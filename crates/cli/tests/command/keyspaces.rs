@@ -226,22 +226,3 @@ fn a_header_without_rows_decides_no_types() {
         assert_eq!(found["key_type"], key_type, "{name}");
     }
 }
-
-#[test]
-fn keys_alone_stay_alone_when_lines_or_tables_without_values_are_added() {
-    let folder = Folder::new();
-    folder.write("k.csv", "id\n1\n2\n");
-    folder.write("more.txt", "5\n6\n");
-    folder.write("table.txt", "7\n8\n");
-    folder.write("valued.csv", "id,v\n9,zz\n");
-    folder.build("table.txt", "table.ogive", &["--key-type", "u64"]).exits_with(0);
-    let bytes = ["--key-type", "u64", "--value", "v", "--value-type", "bytes"];
-    folder.build("valued.csv", "valued.ogive", &bytes).exits_with(0);
-    db(&folder, &["import", "s", "k.csv"]).exits_with(0);
-    db(&folder, &["import", "s", "more.txt"]).exits_with(0);
-    db(&folder, &["ingest", "s", "table.ogive"]).exits_with(0);
-    db(&folder, &["ingest", "s", "valued.ogive"]).exits_with(1).complains_of("keys alone");
-    db(&folder, &[&["import", "s", "valued.csv"][..], &bytes].concat()).exits_with(1).complains_of("keys alone");
-    db(&folder, &["put", "s", "3", "x"]).exits_with(1).complains_of("keys alone");
-    db(&folder, &["export", "s", "-"]).exits_with(0).prints("id\n1\n2\n5\n6\n7\n8\n");
-}

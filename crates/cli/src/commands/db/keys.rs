@@ -130,10 +130,6 @@ pub(super) fn resolve(
     if is_free {
         return Ok((Keys(types.keys), Some(types)));
     }
-    if found.is_keys_only() && types.values.is_bytes() && types.keys == found.keys {
-        // Keys stay alone: a record with a value is refused.
-        return Ok((Keys(keys), Some(found.as_ref().clone())));
-    }
     if !found.is_bytes() && found.extends(&types) {
         // Fields that the rows do not have are null.
         return Ok((Keys(keys), Some(found.as_ref().clone())));
