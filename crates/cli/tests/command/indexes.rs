@@ -427,10 +427,4 @@ fn columns_of_parquet_become_keys_of_an_index_where_that_is_exact() {
         }
     }
     index(&folder, &["count", "i.ogx"]).exits_with(0).prints("2\n");
-
-    folder.write("u.csv", "u\n12345678-1234-1234-1234-123456781234\n");
-    folder.build("u.csv", "u.ogive", &["--key-type", "uuid"]).exits_with(0);
-    folder.run(&["export", "u.ogive", "u.parquet"]).exits_with(0);
-    folder.build("u.parquet", "text.ogive", &["--key-type", "text"]).exits_with(0);
-    folder.run(&["get", "text.ogive", "12345678-1234-1234-1234-123456781234"]).exits_with(0);
 }
