@@ -1,4 +1,5 @@
-//! Connections: from a URL and options to a storage. Connections to one bucket with the same options are shared.
+//! Connections: from a URL and options to a storage. Connections to one bucket with the same options, and the same
+//! variables of the store in the environment, are shared.
 
 use crate::answers::CheckingConnector;
 use crate::options::ObjectOptions;
@@ -12,6 +13,7 @@ use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 use ogive::io::{FolderUrl, Storage, percent_decoded, register_scheme};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -76,7 +78,13 @@ impl ObjectStorage {
 
 /// Scheme, bucket or host, query of http, options, and those of the use.
 type ClientKey = (String, BTreeMap<String, String>, String);
-type KnownClient = (ClientKey, Arc<Client>);
+
+/// A connection that is shared, and the variables that it was made from.
+struct KnownClient {
+    key: ClientKey,
+    variables: Vec<(OsString, OsString)>,
+    client: Arc<Client>,
+}
 
 fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<ObjectStorage> {
     static CLIENTS: LazyLock<Mutex<Vec<KnownClient>>> = LazyLock::new(Mutex::default);
@@ -98,19 +106,36 @@ fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<
     let cache = options.cache.as_ref().map(|cache| cache.folder().to_owned());
     let used = (&options.profile, options.deadline_s.to_bits(), options.backoff_ms, options.part_bytes, cache);
     let key = (base.clone(), options.values.clone(), format!("{used:?}"));
+    let variables = variables(kind);
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = clients.iter().find(|(known, _)| *known == key).map(|(_, client)| Arc::clone(client));
-    let client = match found {
-        Some(client) => client,
+    // A program that sets another endpoint or other credentials means them from then on.
+    clients.retain(|known| known.key != key || known.variables == variables);
+    let client = match clients.iter().find(|known| known.key == key) {
+        Some(known) => Arc::clone(&known.client),
         None => {
             let store = |retry| open(kind, host, &base, &options.values, retry);
             let ((once, endpoint), (parts, _)) = (store(once())?, store(with_retries(options.limits()?.deadline))?);
             let client = Arc::new(Client::new(once, parts, &options, kind == StoreKind::Http, endpoint)?);
-            clients.push((key, Arc::clone(&client)));
+            clients.push(KnownClient { key, variables, client: Arc::clone(&client) });
             client
         }
     };
     Ok(ObjectStorage::of_client(client, &prefix, shown(url, host, prefix.as_str())))
+}
+
+/// The variables of the environment that a store of this kind takes its options from.
+fn variables(kind: StoreKind) -> Vec<(OsString, OsString)> {
+    let prefixes: &[&str] = match kind {
+        StoreKind::S3 => &["AWS_"],
+        StoreKind::Google => &["GOOGLE_", "SERVICE_ACCOUNT"],
+        StoreKind::Azure => &["AZURE_"],
+        StoreKind::Http | StoreKind::Memory => &[],
+    };
+    let is_of_kind =
+        |name: &OsStr| prefixes.iter().any(|&prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| is_of_kind(name)).collect();
+    variables.sort_unstable();
+    variables
 }
 
 /// The URL for messages: without query, user and password. The user part of Azure's URLs is the container.
