@@ -2,16 +2,14 @@
 //!
 //! ```text
 //! dense, for records of one width:      | key value | key value | ... | zeros | trailer |
-//! slotted, for records of any length:   | entry | entry | ... | zeros | starts of entries, end of the last | trailer |
-//! entry:    length of the key, doubled, plus 1 if the value is stored apart (varint) | key | value or pointer
-//! columns, instead of slotted:          | head | prefix | columns | zeros | trailer |
+//! columns, for records of any length:   | head | prefix | columns | zeros | trailer |
 //! coded, instead of either:             | head | spans | columns | values | zeros | trailer |
 //! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```
 //!
-//! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum also covers file
-//! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form, [`super::coded`]
-//! the coded one.
+//! Integers are little-endian. The checksum also covers file identity and offset ([`crate::block::checksum`]).
+//! [`super::columns`] specifies the columnar form, [`super::coded`] the coded one. In tables without versions, a record
+//! whose value is stored outside the blocks has the kind [`LONG_VALUE_KIND`] in its column, and a pointer as its value.
 
 use super::coded::{CODED_VALUE_BYTES_MAX, CodedBlock, FrontKeys, KEY_WINDOW_BYTES_MAX};
 use super::columns::Columns;
@@ -57,11 +55,14 @@ const FORM_FLAGS: u8 = COLUMNS_FLAG | CODED_FLAG;
 /// number with all bits flipped, so that larger sequence numbers come first.
 pub(super) const VERSION_TAG_BYTES: usize = 9;
 
+/// The kind of a record of a table without versions whose value is a pointer to a long value; that of others is 0.
+pub(super) const LONG_VALUE_KIND: u8 = 1;
+
 /// The layout of records in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     Dense { key: usize, value: usize },
-    Slotted,
+    Columns,
 }
 
 impl Layout {
@@ -69,12 +70,12 @@ impl Layout {
     pub(super) fn of(meta: &TableMeta) -> Self {
         match (meta.record_type.keys.width(), meta.value_width) {
             (Some(key), Some(value)) => Self::Dense { key, value: value as usize },
-            _ => Self::Slotted,
+            _ => Self::Columns,
         }
     }
 }
 
-/// Size of an entry's start in a slotted block, in bytes.
+/// Size of an offset in a block, in bytes.
 pub(super) fn start_bytes(block_bytes: usize) -> usize {
     if block_bytes <= 1 << 16 { 2 } else { 4 }
 }
@@ -257,39 +258,6 @@ impl<'a> SplitKey<'a> {
     }
 }
 
-/// Appends a slotted entry; with `tag` in a versioned table.
-pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<VersionTag>, value: StoredValue<'_>) {
-    let long = matches!(value, StoredValue::Long(_));
-    let mut word = key.len() * 2 + usize::from(long);
-    while word >= 0x80 {
-        out.push(word as u8 | 0x80);
-        word >>= 7;
-    }
-    out.push(word as u8);
-    out.extend_from_slice(key);
-    if let Some(tag) = tag {
-        out.extend_from_slice(&tag.to_bytes());
-    }
-    match value {
-        StoredValue::Inline(value) => out.extend_from_slice(value),
-        StoredValue::Short(value) => out.extend_from_slice(&value),
-        StoredValue::Long(pointer) => out.extend_from_slice(&pointer.encode()),
-    }
-}
-
-/// Splits an entry into its key, the offset of its value, and whether that is a pointer; `None` if it is malformed.
-fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
-    let mut word = 0_usize;
-    for (i, &byte) in entry.iter().take(4).enumerate() {
-        word |= usize::from(byte & 0x7F) << (7 * i);
-        if byte < 0x80 {
-            let end = i + 1 + word / 2;
-            return Some((entry.get(i + 1..end)?, end, !word.is_multiple_of(2)));
-        }
-    }
-    None
-}
-
 /// Appends a trailer without its checksum.
 pub(super) fn push_trailer(raw: &mut Vec<u8>, form: u8, count: usize) {
     raw.extend_from_slice(&((count as u32) << 8 | u32::from(form)).to_le_bytes());
@@ -306,15 +274,7 @@ pub(super) fn trailer(block: &[u8]) -> Option<(u8, u8, usize)> {
 /// The form of one block.
 #[derive(Clone, Copy, Debug)]
 enum BlockForm {
-    Dense {
-        key: usize,
-        value: usize,
-    },
-    /// Slotted: the offset of the entry starts, and the size of each.
-    Slotted {
-        table_at: usize,
-        width: usize,
-    },
+    Dense { key: usize, value: usize },
     Columns(Columns),
     Coded(CodedBlock),
 }
@@ -362,10 +322,7 @@ impl<'a> BlockView<'a> {
             Layout::Dense { key, value } => {
                 (count.checked_mul(key + value)? <= body_end).then_some(BlockForm::Dense { key, value })?
             }
-            Layout::Slotted => {
-                let width = start_bytes(raw.len());
-                BlockForm::Slotted { table_at: body_end.checked_sub((count + 1).checked_mul(width)?)?, width }
-            }
+            Layout::Columns => return None,
         };
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }
@@ -403,30 +360,20 @@ impl<'a> BlockView<'a> {
     /// block, and zeros pad it.
     pub(super) fn is_canonical(&self) -> bool {
         let body_end = self.raw.len() - TRAILER_BYTES;
-        let (end, zeros_end) = match &self.head.form {
-            BlockForm::Columns(columns) => return columns.is_canonical(self.raw, body_end),
-            BlockForm::Coded(coded) => return coded.is_canonical(self.raw, body_end),
-            BlockForm::Dense { key, value } => (Some(self.head.count * (key + value)), body_end),
-            BlockForm::Slotted { table_at, .. } => {
-                (self.start(self.head.count).filter(|_| self.start(0) == Some(0)), *table_at)
+        match &self.head.form {
+            BlockForm::Columns(columns) => columns.is_canonical(self.raw, body_end),
+            BlockForm::Coded(coded) => coded.is_canonical(self.raw, body_end),
+            BlockForm::Dense { key, value } => {
+                let rest = self.raw.get(self.head.count * (key + value)..body_end);
+                rest.is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
             }
-        };
-        end.and_then(|end| self.raw.get(end..zeros_end)).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+        }
     }
 
-    fn start(&self, i: usize) -> Option<usize> {
-        let BlockForm::Slotted { table_at, width } = self.head.form else { return None };
-        let at = table_at + i * width;
-        let stored = self.raw.get(at..at + width)?;
-        let mut bytes = [0; 4];
-        bytes[..width].copy_from_slice(stored);
-        Some(u32::from_le_bytes(bytes) as usize).filter(|&start| start <= table_at)
-    }
-
-    /// The range of an entry in a slotted block.
-    fn entry(&self, i: usize) -> Option<Range<usize>> {
-        let (begin, end) = (self.start(i)?, self.start(i + 1)?);
-        (i < self.head.count && begin <= end).then_some(begin..end)
+    /// Whether a value of the block may be a pointer to a long one.
+    #[inline]
+    pub(super) fn may_have_long_values(&self) -> bool {
+        !self.head.versioned && self.columns().is_some_and(|columns| columns.kind != Some(0))
     }
 
     pub(super) fn key(&self, i: usize) -> Option<SplitKey<'a>> {
@@ -436,9 +383,6 @@ impl<'a> BlockView<'a> {
         match &self.head.form {
             BlockForm::Dense { key, value } => {
                 self.raw.get(i * (key + value)..).and_then(|at| at.get(..*key)).map(SplitKey::whole)
-            }
-            BlockForm::Slotted { .. } => {
-                split_entry(self.raw.get(self.entry(i)?)?).map(|(key, ..)| SplitKey::whole(key))
             }
             BlockForm::Columns(columns) => {
                 Some(SplitKey::of_parts(columns.prefix(self.raw)?, columns.key_rest(self.raw, i)?))
@@ -467,16 +411,17 @@ impl<'a> BlockView<'a> {
                 let at = i * (key + value);
                 Some(ValueLocation::Inline(at + key..at + key + value))
             }
-            BlockForm::Slotted { .. } => {
-                let entry = self.entry(i)?;
-                let (_, value_at, is_long) = split_entry(self.raw.get(entry.clone())?)?;
-                let place = entry.start + value_at..entry.end;
-                if is_long {
-                    return ValuePointer::decode(self.raw.get(place)?).map(ValueLocation::Long);
+            BlockForm::Columns(columns) => {
+                let place = columns.value(self.raw, i)?;
+                if !self.may_have_long_values() {
+                    return Some(ValueLocation::Inline(place));
                 }
-                Some(ValueLocation::Inline(place))
+                match columns.tag(self.raw, i)?.kind {
+                    0 => Some(ValueLocation::Inline(place)),
+                    LONG_VALUE_KIND => ValuePointer::decode(self.raw.get(place)?).map(ValueLocation::Long),
+                    _ => None,
+                }
             }
-            BlockForm::Columns(columns) => columns.value(self.raw, i).map(ValueLocation::Inline),
             BlockForm::Coded(coded) => coded.value(self.raw, i),
         }
     }
@@ -493,7 +438,6 @@ impl<'a> BlockView<'a> {
                 let begin = place.start + VERSION_TAG_BYTES;
                 (begin <= place.end).then_some(ValueLocation::Inline(begin..place.end))
             }
-            ValueLocation::Long(_) if self.head.versioned => None,
             place => Some(place),
         }
     }
@@ -510,18 +454,12 @@ impl<'a> BlockView<'a> {
     #[inline]
     pub(super) fn record(&self, i: usize) -> Option<(SplitKey<'a>, StoredValue<'a>)> {
         match &self.head.form {
-            BlockForm::Columns(columns) => {
+            BlockForm::Columns(columns) if !self.may_have_long_values() => {
                 let key = SplitKey::of_parts(columns.prefix(self.raw)?, columns.key_rest(self.raw, i)?);
-                return Some((key, StoredValue::Inline(self.raw.get(columns.value(self.raw, i)?)?)));
+                Some((key, StoredValue::Inline(self.raw.get(columns.value(self.raw, i)?)?)))
             }
-            BlockForm::Slotted { .. } if !self.head.versioned => {}
-            _ => return Some((self.key(i)?, self.value(i)?)),
+            _ => Some((self.key(i)?, self.value(i)?)),
         }
-        let entry = self.raw.get(self.entry(i)?)?;
-        let (key, value_at, is_long) = split_entry(entry)?;
-        let value = entry.get(value_at..)?;
-        let value = if is_long { StoredValue::Long(ValuePointer::decode(value)?) } else { StoredValue::Inline(value) };
-        Some((SplitKey::whole(key), value))
     }
 
     /// The version tag of a record; zeros in a table that is not versioned.

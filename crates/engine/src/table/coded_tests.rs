@@ -173,7 +173,7 @@ proptest! {
         let length = raw.len();
         changes.iter().for_each(|&(at, byte)| raw[at % length] = byte);
         let Some((_, _, count)) = trailer(&raw) else { return Ok(()) };
-        if count < 100_000 && let Some(view) = BlockView::new(Layout::Slotted, true, &raw) {
+        if count < 100_000 && let Some(view) = BlockView::new(Layout::Columns, true, &raw) {
             for row in 0..=view.count().min(2000) {
                 _ = (view.key(row).map(|key| key.to_vec()), view.value(row), view.tag(row));
             }

@@ -265,7 +265,7 @@ impl PendingRecords {
         let of_bytes = || sample.clone().next().and_then(KeyCode::of_bytes);
         let code = match self.layout {
             Layout::Dense { .. } => of_bytes(),
-            Layout::Slotted => KeyCode::of_text(sample.clone()).or_else(|| {
+            Layout::Columns => KeyCode::of_text(sample.clone()).or_else(|| {
                 let of_bytes = of_bytes().filter(|code| sample.clone().all(|key| code.admits(key)));
                 of_bytes.filter(|code| !self.front_takes_less(first..end, code)).or_else(|| Some(KeyCode::front()))
             }),
@@ -350,7 +350,7 @@ impl PendingRecords {
         for word in 0..shape.value_width.map_or(0, value_words).min(VALUE_WORDS_MAX) {
             fit(VALUES + word, &|record| value_word(self.record_value(record), word, little));
         }
-        if self.layout == Layout::Slotted {
+        if self.layout == Layout::Columns {
             fit(ENDS, &|record| before + u64::from(self.ends[record].1));
         }
         columns.shapes.push(shape);
@@ -374,7 +374,7 @@ impl PendingRecords {
         let width = self.record_value(first).len();
         let has_width = records.clone().all(|record| self.record_value(record).len() == width);
         let value_width = has_width.then_some(width);
-        if self.longs(records.start, records.end) > 0 {
+        if self.has_long_values(records.clone()) {
             return GroupShape { code: None, value_width, prefix: 0 };
         }
         let admits = |code: &KeyCode| records.clone().all(|record| code.admits(self.record_key(record)));

@@ -71,7 +71,7 @@ pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
         return coded.note().and_then(pack_coded).unwrap_or([CODED_NOTE_FLAG, 0, 0, 0, 0]);
     }
     let note = || {
-        let columns = view.columns().filter(|columns| columns.count > 0)?;
+        let columns = view.columns().filter(|columns| columns.count > 0 && !view.may_have_long_values())?;
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
         let more = u32::from(columns.kind.unwrap_or(0))
             | (columns.sequence_bytes as u32) << 8

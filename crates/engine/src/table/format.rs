@@ -146,7 +146,7 @@ pub(super) struct FilterMeta {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TableMeta {
     pub(super) record_type: RecordType,
-    /// Width of the value of dense records; `None` for slotted blocks.
+    /// Width of the value of dense records; `None` for records of any length.
     pub(super) value_width: Option<u64>,
     pub(super) versioned: bool,
     pub(super) distinct: bool,

@@ -1,13 +1,13 @@
 //! The look-ahead buffer of a table writer: accepted records from which the ends of blocks are chosen.
 
 use super::block::{
-    CODED_FLAG, COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
+    CODED_FLAG, COLUMNS_FLAG, LONG_VALUE_KIND, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_trailer,
+    start_bytes,
 };
 use super::coded;
 use super::coding::{FITTED_RECORD_BYTES, PendingColumns};
 use super::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
 use super::key::key_as_u64;
-use super::value::ValuePointer;
 use ogive_model::Fence;
 use ogive_model::coded::{Cuts, StringCuts, common_prefix};
 use std::cell::Cell;
@@ -39,8 +39,6 @@ pub(super) struct PendingRecord {
     same_key_from: u32,
     same_value_from: u32,
     same_tag_from: u32,
-    /// Number of records up to this one with separately stored values.
-    longs: u32,
     /// The earliest and latest end of a block that begins here, relative to this record; [`UNKNOWN_FITS`] until they
     /// are computed.
     fits: Cell<(u32, u32)>,
@@ -92,7 +90,7 @@ impl PendingRecords {
     /// Lets blocks be coded where that saves space.
     pub(super) fn allow_coding(&mut self) {
         // In dense records with versions, tags are parts of the values.
-        if self.layout == Layout::Slotted || !self.versioned {
+        if self.layout == Layout::Columns || !self.versioned {
             self.columns = Some(PendingColumns::default());
         }
     }
@@ -126,12 +124,12 @@ impl PendingRecords {
 
     /// Mean size of a pending record in a block, in bytes.
     pub(super) fn mean_record_bytes(&self) -> f64 {
-        let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
+        let ends = if self.layout == Layout::Columns { self.len() * start_bytes(self.block_bytes) } else { 0 };
         (self.byte_len() + ends) as f64 / self.len().max(1) as f64
     }
 
     /// Appends a record; `tag` is used in a versioned table only.
-    pub(super) fn push(&mut self, key: &[u8], tag: VersionTag, value: StoredValue<'_>) {
+    pub(super) fn push(&mut self, key: &[u8], mut tag: VersionTag, value: StoredValue<'_>) {
         if self.width().is_some() {
             self.values.extend_from_slice(key);
             if self.versioned {
@@ -142,12 +140,15 @@ impl PendingRecords {
         match value {
             StoredValue::Inline(value) => self.values.extend_from_slice(value),
             StoredValue::Short(value) => self.values.extend_from_slice(&value),
-            StoredValue::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
+            StoredValue::Long(pointer) => {
+                tag.kind = LONG_VALUE_KIND;
+                self.values.extend_from_slice(&pointer.encode());
+            }
         }
         if self.width().is_some() {
             return;
         }
-        self.note(key.len(), tag, self.values.len() - before, matches!(value, StoredValue::Long(_)));
+        self.note(key.len(), tag, self.values.len() - before);
         self.keys.extend_from_slice(key);
         self.ends.push((self.keys.len() as u32, self.values.len() as u32));
         if self.numeric {
@@ -165,19 +166,18 @@ impl PendingRecords {
     fn width(&self) -> Option<usize> {
         match self.layout {
             Layout::Dense { key, value } => Some((key + value).max(1)),
-            Layout::Slotted => None,
+            Layout::Columns => None,
         }
     }
 
     /// Records the properties that the next record shares with those before it.
-    fn note(&mut self, key_bytes: usize, tag: VersionTag, value_bytes: usize, is_long: bool) {
+    fn note(&mut self, key_bytes: usize, tag: VersionTag, value_bytes: usize) {
         let record = self.rows.len() as u32;
         let mut row = PendingRecord {
             tag,
             same_key_from: record,
             same_value_from: record,
             same_tag_from: record,
-            longs: u32::from(is_long),
             fits: Cell::new(UNKNOWN_FITS),
         };
         if let Some(before) = self.rows.last() {
@@ -186,7 +186,6 @@ impl PendingRecords {
             row.same_key_from = same(self.key_range(last).len() == key_bytes, before.same_key_from);
             row.same_value_from = same(self.value_range(last).len() == value_bytes, before.same_value_from);
             row.same_tag_from = same(before.tag.kind == tag.kind, before.same_tag_from);
-            row.longs += before.longs;
         }
         self.rows.push(row);
     }
@@ -228,28 +227,15 @@ impl PendingRecords {
         self.ends_before(record).1..self.ends[record].1 as usize
     }
 
-    fn is_long(&self, record: usize) -> bool {
-        self.longs(record, record + 1) > 0
-    }
-
-    /// Number of records in `begin..end` with separately stored values.
-    pub(super) fn longs(&self, begin: usize, end: usize) -> u32 {
-        let up_to = |record: usize| record.checked_sub(1).map_or(0, |before| self.rows[before].longs);
-        up_to(end) - up_to(begin)
-    }
-
-    fn stored(&self, record: usize) -> StoredValue<'_> {
-        let bytes = &self.values[self.value_range(record)];
-        match self.is_long(record).then(|| ValuePointer::decode(bytes)).flatten() {
-            Some(pointer) => StoredValue::Long(pointer),
-            None => StoredValue::Inline(bytes),
-        }
+    /// Whether the value of one of the records is stored outside the blocks.
+    pub(super) fn has_long_values(&self, records: Range<usize>) -> bool {
+        !self.versioned && self.rows[records].iter().any(|row| row.tag.kind == LONG_VALUE_KIND)
     }
 
     pub(super) fn record_key(&self, record: usize) -> &[u8] {
         match self.layout {
             Layout::Dense { key, value } => &self.values[record * (key + value)..][..key],
-            Layout::Slotted => &self.keys[self.key_range(record)],
+            Layout::Columns => &self.keys[self.key_range(record)],
         }
     }
 
@@ -258,7 +244,7 @@ impl PendingRecords {
     pub(super) fn record_value(&self, record: usize) -> &[u8] {
         match self.layout {
             Layout::Dense { key, value } => &self.values[record * (key + value) + key..][..value],
-            Layout::Slotted => &self.values[self.value_range(record)],
+            Layout::Columns => &self.values[self.value_range(record)],
         }
     }
 
@@ -266,7 +252,7 @@ impl PendingRecords {
     pub(super) fn value_bytes_of(&self, records: Range<usize>) -> usize {
         match self.layout {
             Layout::Dense { value, .. } => records.len() * value,
-            Layout::Slotted => self.ends_before(records.end).1 - self.ends_before(records.start).1,
+            Layout::Columns => self.ends_before(records.end).1 - self.ends_before(records.start).1,
         }
     }
 
@@ -275,7 +261,7 @@ impl PendingRecords {
     pub(super) fn key_as_u64_of(&self, record: usize) -> u64 {
         match self.layout {
             Layout::Dense { .. } => key_as_u64(self.record_key(record)),
-            Layout::Slotted => self.keys_as_u64[record],
+            Layout::Columns => self.keys_as_u64[record],
         }
     }
 
@@ -326,18 +312,13 @@ impl PendingRecords {
     }
 
     /// Size of a block of varying-length records with this shape, without overhead.
-    fn cost(&self, shape: &ColumnShape, begin: usize) -> usize {
-        let width = start_bytes(self.block_bytes);
-        if self.longs(begin, begin + shape.count) == 0 {
-            return shape.bytes(width);
-        }
-        // A key length takes at most three bytes as a varint.
-        shape.key_bytes + shape.value_bytes + (shape.count + 1) * width + shape.count * 3
+    fn cost(&self, shape: &ColumnShape) -> usize {
+        shape.bytes(start_bytes(self.block_bytes))
     }
 
     /// Size of a block without records.
     pub(super) fn overhead(&self) -> usize {
-        TRAILER_BYTES + if self.layout == Layout::Slotted { HEAD_BYTES } else { 0 }
+        TRAILER_BYTES + if self.layout == Layout::Columns { HEAD_BYTES } else { 0 }
     }
 
     pub(super) fn room(&self) -> usize {
@@ -393,7 +374,7 @@ impl PendingRecords {
         let (mut first, mut last) = (1, 1);
         while begin + shape.count < self.reach() && shape.count < BLOCK_RECORDS_MAX {
             self.grow(&mut shape, begin);
-            let cost = self.cost(&shape, begin);
+            let cost = self.cost(&shape);
             if cost > room {
                 break;
             }
@@ -427,7 +408,7 @@ impl PendingRecords {
                 let room = self.room() as f64 * kept;
                 begin + (children as f64 * (room / (key + value) as f64).floor()) as usize
             }
-            Layout::Slotted => {
+            Layout::Columns => {
                 // As the block that begins here.
                 let full = self.bytes_before(self.full_end(begin)) - self.bytes_before(begin);
                 let goal = self.bytes_before(begin) + (children as f64 * full as f64 * kept) as usize;
@@ -441,13 +422,13 @@ impl PendingRecords {
     /// more by a multiple of 512 if it holds one oversized record. Returns whether it is coded.
     pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) -> bool {
         let start = raw.len();
-        let (mut form, mut starts) = (0, Vec::new());
+        let mut form = 0;
         match self.layout {
             _ if self.lay_out_coded(begin, end, raw) => form = CODED_FLAG,
             Layout::Dense { key, value } => {
                 raw.extend_from_slice(&self.values[begin * (key + value)..end * (key + value)])
             }
-            Layout::Slotted if self.longs(begin, end) == 0 => {
+            Layout::Columns => {
                 form = COLUMNS_FLAG;
                 let mut shape = self.shape(begin);
                 (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
@@ -455,23 +436,11 @@ impl PendingRecords {
                 let end_bytes = start_bytes(self.block_bytes_for(body));
                 columns::encode(&shape, &PendingBlock { pending: self, begin }, end_bytes, raw);
             }
-            Layout::Slotted => {
-                starts.push(0);
-                for record in begin..end {
-                    push_entry(raw, self.record_key(record), None, self.stored(record));
-                    starts.push(raw.len() - start);
-                }
-            }
         }
         let used = raw.len() - start;
-        let width = start_bytes(self.block_bytes_for(used + starts.len() * 2));
-        let block_bytes = self.block_bytes_for(used + starts.len() * width);
-        raw.resize(start + block_bytes - TRAILER_BYTES - starts.len() * width, 0);
-        for start in &starts {
-            raw.extend_from_slice(&(*start as u32).to_le_bytes()[..width]);
-        }
+        raw.resize(start + self.block_bytes_for(used) - TRAILER_BYTES, 0);
         push_trailer(raw, form, end - begin);
-        self.filled.0 += (used + starts.len() * width) as u64;
+        self.filled.0 += used as u64;
         self.filled.1 += self.block_bytes as u64;
         form == CODED_FLAG
     }
@@ -481,10 +450,10 @@ impl PendingRecords {
         let plain_bytes = match self.layout {
             _ if self.columns.is_none() => return false,
             Layout::Dense { key, value } => (end - begin) * (key + value),
-            Layout::Slotted => {
+            Layout::Columns => {
                 let mut shape = self.shape(begin);
                 (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
-                self.cost(&shape, begin)
+                self.cost(&shape)
             }
         };
         let Some(parts) = self.coded_parts(begin, end, plain_bytes) else { return false };
@@ -513,10 +482,8 @@ impl PendingRecords {
         self.values.drain(..values);
         self.ends.drain(..count);
         self.ends.iter_mut().for_each(|(key, value)| (*key, *value) = (*key - keys as u32, *value - values as u32));
-        let longs = count.checked_sub(1).map_or(0, |last| self.rows[last].longs);
         self.rows.drain(..count);
         for row in &mut self.rows {
-            row.longs -= longs;
             for from in [&mut row.same_key_from, &mut row.same_value_from, &mut row.same_tag_from] {
                 *from = from.saturating_sub(count as u32);
             }

@@ -322,7 +322,7 @@ proptest! {
         }
         raw.truncate(raw.len() - block::TRAILER_BYTES);
         block::push_trailer(&mut raw, block::COLUMNS_FLAG, count);
-        if let Some(view) = block::BlockView::new(block::Layout::Slotted, true, &raw) {
+        if let Some(view) = block::BlockView::new(block::Layout::Columns, true, &raw) {
             for i in 0..count + 2 {
                 _ = (view.key(i).map(block::SplitKey::to_vec), view.value(i), view.tag(i));
             }

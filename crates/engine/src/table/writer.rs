@@ -115,7 +115,7 @@ impl TableWriter {
         let out = PublishedFile::create(storage.clone(), name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
-            _ => Layout::Slotted,
+            _ => Layout::Columns,
         };
         let path = storage.path(name);
         let numeric = options.key_type.is_numeric();
@@ -253,7 +253,7 @@ impl TableWriter {
 
     /// Whether values can be stored outside the blocks at all.
     pub(super) fn takes_streams(&self) -> bool {
-        self.layout == Layout::Slotted && !self.options.versioned
+        self.layout == Layout::Columns && !self.options.versioned
     }
 
     /// Writes a value at the end of the file; a record that points to it may follow at any time.
@@ -368,7 +368,7 @@ impl TableWriter {
         }
         // Dense records are kept for the next group only: moving them costs more than a longer look-ahead gains.
         let group = (GROUP_CHILDREN_MAX + SPARE_BLOCKS) * self.block_bytes;
-        let has_groups = self.layout == Layout::Slotted || self.pending.columns.is_some();
+        let has_groups = self.layout == Layout::Columns || self.pending.columns.is_some();
         self.drain(if has_groups { lookahead } else { lookahead.min(group) })
     }
 
@@ -560,7 +560,7 @@ impl TableWriter {
             record_type: self.options.types(),
             value_width: match self.layout {
                 Layout::Dense { value, .. } => Some(value as u64),
-                Layout::Slotted => None,
+                Layout::Columns => None,
             },
             versioned: self.options.versioned,
             distinct: self.distinct,
@@ -746,7 +746,7 @@ impl TableWriter {
     pub(crate) fn limit_working_memory(&mut self, bytes: u64) -> usize {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         // Bookkeeping for records of varying length may take several times as much as the records.
-        let part = if self.layout == Layout::Slotted { 64 } else { 8 };
+        let part = if self.layout == Layout::Columns { 64 } else { 8 };
         let least = 4 * self.block_bytes;
         self.lookahead_bytes = (bytes / part).clamp(least.min(GROUP_LOOKAHEAD_BYTES), GROUP_LOOKAHEAD_BYTES);
         let lookahead = self.lookahead_bytes.max(least);
