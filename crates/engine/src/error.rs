@@ -93,15 +93,12 @@ pub enum Error {
         /// The page file.
         path: PathBuf,
     },
-    /// The file was written by a newer version of the format.
-    #[error(
-        "{} has format version {found}; this program reads up to version {supported}: use a newer ogive",
-        path.display()
-    )]
+    /// The file was written by a newer version of the format, or by a development version.
+    #[error("{} {}", path.display(), version_detail(*found, *supported))]
     UnknownVersion {
         /// The file.
         path: PathBuf,
-        /// The version that the file states.
+        /// The version that the file states; 0 for a file of a development version before 0.1.
         found: u32,
         /// The newest version known here.
         supported: u32,
@@ -445,6 +442,11 @@ fn read_only_since(cause: &str) -> String {
 }
 
 impl Error {
+    /// The error for a file that begins or ends as those of development versions before 0.1.
+    pub(crate) fn development_version(path: impl Into<PathBuf>) -> Self {
+        Self::UnknownVersion { path: path.into(), found: 0, supported: 1 }
+    }
+
     /// Whether a storage that does not wait has no answer yet.
     pub(crate) fn is_would_block(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
@@ -462,6 +464,14 @@ impl Error {
 }
 
 /// The structure of an index that cannot be opened, and how it can.
+fn version_detail(found: u32, supported: u32) -> String {
+    match found {
+        0 => "was written by a development version of Ogive before 0.1; export it with that version and import it here"
+            .to_owned(),
+        _ => format!("has format version {found}; this program reads up to version {supported}: use a newer ogive"),
+    }
+}
+
 fn unregistered(code: u8, kind: Option<&str>) -> String {
     match kind {
         Some(kind) => format!(

@@ -6,26 +6,52 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Begins the footer of a table.
-pub(crate) const TABLE_MAGIC: [u8; 8] = *b"OgiveTbl";
+pub(crate) const TABLE_MAGIC: [u8; 8] = *b"\x89OGVTBL\n";
 /// Begins each slot of the header of a page file.
-pub(crate) const PAGE_FILE_MAGIC: [u8; 8] = *b"OGIVEPGS";
+pub(crate) const PAGE_FILE_MAGIC: [u8; 8] = *b"\x89OGVPGF\n";
 /// Begins a segment of the log of a page file.
-pub(crate) const PAGE_LOG_MAGIC: [u8; 8] = *b"OGIVELOG";
+pub(crate) const PAGE_LOG_MAGIC: [u8; 8] = *b"\x89OGVPGL\n";
 /// Begins the manifest of a store.
-pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"OGIVEDBM";
+pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"\x89OGVMAN\n";
 /// Begins a log of a store.
-pub(crate) const STORE_LOG_MAGIC: [u8; 8] = *b"OGIVEWAL";
+pub(crate) const STORE_LOG_MAGIC: [u8; 8] = *b"\x89OGVWAL\n";
 /// Begins a value file.
-pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"OGIVEVAL";
+pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"\x89OGVVAL\n";
 /// Begins the record of a backup.
-pub(crate) const BACKUP_MAGIC: [u8; 8] = *b"OGIVEBKP";
+pub(crate) const BACKUP_MAGIC: [u8; 8] = *b"\x89OGVBAK\n";
 /// Begins the footer of a value file; no chunk begins with it.
-pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
+pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGVVFT\n";
 
 /// Begins the seal that ends a chain of objects.
-pub(crate) const SEAL_MAGIC: [u8; 8] = *b"OGIVSEAL";
+pub(crate) const SEAL_MAGIC: [u8; 8] = *b"\x89OGVSEA\n";
 /// Begins the stub of the first manifest of a store on an object store.
-pub(crate) const STUB_MAGIC: [u8; 8] = *b"OGIVSTUB";
+pub(crate) const STUB_MAGIC: [u8; 8] = *b"\x89OGVSTB\n";
+
+/// The magic numbers of development versions before 0.1, whose formats are not read.
+const DEVELOPMENT_MAGICS: [[u8; 8]; 10] = [
+    *b"OgiveTbl",
+    *b"OGIVEPGS",
+    *b"OGIVELOG",
+    *b"OGIVEDBM",
+    *b"OGIVEWAL",
+    *b"OGIVEVAL",
+    *b"OGIVEBKP",
+    *b"\xffOGIVEVF",
+    *b"OGIVSEAL",
+    *b"OGIVSTUB",
+];
+
+/// Refuses bytes that begin with the magic number of a development version: they are neither damaged nor of another
+/// kind.
+///
+/// # Errors
+/// [`Error::UnknownVersion`], with version 0.
+pub(crate) fn check_not_of_development(path: &Path, first: &[u8]) -> Result<()> {
+    match DEVELOPMENT_MAGICS.iter().any(|magic| first.starts_with(magic)) {
+        true => Err(Error::development_version(path)),
+        false => Ok(()),
+    }
+}
 
 /// Bytes at each end of a file that are searched: both slots of the header of a page file, and the padded tail of a
 /// damaged table.
@@ -64,7 +90,7 @@ impl FileFormat {
     /// nothing about the others. Text is never taken for a file of Ogive: a version has bytes of zero.
     ///
     /// # Errors
-    /// [`crate::Error::Io`].
+    /// [`crate::Error::UnknownVersion`] for a file of a development version before 0.1; [`crate::Error::Io`].
     pub fn of_file(file: &dyn ReadableFile) -> Result<Option<Self>> {
         let length = file.len();
         let parts = match length <= 2 * SEARCHED_BYTES {
@@ -77,6 +103,9 @@ impl FileFormat {
             if let Some(&(format, _)) = Self::MAGICS.iter().find(|(_, magic)| contains(&bytes, magic)) {
                 return Ok(Some(format));
             }
+            if DEVELOPMENT_MAGICS.iter().any(|magic| contains(&bytes, magic)) {
+                return Err(Error::development_version(file.path()));
+            }
         }
         Ok(None)
     }
@@ -84,7 +113,7 @@ impl FileFormat {
     /// [`Self::of_file`] of the file at a path or URL.
     ///
     /// # Errors
-    /// [`crate::Error::Io`]; errors of [`locate`].
+    /// Those of [`Self::of_file`] and of [`locate`].
     pub fn of_path(path: &Path) -> Result<Option<Self>> {
         let Place { storage, name } = locate(path)?;
         match storage.open(&name) {
@@ -111,7 +140,7 @@ impl FileFormat {
 fn contains(bytes: &[u8], magic: &[u8; 8]) -> bool {
     bytes.windows(magic.len()).enumerate().any(|(at, window)| {
         let version = || bytes.get(at + 8..at + 12).is_some_and(|version| version[1..] == [0; 3]);
-        window == magic && (*magic == VALUE_FILE_FOOTER_MAGIC || version())
+        window == magic && (magic[0] == VALUE_FILE_FOOTER_MAGIC[0] || version())
     })
 }
 

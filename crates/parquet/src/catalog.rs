@@ -15,8 +15,8 @@ use twox_hash::XxHash3_64;
 
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "parquet";
-/// The newest version of the stored form.
-pub(crate) const VERSION: u64 = 2;
+/// The version of the stored form.
+pub(crate) const VERSION: u64 = 1;
 
 /// A column that the folders of files state, as `dt=2026-01-01`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,8 +97,7 @@ impl Catalog {
     /// The stored form.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
-        let flags =
-            u64::from(self.runs.is_some()) | u64::from(self.is_listed) << 1 | u64::from(self.reading.as_hinted) << 2;
+        let flags = u64::from(self.runs.is_some()) | u64::from(self.is_listed) << 1;
         out.int(VERSION).int(flags).bytes(self.root.as_bytes());
         out.int(self.key_columns.len() as u64);
         for column in &self.key_columns {
@@ -150,7 +149,7 @@ impl Catalog {
         if version > VERSION {
             return Err(ParquetIndexError::NewerVersion { path: path.to_owned(), version, known: VERSION });
         }
-        let (mut catalog, is_sorted, schemas) = decode_head(&mut decoder, version).ok_or_else(wrong)?;
+        let (mut catalog, is_sorted, schemas) = decode_head(&mut decoder).ok_or_else(wrong)?;
         for schema in schemas {
             catalog.schemas.push(FileSchema::from_stored(path, schema, &catalog.reading)?);
         }
@@ -192,9 +191,8 @@ pub fn check_catalog(path: &Path, stored: &[u8]) -> Result<()> {
 }
 
 /// What comes before the files, whether runs follow, and the stored schemas.
-fn decode_head(decoder: &mut Decoder<'_>, version: u64) -> Option<(Catalog, bool, Vec<Vec<u8>>)> {
-    let known = if version == 1 { 3 } else { 7 };
-    let flags = decoder.int().filter(|&flags| flags <= known)?;
+fn decode_head(decoder: &mut Decoder<'_>) -> Option<(Catalog, bool, Vec<Vec<u8>>)> {
+    let flags = decoder.int().filter(|&flags| flags <= 3)?;
     let root = decoder.text()?;
     let mut catalog = Catalog { root, is_listed: flags & 2 != 0, ..Catalog::default() };
     for _ in 0..decoder.count()? {
@@ -205,9 +203,7 @@ fn decode_head(decoder: &mut Decoder<'_>, version: u64) -> Option<(Catalog, bool
         let (name, key_type) = (decoder.text()?, decoder.text()?.parse().ok()?);
         catalog.path_columns.push(PathColumn { name, key_type });
     }
-    // Version 1 knew no choice.
-    catalog.reading.as_hinted = version == 1 || flags & 4 != 0;
-    for _ in 0..if version == 1 { 0 } else { decoder.count()? } {
+    for _ in 0..decoder.count()? {
         catalog.reading.nanoseconds.push(decoder.text()?);
     }
     let count = decoder.count()?;
@@ -268,21 +264,4 @@ fn decode_runs(decoder: &mut Decoder<'_>, catalog: &mut Catalog, is_sorted: bool
     }
     catalog.runs = Some(runs);
     is_placed.into_iter().all(|placed| placed).then_some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_index_of_version_1_keeps_its_units() {
-        let stored = Catalog { root: "x".to_owned(), ..Catalog::default() }.encode();
-        // The version, the flags, the root, no columns of the key and of paths, and none in nanoseconds.
-        assert_eq!(stored[..7], [2, 0, 1, b'x', 0, 0, 0]);
-        assert!(!Catalog::decode(Path::new("i"), &stored).unwrap().reading.as_hinted);
-        let old = [&[1][..], &stored[1..6], &stored[7..]].concat();
-        let old = Catalog::decode(Path::new("i"), &old).unwrap();
-        assert!(old.reading.as_hinted);
-        assert!(Catalog::decode(Path::new("i"), &old.encode()).unwrap().reading.as_hinted, "an update keeps them");
-    }
 }

@@ -28,18 +28,15 @@ const NANOSECONDS_OF_DAY: i128 = 86_400_000_000_000;
 pub(crate) struct Reading {
     /// The columns of INT96 that are read in nanoseconds; others are read in microseconds.
     pub(crate) nanoseconds: Vec<String>,
-    /// Whether all of them are read in the unit of the writer's hint, else in nanoseconds, as indexes of version 1 do.
-    pub(crate) as_hinted: bool,
     /// Whether the types are those of Parquet, without hints of the writer, and intervals the bytes that they are.
     pub(crate) is_plain: bool,
 }
 
 impl Reading {
-    /// The unit of the timestamps of INT96 in a column; `None` for that of the hint.
-    pub(crate) fn unit(&self, column: &str) -> Option<ArrowUnit> {
+    /// The unit of the timestamps of INT96 in a column.
+    pub(crate) fn unit(&self, column: &str) -> ArrowUnit {
         let is_fine = self.nanoseconds.iter().any(|name| name == column);
-        let unit = if is_fine { ArrowUnit::Nanosecond } else { ArrowUnit::Microsecond };
-        (!self.as_hinted).then_some(unit)
+        if is_fine { ArrowUnit::Nanosecond } else { ArrowUnit::Microsecond }
     }
 
     /// A type with bytes in the place of INT96, and of intervals if types are plain; `None` if there are none.
@@ -87,15 +84,15 @@ pub(crate) fn has_int96(of: &Type) -> bool {
     }
 }
 
-/// The type of a column with timestamps where it was read as bytes and `known` has timestamps, of this unit or theirs.
-pub(crate) fn with_timestamps(read: &DataType, known: &DataType, unit: Option<ArrowUnit>) -> DataType {
+/// The type of a column with timestamps of this unit where it was read as bytes and `known` has timestamps.
+pub(crate) fn with_timestamps(read: &DataType, known: &DataType, unit: ArrowUnit) -> DataType {
     let field = |read: &FieldRef, known: &FieldRef| {
         let data_type = with_timestamps(read.data_type(), known.data_type(), unit);
         Arc::new(Field::clone(read).with_data_type(data_type))
     };
     match (read, known) {
-        (DataType::FixedSizeBinary(VALUE_BYTES), DataType::Timestamp(of_hint, zone)) => {
-            DataType::Timestamp(unit.unwrap_or(*of_hint), zone.clone())
+        (DataType::FixedSizeBinary(VALUE_BYTES), DataType::Timestamp(_, zone)) => {
+            DataType::Timestamp(unit, zone.clone())
         }
         (DataType::FixedSizeBinary(VALUE_BYTES), DataType::Dictionary(_, values)) => {
             with_timestamps(read, values, unit)

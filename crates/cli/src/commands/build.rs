@@ -83,7 +83,7 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_enum, value_name = "CODEC", default_value = "none")]
     compress: Compress,
 
-    /// Do not code blocks, so that programs before version 4 of the format can read the table
+    /// Do not code blocks: the table takes more space, and its blocks are read without decoding
     #[arg(long)]
     no_coding: bool,
 

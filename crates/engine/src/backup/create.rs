@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// The identity of a table or a complete value file: its number, its kind, and the file id or the opening that wrote
-/// it. Files without one (of stores of version 1) are copied by each backup.
+/// it.
 type ImmutableFileId = (u64, FileKind, u64);
 
 /// Makes a backup of a store.

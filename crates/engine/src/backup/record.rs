@@ -4,7 +4,7 @@
 use crate::block::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
-use crate::file_format::BACKUP_MAGIC;
+use crate::file_format::{BACKUP_MAGIC, check_not_of_development};
 use crate::io::{FrozenFiles, Storage};
 use crate::lsm::closed_image::ClosedImage;
 use crate::lsm::version::{FileKind, file_name, parse_file_name};
@@ -100,6 +100,7 @@ impl BackupRecord {
     pub(super) fn decode(bytes: &[u8], number: u64, path: &Path) -> Result<Self> {
         let word = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w));
         let damaged = || Error::damaged(path, 0, "it is not the record of this backup, or it is damaged");
+        check_not_of_development(path, bytes)?;
         let store = word(16).filter(|_| bytes.starts_with(&BACKUP_MAGIC)).ok_or_else(damaged)?;
         if !check(identity(store, number), 0, bytes) {
             return Err(damaged());

@@ -1,8 +1,7 @@
 //! The header of numbered files of a store: write-ahead logs and value files.
 //!
 //! A file is bound to its store and to the writable opening of the store that created it ([`StoreBinding`]), so that
-//! after a store was copied, files of one copy are never mistaken for files of the other. Headers of version 1 are
-//! bound to the store only.
+//! after a store was copied, files of one copy are never mistaken for files of the other.
 
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
@@ -14,18 +13,12 @@ use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
 /// ```
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// Size of a header of version 1, which has no nonce.
-const HEADER_V1_BYTES: usize = 56;
-
-/// The first version with a nonce.
-const NONCE_VERSION: u32 = 2;
-
 /// The store, and the opening of it, to which a file is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StoreBinding {
     /// Identity of the store: 64 random bits.
     pub(crate) store: u64,
-    /// Identity of the writable opening that created the file: 64 random bits; 0 for files of version 1.
+    /// Identity of the writable opening that created the file: 64 random bits.
     pub(crate) nonce: u64,
 }
 
@@ -45,6 +38,8 @@ pub(crate) fn new_nonce() -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeaderKind {
     pub(crate) magic: &'static [u8; 8],
+    /// The magic bytes of development versions before 0.1.
+    pub(crate) development_magic: &'static [u8; 8],
     /// The newest format version known here.
     pub(crate) version: u32,
 }
@@ -56,20 +51,16 @@ pub(crate) struct FileHeader {
     pub(crate) number: u64,
     /// Numbers stored by the owner.
     pub(crate) notes: [u64; 2],
-    /// Size of the header in bytes.
-    pub(crate) length: usize,
 }
 
 impl HeaderKind {
     /// Encodes the header of file `number`; `notes` are numbers stored for the owner.
     pub(crate) fn encode(self, binding: StoreBinding, number: u64, notes: [u64; 2]) -> Vec<u8> {
-        let (version, length) =
-            if binding.nonce == 0 { (1, HEADER_V1_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
-        let mut bytes = vec![0; length];
+        let mut bytes = vec![0; HEADER_BYTES];
         bytes[..8].copy_from_slice(self.magic);
-        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         let words = [binding.store, number, notes[0], notes[1], binding.nonce];
-        for (slot, word) in bytes[16..length - 8].chunks_exact_mut(8).zip(words) {
+        for (slot, word) in bytes[16..HEADER_BYTES - 8].chunks_exact_mut(8).zip(words) {
             slot.copy_from_slice(&word.to_le_bytes());
         }
         seal(binding.identity(number), 0, &mut bytes);
@@ -83,27 +74,24 @@ impl HeaderKind {
     pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<FileHeader>> {
         let mut bytes = [0; HEADER_BYTES];
         let length = file.len().min(HEADER_BYTES as u64) as usize;
-        if length < HEADER_V1_BYTES {
-            return Ok(None);
-        }
         file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Open })?;
+        if bytes.starts_with(self.development_magic) {
+            return Err(Error::development_version(file.path()));
+        }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        let is_first = version < NONCE_VERSION;
-        let header_bytes = if is_first { HEADER_V1_BYTES } else { HEADER_BYTES };
-        if bytes[..8] != self.magic[..] || length < header_bytes {
+        if bytes[..8] != self.magic[..] || length < HEADER_BYTES {
             return Ok(None);
         }
-        let nonce = if is_first { 0 } else { word(&bytes, 48) };
-        let binding = StoreBinding { store: word(&bytes, 16), nonce };
+        let binding = StoreBinding { store: word(&bytes, 16), nonce: word(&bytes, 48) };
         let number = word(&bytes, 24);
-        if !check(binding.identity(number), 0, &bytes[..header_bytes]) {
+        if !check(binding.identity(number), 0, &bytes) {
             return Ok(None);
         }
         if version > self.version {
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
         }
-        let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
-        Ok((bytes[..header_bytes] == self.encode(binding, number, header.notes)).then_some(header))
+        let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)] };
+        Ok((bytes[..] == self.encode(binding, number, header.notes)).then_some(header))
     }
 
     /// Reads the header of file `number` of a binding; `None` if the file does not begin with it.
@@ -123,15 +111,14 @@ fn word(bytes: &[u8; HEADER_BYTES], offset: usize) -> u64 {
     bytes.get(offset..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-const _: () = assert!(HEADER_V1_BYTES == 8 + 4 + 4 + 4 * 8 + 4 + CHECKSUM_BYTES);
-const _: () = assert!(HEADER_BYTES == HEADER_V1_BYTES + 8);
+const _: () = assert!(HEADER_BYTES == 8 + 4 + 4 + 5 * 8 + 4 + CHECKSUM_BYTES);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io::{MemoryStorage, Storage};
 
-    const KIND: HeaderKind = HeaderKind { magic: b"OGIVETST", version: 3 };
+    const KIND: HeaderKind = HeaderKind { magic: b"OGIVETST", development_magic: b"OGIVEOLD", version: 3 };
 
     fn read(bytes: &[u8], nonce: u64, number: u64) -> Result<Option<[u64; 2]>> {
         let storage = MemoryStorage::new();
@@ -142,14 +129,13 @@ mod tests {
 
     #[test]
     fn only_the_header_of_the_very_file_is_read_and_every_bit_counts() {
-        for (nonce, length) in [(0, HEADER_V1_BYTES), (u64::MAX, HEADER_BYTES), (1, HEADER_BYTES)] {
+        for nonce in [u64::MAX, 1] {
             let header = KIND.encode(StoreBinding { store: 7, nonce }, u64::MAX, [1, u64::MAX]);
-            assert_eq!(header.len(), length);
             assert_eq!(read(&header, nonce, u64::MAX).unwrap(), Some([1, u64::MAX]));
             assert_eq!(read(&header, nonce, 8).unwrap(), None);
             assert_eq!(read(&header, nonce ^ 2, u64::MAX).unwrap(), None);
-            assert_eq!(read(&header[..length - 1], nonce, u64::MAX).unwrap(), None);
-            for bit in 0..length * 8 {
+            assert_eq!(read(&header[..HEADER_BYTES - 1], nonce, u64::MAX).unwrap(), None);
+            for bit in 0..HEADER_BYTES * 8 {
                 let mut damaged = header.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");

@@ -301,8 +301,7 @@ impl RepairContext {
         Self {
             storage: Arc::clone(storage),
             binding,
-            // Every program that knows the store can read tables without coded blocks.
-            options: DbOptions { coding: false, ..DbOptions::for_verification() },
+            options: DbOptions::for_verification(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),

@@ -112,7 +112,7 @@ pub(super) fn finding_of(error: &Error) -> Option<(u64, String)> {
     match error {
         Error::Damaged { offset, detail, .. } => Some((*offset, detail.clone())),
         Error::NotATable { detail, .. } => Some((0, format!("it is not a table: {detail}"))),
-        Error::UnknownVersion { found, supported, .. } => {
+        Error::UnknownVersion { found: found @ 1.., supported, .. } => {
             Some((0, format!("it has format version {found}; the newest supported one is {supported}")))
         }
         Error::ValueTooLarge { length, .. } => {

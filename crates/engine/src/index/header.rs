@@ -6,17 +6,15 @@ use super::options::{IndexLayout, IndexOptions};
 use super::values::ValueForm;
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::types::{KeyType, RecordType};
+use crate::types::RecordType;
 use std::path::Path;
 
 /// The first bytes of the header of every index.
 const MAGIC: [u8; 4] = *b"OGIX";
 /// The version of this layout.
-pub(super) const VERSION: u16 = 2;
-/// The version without types of values, names of key columns and tuples.
-const UNTYPED_VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 1;
 /// Bytes before the tunables.
-const FIXED_BYTES: usize = 16;
+const FIXED_BYTES: usize = 14;
 /// Bytes of one tunable: id and value.
 const TUNABLE_BYTES: usize = 9;
 /// Most bytes of a header: those that a page file keeps.
@@ -100,20 +98,12 @@ impl IndexHeader {
         Ok(header)
     }
 
-    /// Whether the header of the first version states all types.
-    fn is_untyped(&self) -> bool {
-        key::code(self.types.keys).is_some() && self.types == RecordType::new(self.types.keys, KeyType::Bytes)
-    }
-
     /// The stored form.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIXED_BYTES + self.tunables.len() * TUNABLE_BYTES);
         bytes.extend_from_slice(&MAGIC);
-        let version = if self.is_untyped() { UNTYPED_VERSION } else { VERSION };
-        bytes.extend_from_slice(&version.to_le_bytes());
-        bytes.push(self.kind.code());
-        bytes.extend_from_slice(&key::code(self.types.keys).filter(|_| version == UNTYPED_VERSION).unwrap_or_default());
-        bytes.push(self.layout.fill_percent);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[self.kind.code(), self.layout.fill_percent]);
         bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
         bytes.push(self.tunables.len() as u8);
         bytes.extend_from_slice(&(self.layout.payload_bytes as u32).to_le_bytes());
@@ -121,9 +111,7 @@ impl IndexHeader {
             bytes.push(id);
             bytes.extend_from_slice(&value.to_le_bytes());
         }
-        if version != UNTYPED_VERSION {
-            bytes.extend_from_slice(&self.types.code());
-        }
+        bytes.extend_from_slice(&self.types.code());
         bytes
     }
 
@@ -134,7 +122,7 @@ impl IndexHeader {
     pub(super) fn decode(bytes: &[u8], page_payload_bytes: usize, path: &Path) -> Result<Self> {
         let not_an_index = |detail: &str| Error::NotAnIndex { path: path.to_owned(), detail: detail.to_owned() };
         let fixed = bytes.first_chunk::<FIXED_BYTES>().ok_or_else(|| not_an_index("its header is too short"))?;
-        let [m0, m1, m2, m3, v0, v1, kind, key_family, key_bytes, fill_percent, flags, count, p0, p1, p2, p3] = *fixed;
+        let [m0, m1, m2, m3, v0, v1, kind, fill_percent, flags, count, p0, p1, p2, p3] = *fixed;
         if [m0, m1, m2, m3] != MAGIC {
             return Err(not_an_index("it is a page file of another kind"));
         }
@@ -146,16 +134,12 @@ impl IndexHeader {
         let damaged = |detail: &str| Error::damaged(path, 0, detail);
         let kind = registered(kind, path)?;
         let types_at = FIXED_BYTES + usize::from(count) * TUNABLE_BYTES;
-        let types = match version {
-            UNTYPED_VERSION => {
-                key::from_code([key_family, key_bytes]).map(|keys| RecordType::new(keys, KeyType::Bytes))
-            }
-            _ => bytes.get(types_at..).and_then(RecordType::from_code).filter(|types| key::check(types.keys).is_ok()),
-        };
+        let types = bytes.get(types_at..).and_then(RecordType::from_code);
+        let types = types.filter(|types| key::check(types.keys).is_ok());
         let types = types.ok_or_else(|| damaged("its header names no type of keys"))?;
         let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: flags == FLAG_DUPLICATES };
-        let valid = version >= UNTYPED_VERSION
+        let valid = version == VERSION
             && ValueForm::of(&types.values).fits(&types.values, payload_bytes)
             && (FILL_PERCENT_MIN..=100).contains(&fill_percent)
             && flags <= FLAG_DUPLICATES

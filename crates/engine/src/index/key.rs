@@ -31,23 +31,8 @@ pub(super) fn word_bytes(key_type: KeyType) -> usize {
     if key_type.width().is_some_and(|width| width <= SHORT_KEY_BYTES_MAX) { u64::BYTES } else { u128::BYTES }
 }
 
-/// Codes of integers: family and number of bytes.
-const INTEGERS: [(KeyType, [u8; 2]); 10] = [
-    (KeyType::U8, [1, 1]),
-    (KeyType::U16, [1, 2]),
-    (KeyType::U32, [1, 4]),
-    (KeyType::U64, [1, 8]),
-    (KeyType::U128, [1, 16]),
-    (KeyType::I8, [2, 1]),
-    (KeyType::I16, [2, 2]),
-    (KeyType::I32, [2, 4]),
-    (KeyType::I64, [2, 8]),
-    (KeyType::I128, [2, 16]),
-];
 /// Width of the longest keys.
 const KEY_BYTES_MAX: usize = u128::BYTES;
-/// Added to the precision of decimals.
-const DECIMAL_CODE: u8 = 64;
 
 /// Rejects types that the keys of an index cannot have.
 ///
@@ -62,31 +47,6 @@ pub(super) fn check(key_type: KeyType) -> Result<()> {
              bytes, such as u64, date, uuid, bytes1 to bytes16, or (u32, date)"
         ))),
     }
-}
-
-/// The code in headers of the first version, see `docs/format/index.md`; `None` for tuples, and for types that an index
-/// cannot have.
-pub(super) fn code(key_type: KeyType) -> Option<[u8; 2]> {
-    check(key_type).ok()?;
-    match (INTEGERS.iter().find(|(known, _)| *known == key_type), key_type) {
-        (Some(&(_, code)), _) => Some(code),
-        (None, KeyType::FixedBytes(count)) => Some([3, count]),
-        (None, KeyType::Decimal { precision, scale }) => Some([DECIMAL_CODE + precision, scale]),
-        (None, KeyType::Tuple(_)) => None,
-        (None, _) => Some([4, key_type.code() as u8]),
-    }
-}
-
-/// The type of a code; `None` for an unknown code.
-pub(super) fn from_code(code: [u8; 2]) -> Option<KeyType> {
-    let integer = INTEGERS.iter().find(|&&(_, known)| known == code).map(|&(key_type, _)| key_type);
-    let found = integer.or(match code {
-        [3, count] => Some(KeyType::FixedBytes(count)),
-        [4, code] => KeyType::from_code(code.into()),
-        [family, scale] => family.checked_sub(DECIMAL_CODE).map(|precision| KeyType::Decimal { precision, scale }),
-    })?;
-    // Each type has one code.
-    (self::code(found) == Some(code)).then_some(found)
 }
 
 /// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes,
@@ -213,21 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_of_types_round_trip() {
-        let integers = INTEGERS.iter().map(|&(key_type, _)| key_type);
-        let names =
-            ["bool", "f32", "f64", "uuid", "date", "time(s)", "timestamp(ns)", "decimal(1,0)", "decimal(38,38)"];
-        let others = names.map(|name| name.parse().unwrap());
-        for key_type in integers.chain((1..=16).map(KeyType::FixedBytes)).chain(others) {
-            assert_eq!(from_code(code(key_type).unwrap()), Some(key_type));
-        }
-        assert_eq!(code(KeyType::F64).unwrap(), [4, 4]);
-        assert_eq!(code("(u32, date?)".parse().unwrap()), None);
-        assert_eq!(code(KeyType::Date).unwrap(), [4, 17]);
-        assert_eq!(code("decimal(10,2)".parse().unwrap()).unwrap(), [74, 2]);
-        for unknown in [[0, 8], [3, 0], [3, 17], [4, 1], [4, 5], [4, 28], [64, 0], [65, 2], [103, 0], [255, 255]] {
-            assert_eq!(from_code(unknown), None, "{unknown:?}");
-        }
+    fn keys_of_some_types_are_words() {
         for wrong in ["text", "bytes", "(u8, text)", "(u64, u64, u8)"] {
             let message = check(wrong.parse().unwrap()).unwrap_err().to_string();
             assert!(message.contains("bytes1 to bytes16"), "{message}");

@@ -5,29 +5,23 @@ use super::replay::RecordSource;
 use super::writer::LogWriter;
 use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
-use crate::file_format::PAGE_LOG_MAGIC;
+use crate::file_format::{PAGE_LOG_MAGIC, check_not_of_development};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use std::sync::Arc;
 
-/// The newest supported format version. Version 1 had no nonces and no link to the previous segment.
-const VERSION: u32 = 2;
+/// The format version.
+const VERSION: u32 = 1;
 
-/// The common part of both headers: `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32`.
-const COMMON_BYTES: usize = 36;
-
-/// Then `checksum: u32`.
-const HEADER_BYTES_1: usize = COMMON_BYTES + checksum::CHECKSUM_BYTES;
-
-/// Then `previous number: u32 | previous nonce: u64 | nonce: u64 | zeros: u32 | checksum: u32`.
-const HEADER_BYTES_2: usize = 64;
+/// `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32 | previous number: u32`, then
+/// `previous nonce: u64 | nonce: u64 | zeros: u32 | checksum: u32`.
+const HEADER_BYTES: usize = 64;
 
 /// The identity of a segment, as used in links to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SegmentId {
     /// Its number; 0 means no segment.
     pub(crate) number: u32,
-    /// The nonce of the opening that wrote it, which distinguishes it from a segment of the same number in a copy. 0 in
-    /// version 1.
+    /// The nonce of the opening that wrote it, which distinguishes it from a segment of the same number in a copy.
     pub(crate) nonce: u64,
 }
 
@@ -38,7 +32,7 @@ pub(crate) struct SegmentHeader {
     pub(crate) owner: u64,
     /// Identity of the segment.
     pub(crate) id: SegmentId,
-    /// The previous segment that is still needed, if any; unknown in version 1.
+    /// The previous segment that is still needed, if any.
     pub(crate) previous: SegmentId,
     /// Sequence number of the last commit before the segment.
     pub(crate) base: u64,
@@ -57,47 +51,40 @@ impl SegmentHeader {
         bytes.extend_from_slice(&self.previous.number.to_le_bytes());
         bytes.extend_from_slice(&self.previous.nonce.to_le_bytes());
         bytes.extend_from_slice(&self.id.nonce.to_le_bytes());
-        bytes.resize(HEADER_BYTES_2, 0);
+        bytes.resize(HEADER_BYTES, 0);
         checksum::seal(identity(self.owner, self.id.number.into()), 0, &mut bytes);
         bytes
     }
 
     /// Reads the header of segment `number` of `owner`; `None` if the file does not begin with it.
     pub(crate) fn read(file: &dyn ReadableFile, owner: u64, number: u32) -> Result<Option<Self>> {
-        let mut bytes = [0; HEADER_BYTES_2];
-        let length = file.len().min(HEADER_BYTES_2 as u64) as usize;
+        let mut bytes = [0; HEADER_BYTES];
+        let length = file.len().min(HEADER_BYTES as u64) as usize;
         file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Log })?;
         let word = |offset: usize| {
             u32::from_le_bytes([bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]])
         };
-        if bytes[..8] != PAGE_LOG_MAGIC {
+        check_not_of_development(file.path(), &bytes)?;
+        if bytes[..8] != PAGE_LOG_MAGIC || length < HEADER_BYTES {
             return Ok(None);
         }
         let version = word(8);
-        let matches = |version: u32, bytes: &[u8; HEADER_BYTES_2]| {
-            let header_bytes = if version < VERSION { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
-            length >= header_bytes && checksum::check(identity(owner, number.into()), 0, &bytes[..header_bytes])
-        };
+        let matches = |bytes: &[u8]| checksum::check(identity(owner, number.into()), 0, bytes);
         if version > VERSION {
-            let is_damaged = (1..=VERSION).any(|version| {
-                let mut known = bytes;
-                known[8..12].copy_from_slice(&version.to_le_bytes());
-                matches(version, &known)
-            });
-            if is_damaged {
+            // A damaged version is no newer one.
+            let mut known = bytes;
+            known[8..12].copy_from_slice(&VERSION.to_le_bytes());
+            if matches(&known) {
                 return Ok(None);
             }
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: VERSION });
         }
-        if !matches(version, &bytes) {
+        if !matches(&bytes) {
             return Ok(None);
         }
         let long = |offset: usize| record::u64_at(&bytes, offset);
-        let (previous, nonce) = match version {
-            VERSION => (SegmentId { number: word(36), nonce: long(40) }, long(48)),
-            _ => (SegmentId::default(), 0),
-        };
-        let id = SegmentId { number: word(12), nonce };
+        let previous = SegmentId { number: word(36), nonce: long(40) };
+        let id = SegmentId { number: word(12), nonce: long(48) };
         let header = Self { owner: long(16), id, previous, base: long(24), note: word(32) };
         Ok((header.owner == owner && id.number == number).then_some(header))
     }
@@ -140,9 +127,7 @@ impl Segment {
 
     /// The records of the segment.
     pub(super) fn records(&self) -> RecordSource<'_> {
-        // Only version 1 has no nonce.
-        let start = if self.id.nonce == 0 { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
-        RecordSource { file: &*self.file, identity: self.identity, start: start as u64 }
+        RecordSource { file: &*self.file, identity: self.identity, start: HEADER_BYTES as u64 }
     }
 
     /// Reads the bodies of valid records, with as many reads at a time as the storage serves concurrently.

@@ -155,8 +155,7 @@ impl Core {
 
     pub(super) fn limits(&self, shared: &SharedState) -> PickLimits {
         let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
-        let limits = PickLimits::of(&self.options, oldest, shared.hidden.clone());
-        PickLimits { misindexed: shared.misindexed.clone(), ..limits }
+        PickLimits::of(&self.options, oldest, shared.hidden.clone())
     }
 
     /// The next due compaction, if any; only keyspaces that changed since the last check are searched.

@@ -136,8 +136,6 @@ pub(super) struct SharedState {
     /// Estimated bytes of older values that a table hides in tables below it, by table number. Tables from before this
     /// opening are not included.
     pub(super) hidden: BTreeMap<u64, u64>,
-    /// Tables whose index is wrong, as found at opening; they will be rewritten.
-    pub(super) misindexed: BTreeSet<u64>,
     pub(super) is_flushing: bool,
     /// Whether obsolete objects are being removed.
     pub(super) is_collecting: bool,
@@ -462,7 +460,6 @@ impl SharedState {
                 continue;
             }
             self.hidden.remove(number);
-            self.misindexed.remove(number);
             if let Some(table) = self.tables.remove(number) {
                 self.past_lookups.add(&table.lookups());
                 if let Some(learner) = learner {

@@ -195,11 +195,6 @@ fn examine(
     if table.is_versioned() || !table.is_self_contained() {
         return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
     }
-    if table.is_coded() && !core.shared.lock().state.has_coding {
-        return refuse(
-            "it has coded blocks, which this store of an older version may not have; upgrade the store first",
-        );
-    }
     let report = table.verify(&mut |_, _| {})?;
     if let Some(finding) = report.findings.first() {
         let detail = format!("{}; rebuild it from a scan, which does not use the index", finding.detail);

@@ -85,7 +85,6 @@ impl Core {
         writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
-            shared.misindexed.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }

@@ -115,3 +115,4 @@ pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;
 pub use stats::{DbStats, KeyspaceStats, LevelStats};
 pub use table_stats::{TableKeyRange, TableStats};
+pub use version::{STORE_FORMAT, set_newest_format};

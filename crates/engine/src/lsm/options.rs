@@ -32,12 +32,10 @@ pub struct DbOptions {
     pub separation_threshold: u64,
     /// Compression of table blocks and of value chunks.
     pub compression: Compression,
-    /// Whether blocks of new tables may be coded, as in [`TableWriteOptions`](crate::TableWriteOptions::coding), if the
-    /// store is new enough.
+    /// Whether blocks of new tables may be coded, as in [`TableWriteOptions`](crate::TableWriteOptions::coding).
     pub coding: bool,
-    /// Whether to upgrade a store that a program before format version 4 of tables wrote, so that new tables may have
-    /// coded blocks. Such a program cannot open the store then. It is the last step of an opening: one that fails
-    /// before leaves the format as it was.
+    /// Whether to raise the format of a store that an older release wrote to the newest. That release cannot open the
+    /// store then. It is the last step of an opening: one that fails before leaves the format as it was.
     pub upgrade: bool,
     /// Bits per key of the Bloom filters; `None` for no filters.
     pub filter_bits_per_key: Option<u32>,

@@ -18,8 +18,8 @@ use super::telemetry::{FinishedOpening, StoreTelemetry};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
-    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
-    recover, recover_on, remove_leftovers,
+    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name, newest_format,
+    parse_file_name, recover, recover_on, remove_leftovers,
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use super::wal::{ClosedLog, WalWriter};
@@ -312,7 +312,7 @@ impl OpenedStore {
         lock.iter().for_each(|lock| lock.guard_folder());
         let visible = shared.state.last_sequence;
         Core {
-            options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
+            options: options.clone(),
             binding: shared.state.binding(),
             cache,
             live_snapshots: LiveSnapshots::default(),
@@ -379,8 +379,6 @@ fn shared(
         levels: Arc::new(OpenLevels::default()),
         values: Arc::new(ValueFiles::default()),
     };
-    let misindexed = tables.values().filter(|table| table.table.has_unordered_separators());
-    let misindexed: BTreeSet<u64> = misindexed.map(|table| table.meta.number).collect();
     SharedState {
         manifest: None,
         trees: BTreeMap::new(),
@@ -394,7 +392,6 @@ fn shared(
         running: Vec::new(),
         unflushed_values,
         hidden: BTreeMap::new(),
-        misindexed,
         skips: BTreeMap::new(),
         cleanups: Vec::new(),
         is_switch_due: false,
@@ -567,7 +564,6 @@ impl Core {
     fn upgrade(&mut self, options: &DbOptions) -> Result<()> {
         if options.upgrade && !self.read_only {
             self.raise_format()?;
-            self.options.coding = options.coding;
         }
         Ok(())
     }
@@ -579,10 +575,10 @@ impl Core {
     /// manifest failed.
     fn raise_format(&self) -> Result<()> {
         let mut shared = self.shared.lock();
-        if shared.state.has_coding {
+        if shared.state.format == newest_format() {
             return Ok(());
         }
-        shared.state.has_coding = true;
+        shared.state.format = newest_format();
         self.renew_manifest(&mut shared)
     }
 

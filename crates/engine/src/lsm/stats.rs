@@ -17,9 +17,9 @@ use std::sync::Arc;
 pub struct DbStats {
     /// The keyspaces, in order of creation.
     pub keyspaces: Vec<KeyspaceStats>,
-    /// Whether blocks of new tables may be coded: not in a store of an older version before it is
+    /// The format of the store: [`STORE_FORMAT`](super::STORE_FORMAT), or an older one until it is
     /// [upgraded](super::DbOptions::upgrade).
-    pub has_coding: bool,
+    pub format: u32,
     /// Size of all tables in bytes.
     pub table_bytes: u64,
     /// Number of value files.
@@ -188,7 +188,7 @@ impl Core {
         let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
         let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
-        stats.has_coding = shared.state.has_coding;
+        stats.format = shared.state.format;
         (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));
         let mut last_level_bytes = 0;
         for (&id, keyspace) in &shared.state.keyspaces {

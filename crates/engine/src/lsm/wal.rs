@@ -15,7 +15,7 @@
 
 use super::objects::{ChainWriter, ObjectFolder, PartInFlight};
 use super::version::{FileKind, file_name};
-use crate::block::header::{FileHeader, HeaderKind, StoreBinding};
+use crate::block::header::{FileHeader, HEADER_BYTES, HeaderKind, StoreBinding};
 use crate::error::{Error, Result};
 use crate::file_format::STORE_LOG_MAGIC;
 use crate::io::{ReadableFile, Storage, UpdatableFile};
@@ -23,7 +23,7 @@ use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogExtent, LogWriter, RecordS
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-const HEADER: HeaderKind = HeaderKind { magic: &STORE_LOG_MAGIC, version: 2 };
+const HEADER: HeaderKind = HeaderKind { magic: &STORE_LOG_MAGIC, development_magic: b"OGIVEWAL", version: 1 };
 
 /// The record kind of groups.
 const GROUP_KIND: u8 = 1;
@@ -193,14 +193,10 @@ pub(crate) fn replay(
     if from > 0 {
         return replay_from(storage, (&*file, binding, number), from, closed_at, visit);
     }
-    let Some(header) = HEADER.read_bound(&*file, binding, number)? else {
-        // In version 1, a header became durable only with the first group.
-        if binding.nonce == 0 && closed_at.is_none() {
-            return replay_without_header(&*file, binding, number);
-        }
+    if HEADER.read_bound(&*file, binding, number)?.is_none() {
         return Err(lost(storage, number, "the header of a needed log is missing or damaged"));
-    };
-    replay_from(storage, (&*file, binding, number), header.length as u64, closed_at, visit)
+    }
+    replay_from(storage, (&*file, binding, number), HEADER_BYTES as u64, closed_at, visit)
 }
 
 /// As [`replay`], for the groups behind a position.
@@ -243,13 +239,6 @@ fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
     Error::damaged(storage.path(&log_name(number)), 0, detail)
 }
 
-/// Checks a log of version 1 that a crash left without a header: later groups would prove damage.
-fn replay_without_header(file: &dyn ReadableFile, binding: StoreBinding, number: u64) -> Result<u64> {
-    let records = RecordSource { file, identity: binding.identity(number), start: 0 };
-    scan_commits(records, false)?;
-    Ok(0)
-}
-
 /// Passes the intact groups before the first damage to `visit`. A damaged header does not matter, since each record
 /// proves that it belongs to the log.
 ///
@@ -262,7 +251,7 @@ pub(crate) fn recover_groups(
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<()> {
     let Some(file) = open(storage, number)? else { return Ok(()) };
-    let start = HEADER.encode(binding, number, [0, 0]).len() as u64;
+    let start = HEADER_BYTES as u64;
     let records = RecordSource { file: &*file, identity: binding.identity(number), start };
     let mut groups = GroupReader::new(&*file, start);
     let shown = replay_records(records, true, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
@@ -275,8 +264,10 @@ pub(crate) fn recover_groups(
 /// Whether a log contains groups.
 pub(crate) fn has_groups(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<bool> {
     let Some(file) = open(storage, number)? else { return Ok(false) };
-    let Some(header) = HEADER.read_bound(&*file, binding, number)? else { return Ok(false) };
-    let records = RecordSource { file: &*file, identity: binding.identity(number), start: header.length as u64 };
+    if HEADER.read_bound(&*file, binding, number)?.is_none() {
+        return Ok(false);
+    }
+    let records = RecordSource { file: &*file, identity: binding.identity(number), start: HEADER_BYTES as u64 };
     let mut found = false;
     let walked = replay_records(records, true, &mut |entry| {
         found = matches!(entry, LogEntry::Commit(_));

@@ -4,7 +4,7 @@
 //! meantime. So the page file alone is a complete state, unless power was lost during a checkpoint: then some pages do
 //! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
-use super::file::{PageFile, lock_name, refuse_lone_slot};
+use super::file::{PageFile, lock_name};
 use super::header::{Header, OtherSlot};
 use super::options::PageOptions;
 use super::rescue::unreadable_log;
@@ -65,8 +65,7 @@ impl PageFile {
         let file = storage.open_update(name)?;
         let (header, other_slot) = Header::read(&*file)?;
         let one_slot = other_slot == OtherSlot::Invalid;
-        let opened = Self::read_log(storage, name, options, &header, one_slot)
-            .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery).map(|()| opened.recovery));
+        let opened = Self::read_log(storage, name, options, &header, one_slot).map(|opened| opened.recovery);
         let cause = match opened {
             // To keep only the last checkpoint would lose commits of a log that is whole.
             Ok(recovery) => match unreadable_log(&**storage, name) {
@@ -79,7 +78,7 @@ impl PageFile {
             Err(error) => return Err(error),
         };
         let numbers = segment_numbers(&**storage, name)?;
-        let named = header.last_segment.map_or(0, |last| last.number);
+        let named = header.last_segment.number;
         let last = numbers.iter().copied().max().unwrap_or(0).max(named);
         let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
         let (checkpoint, segments) =
@@ -88,7 +87,7 @@ impl PageFile {
         let header = Header {
             epoch: header.epoch.wrapping_add(SKIPPED_EPOCHS),
             first_segment: last.checked_add(1).ok_or_else(exhausted)?.max(header.first_segment),
-            last_segment: Some(SegmentId::default()),
+            last_segment: SegmentId::default(),
             ..header
         };
         let mut opened = Self::read_log(storage, name, options, &header, false)?;

@@ -67,7 +67,7 @@ impl PageWriter {
         let left = self.segment.as_ref().map(|segment| segment.segment.id);
         let left = left.or_else(|| self.sealed[passed..].last().map(|sealed| sealed.id));
         let header = Header {
-            last_segment: Some(left.unwrap_or_default()),
+            last_segment: left.unwrap_or_default(),
             sequence: last.sequence,
             epoch: self.epoch,
             first_segment,

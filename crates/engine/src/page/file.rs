@@ -125,7 +125,6 @@ impl PageFile {
         let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
         recovery.replay_all(&header, one_slot, &found, u64::MAX)?;
         recovery.check_length()?;
-        refuse_lone_slot(one_slot, &header, &recovery)?;
         // State visible from now on must not be lost.
         for file in &files {
             file.sync()?;
@@ -387,12 +386,11 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
         sequence: 0,
         epoch: 0,
         first_segment: 1,
-        last_segment: Some(SegmentId::default()),
+        last_segment: SegmentId::default(),
         page_count: header::first_page(options.page_bytes),
         directory: (0, 0),
         state: Vec::new(),
         user: user.to_vec(),
-        is_mirrored: true,
     };
     first.write_slot(&*file)?;
     Header { turn: 1, ..first }.write_slot(&*file)?;
@@ -407,16 +405,6 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
 pub(super) fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
     let path = file.path().to_path_buf();
     PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
-}
-
-/// If one header slot is invalid and slots are not mirrored, either power was lost during its write, and the log that
-/// the checkpoint or new segment concerned still exists; or the slot is damaged, and the other one may describe an
-/// older state.
-pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
-    if one_slot && !header.is_mirrored && recovery.sequence == header.sequence && !recovery.has_nonce {
-        return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
-    }
-    Ok(())
 }
 
 /// The state of a file that is being opened.

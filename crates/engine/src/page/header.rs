@@ -4,13 +4,13 @@ use super::options::check_page_bytes;
 use super::pages::PageNumber;
 use crate::block::checksum;
 use crate::error::{Error, Result};
-use crate::file_format::{FileFormat, PAGE_FILE_MAGIC};
+use crate::file_format::{FileFormat, PAGE_FILE_MAGIC, check_not_of_development};
 use crate::io::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::log::SegmentId;
 use std::path::Path;
 
-/// The newest version of the format known here. Version 1 did not say which segments of the log there must be.
-const VERSION: u32 = 2;
+/// The format version.
+const VERSION: u32 = 1;
 
 /// A slot is one block of a device: the other one survives whatever happens to it.
 pub(super) const SLOT_BYTES: usize = 4096;
@@ -29,8 +29,6 @@ const STATE_OFFSET: usize = 64;
 const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
 /// The last segment of the log: its nonce, and its number.
 const LOG_OFFSET: usize = USER_OFFSET + USER_BYTES_MAX;
-/// Whether both slots are written each time.
-const MIRRORED_OFFSET: usize = LOG_OFFSET + 12;
 
 /// The header: written by checkpoints, and updated when a segment begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,16 +44,13 @@ pub(super) struct Header {
     /// The first segment of the log still needed.
     pub(super) first_segment: u32,
     /// The last segment of the log: its header was durable before the slot was written, and it leads to those before
-    /// it. Number 0: there is no log. `None` in a slot of version 1, which does not say.
-    pub(super) last_segment: Option<SegmentId>,
+    /// it. Number 0: there is no log.
+    pub(super) last_segment: SegmentId,
     pub(super) page_count: u32,
     /// First page of the directory of the space map, and its epoch; page 0 where there is no map yet.
     pub(super) directory: (PageNumber, u32),
     pub(super) state: Vec<u8>,
     pub(super) user: Vec<u8>,
-    /// Whether the other slot was to be written with the same content before anything relied on this one. Files were
-    /// once written without: there the older slot describes an older state.
-    pub(super) is_mirrored: bool,
 }
 
 /// What the slot that is not current holds.
@@ -63,7 +58,7 @@ pub(super) struct Header {
 pub(super) enum OtherSlot {
     /// The same content.
     Same,
-    /// An older state: power was lost before it was written, or slots of the file are not mirrored yet.
+    /// An older state: power was lost before it was written.
     Older,
     /// Nothing valid: power was lost during its write, or it is damaged.
     Invalid,
@@ -92,10 +87,8 @@ impl Header {
         slot.resize(USER_OFFSET, 0);
         slot.extend_from_slice(&self.user);
         slot.resize(LOG_OFFSET, 0);
-        let last = self.last_segment.unwrap_or_default();
-        slot.extend_from_slice(&last.nonce.to_le_bytes());
-        slot.extend_from_slice(&last.number.to_le_bytes());
-        slot.extend_from_slice(&u32::from(self.is_mirrored).to_le_bytes());
+        slot.extend_from_slice(&self.last_segment.nonce.to_le_bytes());
+        slot.extend_from_slice(&self.last_segment.number.to_le_bytes());
         slot.resize(SLOT_BYTES, 0);
         checksum::seal(self.file_id, self.slot_offset(), &mut slot);
         slot
@@ -113,7 +106,6 @@ impl Header {
     /// Writes both slots durably, first the one that is not current. So power lost during a write leaves a valid slot,
     /// and damage to one slot later leaves the same content in the other.
     pub(super) fn write(&mut self, file: &dyn UpdatableFile) -> Result<()> {
-        self.is_mirrored = true;
         for _ in 0..2 {
             self.turn += 1;
             self.write_slot(file)?;
@@ -137,14 +129,17 @@ impl Header {
             }
             [Some(a), Some(b)] => {
                 let (current, other) = if a.turn > b.turn { (a, b) } else { (b, a) };
-                let is_same = current.is_mirrored && current == Self { turn: current.turn, ..other };
+                let is_same = current == Self { turn: current.turn, ..other };
                 Ok((current, if is_same { OtherSlot::Same } else { OtherSlot::Older }))
             }
             [Some(one), None] | [None, Some(one)] => Ok((one, OtherSlot::Invalid)),
-            [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(&PAGE_FILE_MAGIC)) => {
-                Err(not_ours(file, "it does not begin as one"))
+            [None, None] => {
+                bytes.chunks(SLOT_BYTES).try_for_each(|slot| check_not_of_development(path, slot))?;
+                Err(match bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(&PAGE_FILE_MAGIC)) {
+                    true => Error::damaged(path, 0, "neither slot of the header is valid"),
+                    false => not_ours(file, "it does not begin as one"),
+                })
             }
-            [None, None] => Err(Error::damaged(path, 0, "neither slot of the header is valid")),
         }
     }
 }
@@ -172,12 +167,11 @@ fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
         sequence: long(32),
         epoch: word(40),
         first_segment: word(44),
-        last_segment: (word(8) >= 2).then(|| SegmentId { number: word(LOG_OFFSET + 8), nonce: long(LOG_OFFSET) }),
+        last_segment: SegmentId { number: word(LOG_OFFSET + 8), nonce: long(LOG_OFFSET) },
         page_count: word(48),
         directory: (word(52), word(56)),
         state: slot[STATE_OFFSET..STATE_OFFSET + state_bytes.min(STATE_BYTES_MAX)].to_vec(),
         user: slot[USER_OFFSET..USER_OFFSET + user_bytes.min(USER_BYTES_MAX)].to_vec(),
-        is_mirrored: word(MIRRORED_OFFSET) == 1,
     };
     if !checksum::check(header.file_id, offset as u64, slot) {
         return Ok(None);

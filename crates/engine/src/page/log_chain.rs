@@ -15,7 +15,7 @@ pub(super) struct FoundSegment {
     pub(super) file: Arc<dyn ReadableFile>,
 }
 
-/// A segment of the log, and its header; none where a file of version 1 has a segment without.
+/// A segment of the log, and its header, if it begins with one.
 pub(super) type LogLink = (Arc<Segment>, Option<SegmentHeader>);
 
 type Unread = BTreeMap<u32, LogLink>;
@@ -34,22 +34,18 @@ pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[
         let read = Arc::new(Segment::new(Arc::clone(&segment.file), header.file_id, id));
         unread.insert(segment.number, (read, head));
     }
-    let Some(last) = header.last_segment else {
-        // Version 1: all segments found.
-        return Ok(unread.into_values().collect());
-    };
-    let mut chain = back_from(page_file, header, last, &mut unread)?;
+    let mut chain = back_from(page_file, header, &mut unread)?;
     if one_slot {
-        chain.extend(beyond(last, &mut unread));
+        chain.extend(beyond(header.last_segment, &mut unread));
     }
     unread.values().try_for_each(without_commits)?;
     Ok(chain)
 }
 
-/// The segments from the first that is needed up to `last`, taken out of `unread`.
-fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Unread) -> Result<Vec<LogLink>> {
+/// The segments from the first that is needed up to the last that the header leads to, taken out of `unread`.
+fn back_from(page_file: &Path, header: &Header, unread: &mut Unread) -> Result<Vec<LogLink>> {
     let mut chain = Vec::new();
-    let mut next = last;
+    let mut next = header.last_segment;
     while next.number != 0 && next.number >= header.first_segment {
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
@@ -73,15 +69,6 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
             ));
         };
         chain.push((segment, Some(head)));
-        if next.nonce == 0 {
-            // Version 1: the segments before it are those that are there.
-            let before = unread.split_off(&0);
-            let (older, newer) = before.into_iter().partition(|&(number, _)| number < next.number);
-            *unread = newer;
-            let older: Unread = older;
-            chain.extend(older.into_values().rev());
-            break;
-        }
         if head.previous.number >= next.number {
             return Err(Error::damaged(path, 0, "the header of this segment of the log leads to no earlier one"));
         }

@@ -39,9 +39,6 @@ pub(super) struct Recovery {
     /// The greatest epoch found.
     pub(super) epoch: u32,
     pub(super) sealed: Vec<SealedSegment>,
-    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's
-    /// knowing.
-    pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
     file_pages: u64,
     /// The first page that a commit wrote directly and that the page file has no room for.
@@ -66,7 +63,6 @@ impl Recovery {
             page_count: header.page_count,
             epoch: header.epoch,
             sealed: Vec::new(),
-            has_nonce: false,
             file_pages: file.len() / header.page_bytes as u64,
             missing_page: None,
             page_bytes: header.page_bytes,
@@ -87,7 +83,6 @@ impl Recovery {
         last: u64,
     ) -> Result<()> {
         let segments = links(&self.file_path, header, one_slot, found)?;
-        self.has_nonce = segments.iter().any(|(segment, _)| segment.id.nonce != 0);
         for (index, (segment, header)) in segments.iter().enumerate() {
             // What a segment holds beyond the base of the next was not durable when that began, and was dropped by
             // then.

@@ -6,7 +6,7 @@
 
 use super::abandon::is_of_log;
 use super::extents::Extents;
-use super::file::{OpenedPageFile, PageFile, live_segments, lock_name, refuse_lone_slot, store};
+use super::file::{OpenedPageFile, PageFile, live_segments, lock_name, store};
 use super::header::{Header, OtherSlot, first_page};
 use super::log_chain::FoundSegment;
 use super::options::PageOptions;
@@ -96,10 +96,7 @@ fn recover(
     };
     let (mut recovery, places) = fresh()?;
     let damage = match recovery.replay_all(header, one_slot, found, u64::MAX) {
-        Ok(()) => {
-            let damage = refuse_lone_slot(one_slot, header, &recovery).err();
-            return Ok((recovery, damage, places));
-        }
+        Ok(()) => return Ok((recovery, None, places)),
         Err(damage @ Error::Damaged { .. }) => damage,
         Err(error) => return Err(error),
     };

@@ -75,7 +75,7 @@ impl PageWriter {
         let base = shared.current().sequence;
         let header = SegmentHeader { owner: shared.store.file_id, id, previous, base, note: self.epoch };
         let created = SegmentWriter::create(&*shared.storage, &shared.name, header)?;
-        self.write_header(Header { last_segment: Some(id), ..self.header.clone() })?;
+        self.write_header(Header { last_segment: id, ..self.header.clone() })?;
         shared.log_map_mut().add_segment(Arc::clone(&created.segment));
         Ok(created)
     }
@@ -91,9 +91,7 @@ impl PageWriter {
     /// Writes the header anew where one of its slots was found invalid or older. It leads to the segments that were
     /// replayed, including those to which only the invalid slot led.
     pub(super) fn mirror_header(&mut self) -> Result<()> {
-        // A header of version 1 does not say which segments there are; the next checkpoint writes it.
-        let Some(last) = self.header.last_segment else { return Ok(()) };
-        let last_segment = Some(self.sealed.last().map_or(last, |sealed| sealed.id));
+        let last_segment = self.sealed.last().map_or(self.header.last_segment, |sealed| sealed.id);
         self.write_header(Header { last_segment, ..self.header.clone() })
     }
 

@@ -4,20 +4,15 @@
 //! with zeros until `length mod 512` is the class of the tail's size. There are 16 classes for each doubling.
 
 use super::filter::FilterLayout;
-use super::key;
 use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
-use crate::file_format::TABLE_MAGIC;
+use crate::file_format::{TABLE_MAGIC, check_not_of_development};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::path::Path;
 
-/// Newest format version that this program reads.
-pub const FORMAT_VERSION: u32 = 4;
-/// The version of tables whose values are bytes, and whose key type older versions know.
-const UNTYPED_VERSION: u32 = 2;
-/// The version of other tables without coded blocks.
-const UNCODED_VERSION: u32 = 3;
+/// The format version.
+pub const FORMAT_VERSION: u32 = 1;
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// Number of size classes: the length of the file modulo this is the class of its tail.
@@ -253,16 +248,6 @@ impl TableMeta {
         !self.record_type.values.is_bytes() || !self.record_type.key_columns.is_empty()
     }
 
-    /// The oldest version that knows what the metadata state.
-    fn version(&self) -> u32 {
-        let is_older = key::is_of_version_2(self.record_type.keys) && !self.has_types();
-        match (self.decoded_block_bytes, is_older) {
-            (0, true) => UNTYPED_VERSION,
-            (0, false) => UNCODED_VERSION,
-            _ => FORMAT_VERSION,
-        }
-    }
-
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
         let flags = [self.versioned, self.distinct, self.has_types(), self.decoded_block_bytes > 0];
@@ -376,7 +361,6 @@ pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &TableMeta) -> u64
 
 /// The stored tail, to be written at `offset`.
 pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &TableMeta) -> Vec<u8> {
-    let version = meta.version();
     let meta = meta.encode();
     let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
     let mut tail = Vec::with_capacity(total);
@@ -384,7 +368,7 @@ pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u
     tail.extend_from_slice(locations);
     tail.extend_from_slice(&meta);
     tail.extend_from_slice(&TABLE_MAGIC);
-    tail.extend_from_slice(&version.to_le_bytes());
+    tail.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
     tail.extend_from_slice(&file_id.to_le_bytes());
     tail.extend_from_slice(&(total as u32).to_le_bytes());
     tail.extend_from_slice(&(meta.len() as u32).to_le_bytes());
@@ -399,6 +383,7 @@ pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> 
     let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
         return Err(not_ours("it is too short; it may have been cut off"));
     };
+    check_not_of_development(path, footer)?;
     if footer[..8] != TABLE_MAGIC {
         return Err(not_ours(
             "its last bytes are not those of a table; it may have been cut off, or be of another kind",

@@ -1,14 +1,7 @@
-//! Keys of a table: their types by version, bounds among them, and numeric keys as u64.
-
-use crate::types::KeyType;
+//! Keys of a table: bounds among them, and numeric keys as u64.
 
 /// Longest key in bytes: 64 KiB.
 pub const KEY_BYTES_MAX: usize = 64 << 10;
-
-/// Whether tables of version 2 could have such keys.
-pub(super) fn is_of_version_2(key_type: KeyType) -> bool {
-    matches!(key_type, KeyType::FixedBytes(..=16)) || (1..=8).contains(&key_type.code())
-}
 
 /// A bound among the keys of a table: just before or just after the records of `key`.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +39,6 @@ pub(super) fn key_as_u64(key: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_of_tables_know_their_types() {
-        for (name, is_known) in [("u64", true), ("i128", true), ("bytes16", true), ("bool", false), ("(u64)", false)] {
-            assert_eq!(is_of_version_2(name.parse().unwrap()), is_known, "{name}");
-        }
-    }
 
     #[test]
     fn a_place_behind_the_largest_number_has_no_prefix() {

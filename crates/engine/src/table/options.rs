@@ -44,7 +44,7 @@ pub struct TableWriteOptions {
     /// Compression of the data blocks.
     pub compression: Compression,
     /// Whether blocks may be coded: keys, and values of one short width, as lines with bit-packed differences, where
-    /// that saves space. Programs before format version 4 cannot read such tables.
+    /// that saves space.
     pub coding: bool,
     /// Bits per key of the filter for absent keys; `None` for no filter.
     pub filter_bits_per_key: Option<u32>,

@@ -157,18 +157,18 @@ impl Table {
         let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.memory_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
         let filter_bytes = asked_filter.map_or(0, |filter| filter.section.bytes);
-        let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
-        let free_bytes = options.memory_bytes.saturating_sub(resident);
-        let working_bytes = free_bytes - cache_bytes_of(free_bytes);
-        let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
+        let kept_bytes = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
+        let free_bytes = options.memory_bytes.saturating_sub(kept_bytes);
+        let cache_bytes = if fast_paths.cache { cache_bytes_of(free_bytes) } else { 0 };
         let cache =
             shared.map_or_else(|| options.blocks_cache(cache_bytes, meta.block_bytes), |(cache, _)| cache.clone());
         let slots = shared.and_then(|(cache, _)| cache.slots());
         // After the blocks come the filter pages. A directory without entries caches nothing.
-        let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
+        let pages = filter_bytes / FILTER_PAGE_BYTES as u64;
         let numbered = if fast_paths.cache { meta.blocks.saturating_add(pages) } else { 0 };
         let directory = slots.map(|slots| slots.directory(usize::try_from(numbered).unwrap_or(0)));
-        let mut resident = shared.map(|_| ResidentParts::decode(&meta, &root)).unwrap_or_default();
+        let mut resident = ResidentParts::decode(&meta, &root, shared.is_some())
+            .ok_or_else(|| damaged("the separators of its root do not ascend"))?;
         if slots.is_some_and(|slots| !fast_paths.separators || !slots.try_reserve_flat(resident.flat_bytes())) {
             resident.forget_flat();
         }
@@ -187,7 +187,7 @@ impl Table {
             unversioned: shared.map_or((0, 0), |(_, shared)| shared.unversioned),
             profile: options.profile.clone(),
             memory_bytes: options.memory_bytes,
-            working_bytes,
+            working_bytes: free_bytes - cache_bytes_of(free_bytes),
             counts: OnceLock::new(),
             filter: OnceLock::new(),
             filter_read: Mutex::new(()),

@@ -179,9 +179,6 @@ impl TableInner {
     pub(super) fn lower_bound(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
         let end = RecordPosition::unread(self.meta.blocks, 0);
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
-        if self.resident.has_unordered_separators {
-            return self.bisect(probe, reads);
-        }
         let window = self.route(&target, 0, reads)?;
         Ok(self.resolve_record(probe, window, reads)?.0)
     }
@@ -326,17 +323,11 @@ impl TableInner {
         if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
         }
-        let (position, has_key) = if self.resident.has_unordered_separators {
-            let position = reads.at_once(|reads| self.bisect(probe, reads))?;
-            let has_key = self.has_key(&position, key)?;
-            (position, has_key)
-        } else {
-            let window = self.route(&target, 0, reads)?;
-            if !self.filter_allows(key, window, reads)? {
-                return Ok(None);
-            }
-            self.resolve_record(probe, window, reads)?
-        };
+        let window = self.route(&target, 0, reads)?;
+        if !self.filter_allows(key, window, reads)? {
+            return Ok(None);
+        }
+        let (position, has_key) = self.resolve_record(probe, window, reads)?;
         Ok(has_key.then_some(position))
     }
 

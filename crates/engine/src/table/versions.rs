@@ -110,12 +110,6 @@ impl Table {
         self.inner.needed_bytes
     }
 
-    /// Whether the separators are out of order, as earlier versions of this program wrote some. Lookups then bisect the
-    /// blocks instead.
-    pub(crate) fn has_unordered_separators(&self) -> bool {
-        self.inner.resident.has_unordered_separators
-    }
-
     /// Whether the table's own file holds all its data; an external index refers to another file.
     pub(crate) fn is_self_contained(&self) -> bool {
         self.inner.meta.source == DataSource::Own
@@ -288,21 +282,19 @@ enum FastLookup<R> {
 #[derive(Debug, Default)]
 pub(super) struct ResidentParts {
     separators: Option<ResidentSeparators>,
-    /// Whether the separators of the root are out of order and cannot be used.
-    pub(super) has_unordered_separators: bool,
 }
 
 impl ResidentParts {
-    /// Decodes what the tail provides.
-    pub(super) fn decode(meta: &TableMeta, root: &[u8]) -> Self {
-        let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else {
-            return Self::default();
+    /// Decodes what the tail provides for lookups of stores; `None` if the separators of the root do not ascend.
+    pub(super) fn decode(meta: &TableMeta, root: &[u8], is_of_store: bool) -> Option<Self> {
+        let Some(top) = meta.layers.last().filter(|top| is_of_store && top.kind == NodeKind::CodedStrings) else {
+            return Some(Self::default());
         };
         let nodes = usize::try_from(top.nodes).unwrap_or(0);
-        let has_unordered_separators = !separators::ascend(root, nodes);
-        let is_whole = meta.layers.len() == 1 && !has_unordered_separators;
-        let separators = is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten();
-        Self { separators, has_unordered_separators }
+        let is_whole = meta.layers.len() == 1;
+        separators::ascend(root, nodes).then(|| Self {
+            separators: is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten(),
+        })
     }
 
     /// Memory of the flat separators, which only speed up lookups.

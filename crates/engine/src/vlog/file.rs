@@ -6,14 +6,18 @@ use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
 use crate::block::compress::CODEC_STORED;
-use crate::block::header::{HeaderKind, StoreBinding};
+use crate::block::header::{HEADER_BYTES, HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::file_format::{VALUE_FILE_FOOTER_MAGIC, VALUE_FILE_MAGIC};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, spoiled};
 use std::sync::Arc;
 
-pub(super) const HEADER: HeaderKind = HeaderKind { magic: &VALUE_FILE_MAGIC, version: 2 };
+/// Offset of the first chunk.
+pub(super) const VALUES_START: u64 = HEADER_BYTES as u64;
+
+pub(super) const HEADER: HeaderKind =
+    HeaderKind { magic: &VALUE_FILE_MAGIC, development_magic: b"OGIVEVAL", version: 1 };
 
 /// `magic | records: u64 | bytes of values: u64 | zero: u32 | checksum: u32`.
 pub(super) const FOOTER_BYTES: usize = 32;
@@ -54,8 +58,6 @@ pub(crate) struct ValueFile {
     pub(super) identity: u64,
     binding: StoreBinding,
     number: u64,
-    /// Offset of the first record.
-    pub(super) start: u64,
 }
 
 impl ValueFile {
@@ -102,7 +104,7 @@ impl ValueFile {
         let file = storage.open(&values_name(number))?;
         match HEADER.read(&*file)? {
             Some(header) if header.number == number && is_ours(header.binding) => {
-                Ok(Self::of(file, header.binding, number, header.length as u64))
+                Ok(Self::of(file, header.binding, number))
             }
             _ => Err(spoiled(&*file, 0, "this is another value file, or its header is damaged")),
         }
@@ -111,12 +113,11 @@ impl ValueFile {
     /// A finished file of a known identity, which is not read now: the checksums of its values prove that it is the
     /// right one.
     pub(crate) fn known(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64) -> Self {
-        let start = HEADER.encode(binding, number, [0, 0]).len() as u64;
-        Self::of(file, binding, number, start)
+        Self::of(file, binding, number)
     }
 
-    pub(super) fn of(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64, start: u64) -> Self {
-        Self { file, identity: binding.identity(number), binding, number, start }
+    pub(super) fn of(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64) -> Self {
+        Self { file, identity: binding.identity(number), binding, number }
     }
 
     /// The store and the opening that wrote the file.
@@ -273,7 +274,7 @@ impl ValueFile {
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
         let is_valid = pointer.file == self.number
             && pointer.length <= VALUE_BYTES_MAX
-            && pointer.offset >= self.start
+            && pointer.offset >= VALUES_START
             && (least..=most).contains(&pointer.stored_bytes);
         if is_valid && pointer.end().is_some_and(|end| end <= self.len_bytes()) {
             return Ok(());

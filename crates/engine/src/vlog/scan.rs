@@ -1,7 +1,7 @@
 //! The sequential scan of an untrusted value file: to verify it, to recover intact records, or to resume writing.
 
 use super::chunk::{ChunkHead, ChunkPart, STORED_BYTES_MAX};
-use super::file::{FOOTER_BYTES, Footer, ValueFile};
+use super::file::{FOOTER_BYTES, Footer, VALUES_START, ValueFile};
 use super::pointer::ValueFilePointer;
 use crate::block::window::ReadWindow;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ impl ValueFile {
 
     /// Counts the records before `end`.
     pub(super) fn scan_to(&self, end: u64) -> Result<ScanSummary> {
-        if !(self.start..=self.len_bytes()).contains(&end) {
+        if !(VALUES_START..=self.len_bytes()).contains(&end) {
             return Err(Error::damaged(self.file.path(), end, "the value file ends before its values do"));
         }
         let mut scan = ValueFileScan::new(self, end);
@@ -105,7 +105,7 @@ struct ValueFileScan<'a> {
 
 impl<'a> ValueFileScan<'a> {
     fn new(file: &'a ValueFile, end: u64) -> Self {
-        let position = file.start;
+        let position = VALUES_START;
         let scanned = ScanSummary { end: position, ..ScanSummary::default() };
         let window = ReadWindow::new(end, READ_BYTES, Purpose::Walk);
         Self { file, window, position, end, open: None, unknown_bytes: 0, scanned }

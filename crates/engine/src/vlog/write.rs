@@ -44,7 +44,7 @@ impl ValueFileWriter {
         let mut appender = Appender::new(Arc::clone(&file), Purpose::Value);
         let header = HEADER.encode(binding, number, [0, 0]);
         appender.buffer().extend_from_slice(&header);
-        let reader = ValueFile::of(file, binding, number, header.len() as u64);
+        let reader = ValueFile::of(file, binding, number);
         Ok(Self::new(storage, reader, appender, compression))
     }
 
@@ -64,7 +64,7 @@ impl ValueFileWriter {
         let file = storage.open_update(&values_name(number))?;
         file.set_len(end)?;
         let appender = Appender::resume(Arc::clone(&file), Purpose::Value, end)?;
-        let reader = ValueFile::of(file, binding, number, found.start);
+        let reader = ValueFile::of(file, binding, number);
         let mut writer = Self::new(storage, reader, appender, compression);
         (writer.records, writer.value_bytes) = (scanned.records, scanned.value_bytes);
         Ok(writer)

@@ -11,7 +11,6 @@ mod damage;
 mod debts;
 mod faults;
 mod folders;
-mod healing;
 mod identity;
 mod ingest;
 mod keys_only;

@@ -1,13 +1,10 @@
-//! File formats: documented examples, and fixtures that older versions wrote.
+//! File formats: documented examples, and files of development versions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod fixtures;
-mod index_fixtures;
+mod development;
 mod index_ogive;
 mod page;
 mod profile;
-mod store;
-mod store_models;
 mod table;
 mod types;

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod fixtures;
 mod format_index;
 mod join_shapes;
 mod kinds;

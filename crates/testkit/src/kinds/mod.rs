@@ -21,7 +21,6 @@ pub mod damage;
 pub mod duplicates;
 pub mod fast_paths;
 pub mod faults;
-pub mod fixtures;
 mod list;
 pub mod readers;
 pub mod reference;

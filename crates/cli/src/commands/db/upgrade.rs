@@ -4,20 +4,21 @@ use super::store::StoreFolder;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use ogive::lsm::STORE_FORMAT;
 use serde_json::json;
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  ogive db upgrade fruit                         let new tables have coded blocks
+  ogive db upgrade fruit                         raise the format to the newest
   ogive db compact fruit                         rewrite all tables
 
 A store keeps the format with which it was created, so that the release before can still open it. After an upgrade it
-cannot; tables that are written from then on take less space. Existing tables stay as they are until a compaction.";
+cannot. Existing tables stay as they are until a compaction.";
 
 /// Runs the command.
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
-    let was_new = store.read()?.stats().has_coding;
+    let was_new = is_newest(store)?;
     if !was_new {
         store.upgrade().and_then(|db| Ok(db.close()?)).map_err(|failure| truthful(store, failure))?;
     }
@@ -31,9 +32,13 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+fn is_newest(store: &StoreFolder) -> Result<bool> {
+    Ok(store.read()?.stats().format == STORE_FORMAT)
+}
+
 /// Adds to a failure whether the format was raised: the newest manifest says so, even if a later step failed.
 fn truthful(store: &StoreFolder, failure: Failure) -> Failure {
-    match store.read().map(|db| db.stats().has_coding) {
+    match is_newest(store) {
         Ok(true) => failure.but("the upgrade took effect all the same"),
         Ok(false) => failure.but("the format is unchanged"),
         Err(_) => failure,

@@ -18,8 +18,6 @@ pub(crate) enum JobReason {
     Skips,
     /// A table points into value files being collected.
     Collection,
-    /// The index of a table is wrong.
-    Index,
     /// A caller requested it.
     Requested,
 }

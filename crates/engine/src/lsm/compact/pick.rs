@@ -71,8 +71,6 @@ pub(crate) struct PickLimits {
     pub(crate) dead_percent: u64,
     /// Estimated bytes of older values that a table hides in tables below it, by table number.
     pub(crate) hidden: BTreeMap<u64, u64>,
-    /// Tables with a wrong index: they are rewritten, and never just moved.
-    pub(crate) misindexed: BTreeSet<u64>,
     /// The oldest snapshot: of each key, only one entry at or below it is needed.
     pub(crate) oldest_snapshot: Sequence,
 }
@@ -90,7 +88,6 @@ impl PickLimits {
             dropped_percent: DROPPABLE_PERCENT_MIN,
             dead_percent: (options.dead_share * 100.0) as u64,
             hidden,
-            misindexed: BTreeSet::new(),
             oldest_snapshot,
         }
     }
@@ -155,7 +152,6 @@ impl<'a> Picker<'a> {
             .find_map(|(_, keyspace, level)| self.due_job(keyspace, level))
             .or_else(|| all().find_map(|(keyspace, levels)| self.droppable_job(keyspace, levels)))
             .or_else(|| self.collection_job())
-            .or_else(|| self.reindex_job())
             .map(|job| self.collecting(job))
     }
 
@@ -305,7 +301,7 @@ impl<'a> Picker<'a> {
         let tables = levels.level(0);
         let is_free = |table: &&Arc<TableFileMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
-            let stays = self.is_busy(table) || self.is_small(table) || self.is_misindexed(table);
+            let stays = self.is_busy(table) || self.is_small(table);
             let is_cut = output == LAST_LEVEL && table.is_dropped_at_the_bottom();
             !stays
                 && !is_cut
@@ -334,7 +330,6 @@ impl<'a> Picker<'a> {
         inputs.append(&mut below);
         let mut job = request.job(inputs, next)?;
         if is_alone
-            && !self.is_misindexed(table)
             && !(job.is_bottom && table.is_dropped_at_the_bottom())
             && job.bytes_below() <= MOVED_OVERLAP_TABLES_MAX * self.limits.table_bytes
         {
@@ -465,15 +460,6 @@ impl<'a> Picker<'a> {
         })
     }
 
-    /// Rewrites a table with a wrong index in place.
-    fn reindex_job(&self) -> Option<CompactionJob> {
-        let mut misindexed = self.state.tables().filter(|(_, _, table)| self.is_misindexed(table));
-        misindexed.find_map(|(keyspace, level, table)| {
-            let levels = self.state.levels(keyspace)?;
-            self.in_place(JobRequest { keyspace, levels, reason: JobReason::Index }, level, table)
-        })
-    }
-
     /// Rewrites a table in its level.
     fn in_place(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableFileMeta>) -> Option<CompactionJob> {
         let mut job = request.job(vec![(level, Arc::clone(table))], level)?;
@@ -482,14 +468,9 @@ impl<'a> Picker<'a> {
         self.unless_blocked(job)
     }
 
-    /// Whether the index of a table is not proven to lead to all its keys: an ingested table may have any design, from
-    /// any version.
+    /// Whether the index of a table is not proven to lead to all its keys: an ingested table may have any design.
     fn is_unconfirmed(&self, table: &TableFileMeta) -> bool {
-        table.global_sequence.is_some() || self.is_misindexed(table)
-    }
-
-    fn is_misindexed(&self, table: &TableFileMeta) -> bool {
-        self.limits.misindexed.contains(&table.number)
+        table.global_sequence.is_some()
     }
 
     /// The next step of moving all entries of `range` to the last level, dropping those that no snapshot needs.

@@ -36,7 +36,6 @@ fn limits() -> PickLimits {
         job_bytes: 1 << 40,
         dropped_percent: 50,
         dead_percent: 25,
-        misindexed: BTreeSet::new(),
         hidden: BTreeMap::new(),
         oldest_snapshot: u64::MAX,
     }

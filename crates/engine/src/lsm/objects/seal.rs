@@ -1,8 +1,7 @@
 //! The seal: a part that ends a chain, `magic | nonce: u64 | place: u32 | checksum: u32`.
 //!
 //! The nonce is that of the opening that put it, so that an opening whose request was repeated recognises its own. The
-//! place is a checksum of the name of the part: an answer with the seal of another chain ends nothing. It is 0 in seals
-//! of versions before, which may be of any place.
+//! place is a checksum of the name of the part: an answer with the seal of another chain ends nothing.
 
 use crate::block::checksum;
 use crate::file_format::SEAL_MAGIC;
@@ -10,12 +9,12 @@ use crate::file_format::SEAL_MAGIC;
 /// Length of a seal in bytes.
 pub(super) const SEAL_BYTES: usize = 24;
 
-/// Identity to which the checksum of a seal is bound, the same as in versions without a place: they read these seals.
+/// Identity to which the checksum of a seal is bound.
 const SEAL_IDENTITY: u64 = 0x5ea1;
 
-/// The checksum of the name of a part, as a place; never 0.
+/// The checksum of the name of a part, as a place.
 fn place_of(name: &str) -> u32 {
-    checksum::checksum(SEAL_IDENTITY, 0, name.as_bytes()).max(1)
+    checksum::checksum(SEAL_IDENTITY, 0, name.as_bytes())
 }
 
 /// The seal of an opening, as the part of this name.
@@ -33,10 +32,10 @@ pub(super) fn is_seal(part: &[u8]) -> bool {
     part.len() == SEAL_BYTES && part.starts_with(&SEAL_MAGIC) && checksum::check(SEAL_IDENTITY, 0, part)
 }
 
-/// Whether a seal is that of the part of this name, as far as it says.
+/// Whether a seal is that of the part of this name.
 pub(super) fn is_of(seal: &[u8], name: &str) -> bool {
     let place = seal.get(16..20).and_then(|place| place.first_chunk()).map(|place| u32::from_le_bytes(*place));
-    place.is_some_and(|place| place == 0 || place == place_of(name))
+    place == Some(place_of(name))
 }
 
 #[cfg(test)]
@@ -58,15 +57,11 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_is_of_one_part_and_one_of_a_version_before_of_any() {
+    fn a_seal_is_of_one_part() {
         let seal = encode(7, NAME);
         assert!(is_of(&seal, NAME) && !is_of(&[], NAME));
         for other in ["wal-000065-00000003", "wal-000064-00000002", "manifest-000065-00000002"] {
             assert!(!is_of(&seal, other), "{other}");
         }
-        let mut before = seal;
-        before[16..20].fill(0);
-        checksum::seal(SEAL_IDENTITY, 0, &mut before);
-        assert!(is_seal(&before) && is_of(&before, NAME) && is_of(&before, "manifest-000001-00000004"));
     }
 }

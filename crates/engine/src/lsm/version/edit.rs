@@ -49,22 +49,10 @@ pub(crate) struct ManifestEdit {
     pub(crate) retired: Vec<(String, u64)>,
 }
 
-/// The first version of the manifest whose edits record the openings of files.
-const BOUND_VERSION: u32 = 2;
-
-/// The first version whose edits state types of keyspaces.
-const TYPES_VERSION: u32 = 3;
-
-/// The first version whose edits state files that wait for their removal.
-const RETIRED_VERSION: u32 = 5;
-
-/// The first version whose edits state the generations of types.
-const GENERATIONS_VERSION: u32 = 6;
-
 /// The types of a keyspace, and how often they were stated: see [`PinnedTypes`](crate::lsm::PinnedTypes).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatedTypes {
-    /// 0 while none were stated. In an edit, 0 is one more than before, as in versions that do not state generations.
+    /// 0 while none were stated. In an edit, 0 is one more than before.
     pub(crate) generation: u64,
     pub(crate) types: Arc<RecordType>,
 }
@@ -75,10 +63,9 @@ impl StatedTypes {
         Self { generation: 0, types }
     }
 
-    fn decode(bytes: &[u8], at: &mut usize, version: u32) -> Option<Self> {
+    fn decode(bytes: &[u8], at: &mut usize) -> Option<Self> {
         let types = Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?);
-        let generation = if version >= GENERATIONS_VERSION { take_varint(bytes, at)? } else { 0 };
-        Some(Self { generation, types })
+        Some(Self { generation: take_varint(bytes, at)?, types })
     }
 }
 
@@ -89,9 +76,9 @@ impl ManifestEdit {
         self.added.push((keyspace, to, Arc::clone(table)));
     }
 
-    /// Appends the edit as encoded in a manifest of this version: lists with their counts, then optional numbers, as 0
-    /// for none and else one more than the number.
-    pub(super) fn encode(&self, out: &mut Vec<u8>, version: u32) {
+    /// Appends the edit: lists with their counts, then optional numbers, as 0 for none and else one more than the
+    /// number.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.keyspaces_created.len() as u64);
         for (id, name) in &self.keyspaces_created {
             put_varint(out, u64::from(*id));
@@ -124,21 +111,17 @@ impl ManifestEdit {
         for (id, stated) in &self.types {
             put_varint(out, u64::from(*id));
             put_bytes(out, &stated.types.code());
-            if version >= GENERATIONS_VERSION {
-                put_varint(out, stated.generation);
-            }
+            put_varint(out, stated.generation);
         }
-        if version >= RETIRED_VERSION {
-            put_varint(out, self.retired.len() as u64);
-            for (name, since_s) in &self.retired {
-                put_bytes(out, name.as_bytes());
-                put_varint(out, *since_s);
-            }
+        put_varint(out, self.retired.len() as u64);
+        for (name, since_s) in &self.retired {
+            put_bytes(out, name.as_bytes());
+            put_varint(out, *since_s);
         }
     }
 
-    /// Decodes an edit of a manifest of this version; `None` if the bytes are not one.
-    pub(super) fn decode(bytes: &[u8], version: u32) -> Option<Self> {
+    /// Decodes an edit; `None` if the bytes are not one.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (mut edit, at) = (Self::default(), &mut 0);
         for _ in 0..take_varint(bytes, at)? {
             let id = take_keyspace(bytes, at)?;
@@ -165,23 +148,17 @@ impl ManifestEdit {
             Some(id) => Some(KeyspaceId::try_from(id).ok()?),
             None => None,
         };
-        if version >= BOUND_VERSION {
-            edit.reserved = take_option(bytes, at)?;
-            edit.bound = take_pairs(bytes, at)?;
-            edit.logs_ended = take_pairs(bytes, at)?;
-            edit.known = take_numbers(bytes, at)?;
+        edit.reserved = take_option(bytes, at)?;
+        edit.bound = take_pairs(bytes, at)?;
+        edit.logs_ended = take_pairs(bytes, at)?;
+        edit.known = take_numbers(bytes, at)?;
+        for _ in 0..take_varint(bytes, at)? {
+            let id = take_keyspace(bytes, at)?;
+            edit.types.push((id, StatedTypes::decode(bytes, at)?));
         }
-        if version >= TYPES_VERSION {
-            for _ in 0..take_varint(bytes, at)? {
-                let id = take_keyspace(bytes, at)?;
-                edit.types.push((id, StatedTypes::decode(bytes, at, version)?));
-            }
-        }
-        if version >= RETIRED_VERSION {
-            for _ in 0..take_varint(bytes, at)? {
-                let name = String::from_utf8(take_bytes(bytes, at)?.to_vec()).ok()?;
-                edit.retired.push((name, take_varint(bytes, at)?));
-            }
+        for _ in 0..take_varint(bytes, at)? {
+            let name = String::from_utf8(take_bytes(bytes, at)?.to_vec()).ok()?;
+            edit.retired.push((name, take_varint(bytes, at)?));
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

@@ -3,6 +3,7 @@
 use super::edit::{ManifestEdit, StatedTypes};
 use super::file_names::FILE_NUMBER_MAX;
 use super::levels::KeyspaceLevels;
+use super::manifest::newest_format;
 use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
@@ -53,7 +54,7 @@ impl ValueFileMeta {
 pub(crate) struct ManifestState {
     /// Identity of the store: 64 random bits.
     pub(crate) owner: u64,
-    /// The opening for writing that wrote the manifest: 64 random bits; 0 in version 1.
+    /// The opening for writing that wrote the manifest: 64 random bits.
     pub(crate) nonce: u64,
     pub(crate) keyspaces: BTreeMap<KeyspaceId, KeyspaceState>,
     /// Complete value files by number.
@@ -68,7 +69,7 @@ pub(crate) struct ManifestState {
     pub(crate) last_sequence: Sequence,
     /// The next keyspace number.
     pub(crate) next_keyspace: KeyspaceId,
-    /// An upper bound of all file numbers; 0 if unknown, as in version 1.
+    /// An upper bound of all file numbers; 0 if unknown.
     pub(crate) reserved: u64,
     /// The openings of logs and value files that another opening wrote, by file number.
     pub(crate) bound: BTreeMap<u64, u64>,
@@ -76,8 +77,8 @@ pub(crate) struct ManifestState {
     pub(crate) logs_ended: BTreeMap<u64, u64>,
     /// Openings whose logs may exist without a reference, by nonce.
     pub(crate) known: BTreeSet<u64>,
-    /// Whether blocks of its tables may be coded. Stores of older versions are not, until they are told to.
-    pub(crate) has_coding: bool,
+    /// The format of the store. It stays as it is until the store is told to have the newest.
+    pub(crate) format: u32,
     /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
     pub(crate) retired: BTreeMap<String, u64>,
     /// Keyspace numbers by name.
@@ -142,7 +143,7 @@ impl ManifestState {
             bound: BTreeMap::new(),
             logs_ended: BTreeMap::new(),
             known: BTreeSet::new(),
-            has_coding: true,
+            format: newest_format(),
             retired: BTreeMap::new(),
         }
     }

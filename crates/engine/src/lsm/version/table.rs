@@ -50,7 +50,7 @@ pub(crate) struct TableFileMeta {
     pub(crate) has_range_tombstones: bool,
     /// The value files that entries point into, by number, with the bytes pointed at.
     pub(crate) values: Vec<(u64, u64)>,
-    /// Random identity of the file, unique to this file; absent for tables written by version 1.
+    /// Random identity of the file, unique to this file; absent if it is not known.
     pub(crate) file_id: Option<u64>,
     /// On an object store: the last bytes of the file, with which it is opened without a request, if they are few.
     pub(crate) tail: Option<Arc<[u8]>>,

@@ -204,9 +204,9 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
         for step in 0..120 {
             let edit = random_edit(&mut random, &state);
             let mut bytes = Vec::new();
-            edit.encode(&mut bytes, 6);
+            edit.encode(&mut bytes);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
-            assert_eq!(ManifestEdit::decode(&bytes, 6), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            assert_eq!(ManifestEdit::decode(&bytes), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
                     let mut model = StateModel::of(&state);
@@ -321,15 +321,15 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
         }
     }
     let mut bytes = Vec::new();
-    state.as_edit().encode(&mut bytes, 3);
+    state.as_edit().encode(&mut bytes);
     for cut in 0..bytes.len() {
-        assert_eq!(ManifestEdit::decode(&bytes[..cut], 3), None);
+        assert_eq!(ManifestEdit::decode(&bytes[..cut]), None);
     }
     for place in 0..bytes.len() {
         for change in [1, 0x7f, 0x80, 0xff] {
             let mut changed = bytes.clone();
             changed[place] ^= change;
-            if let Some(edit) = ManifestEdit::decode(&changed, 3) {
+            if let Some(edit) = ManifestEdit::decode(&changed) {
                 let _ = ManifestState::empty(7).change(&edit);
             }
         }
@@ -413,26 +413,22 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
 }
 
 #[test]
-fn types_that_a_version_without_generations_stated_are_counted() {
+fn types_that_are_stated_are_counted() {
     let types = |values: &str| Arc::new(RecordType::new(KeyType::U64, values.parse::<ValueType>().unwrap()));
-    for version in [3, 4, 5, 6] {
-        let mut state = ManifestState::new(7);
-        for (count, values) in [(1, "u8"), (2, "{a: u8}"), (3, "bytes")] {
-            let stated = StatedTypes { generation: count, types: types(values) };
-            let mut bytes = Vec::new();
-            ManifestEdit { types: vec![(0, stated.clone())], ..ManifestEdit::default() }.encode(&mut bytes, version);
-            let edit = ManifestEdit::decode(&bytes, version).unwrap();
-            assert_eq!(edit.types[0].1.generation, if version < 6 { 0 } else { count });
-            state = state.apply(&edit).unwrap();
-            assert_eq!(state.keyspaces[&0].types, stated);
-        }
-        let again =
-            ManifestEdit { types: vec![(0, StatedTypes { generation: 3, types: types("u8") })], ..Default::default() };
-        assert!(state.apply(&again).is_err(), "generations grow");
+    let mut state = ManifestState::new(7);
+    for (count, values) in [(1, "u8"), (2, "{a: u8}"), (3, "bytes")] {
+        let stated = StatedTypes { generation: count, types: types(values) };
         let mut bytes = Vec::new();
-        state.as_edit().encode(&mut bytes, 6);
-        let edit = ManifestEdit::decode(&bytes, 6).unwrap();
-        let copy = ManifestState::empty(7).apply(&edit).unwrap();
-        assert_eq!(copy.keyspaces[&0].types.generation, 3, "a new manifest keeps them");
+        ManifestEdit { types: vec![(0, stated.clone())], ..ManifestEdit::default() }.encode(&mut bytes);
+        state = state.apply(&ManifestEdit::decode(&bytes).unwrap()).unwrap();
+        assert_eq!(state.keyspaces[&0].types, stated);
     }
+    let again =
+        ManifestEdit { types: vec![(0, StatedTypes { generation: 3, types: types("u8") })], ..Default::default() };
+    assert!(state.apply(&again).is_err(), "generations grow");
+    let mut bytes = Vec::new();
+    state.as_edit().encode(&mut bytes);
+    let edit = ManifestEdit::decode(&bytes).unwrap();
+    let copy = ManifestState::empty(7).apply(&edit).unwrap();
+    assert_eq!(copy.keyspaces[&0].types.generation, 3, "a new manifest keeps them");
 }

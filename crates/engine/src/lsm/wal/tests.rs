@@ -12,8 +12,8 @@ use proptest::prelude::*;
 
 const OWNER: StoreBinding = StoreBinding { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
 
-/// The identity of version 1 files.
-const FIRST: StoreBinding = StoreBinding { nonce: 0, ..OWNER };
+/// Another opening of the store.
+const OTHER: StoreBinding = StoreBinding { nonce: 9, ..OWNER };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
@@ -149,26 +149,6 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
 }
 
 #[test]
-fn a_log_of_the_first_version_is_read_and_may_be_there_without_its_header() {
-    let (memory, storage) = storage();
-    let mut wal = WalWriter::create((&storage, None), FIRST, 1, None, None).unwrap();
-    (0..3).for_each(|i| wal.append(&group(i, 50), i as u64 + 1).unwrap());
-    let mut found = 0;
-    let mut count = |_: &[u8], _| {
-        found += 1;
-        Ok(true)
-    };
-    replay(&*storage, FIRST, 1, 0, None, &mut count).unwrap();
-    assert_eq!(found, 3);
-    assert!(is_damage(&read(&*storage, 1, None)), "it is of no opening");
-    for content in [vec![], vec![0; 5000]] {
-        memory.put("000001.log", content).unwrap();
-        assert_eq!(replay(&*storage, FIRST, 1, 0, None, &mut |_, _| Ok(true)).unwrap(), 0);
-        assert!(is_damage(&replay(&*storage, FIRST, 1, 0, Some(56), &mut |_, _| Ok(true))));
-    }
-}
-
-#[test]
 fn whether_a_log_has_groups_is_told_without_reading_it_whole() {
     let (memory, storage) = storage();
     let (mut wal, _) = write(&storage, 1, None, &[]);
@@ -178,7 +158,7 @@ fn whether_a_log_has_groups_is_told_without_reading_it_whole() {
         wal.sync().unwrap();
     }
     assert!(has_groups(&*storage, OWNER, 1).unwrap());
-    assert!(!has_groups(&*storage, FIRST, 1).unwrap() && !has_groups(&*storage, OWNER, 2).unwrap());
+    assert!(!has_groups(&*storage, OTHER, 1).unwrap() && !has_groups(&*storage, OWNER, 2).unwrap());
     let mut content = memory.content("000001.log").unwrap();
     content[HEADER_BYTES + 9] ^= 1;
     memory.put("000001.log", content).unwrap();

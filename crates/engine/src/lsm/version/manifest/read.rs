@@ -1,7 +1,10 @@
 //! The manifest reader.
 
-use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind, UnknownVersion, VERSION};
+use super::record::{
+    self, ClosedLengths, HEADER_BYTES, ManifestHeader, ManifestRecordKind, UnknownVersion, newest_format,
+};
 use crate::error::{Error, Result};
+use crate::file_format::check_not_of_development;
 use crate::io::{Purpose, ReadRequest, Storage, read_whole};
 use crate::lsm::version::edit::ManifestEdit;
 use crate::lsm::version::file_names::{FILE_NUMBER_MAX, FileKind, file_name, largest_number, parse_file_name};
@@ -179,13 +182,16 @@ impl Parser<'_> {
     fn parse(&self, number: u64) -> Result<(ReadManifest, Option<ClosedLengths>)> {
         let head = match ManifestHeader::decode(self.bytes, number) {
             Ok(Some(head)) => head,
-            Ok(None) => return self.damaged(0, "it does not begin with the header of a manifest"),
+            Ok(None) => {
+                check_not_of_development(&self.path, self.bytes)?;
+                return self.damaged(0, "it does not begin with the header of a manifest");
+            }
             Err(UnknownVersion(found)) => {
-                return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: VERSION });
+                return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: newest_format() });
             }
         };
-        let (nonce, has_coding) = (head.binding.nonce, head.has_coding());
-        let mut state = ManifestState { nonce, has_coding, ..ManifestState::empty(head.binding.store) };
+        let (nonce, format) = (head.binding.nonce, head.version);
+        let mut state = ManifestState { nonce, format, ..ManifestState::empty(head.binding.store) };
         let end = self.read_state(head, &mut state)?;
         let closed = if head.closed { Some(self.read_closed(head, end)?) } else { None };
         if !head.closed {
@@ -196,10 +202,10 @@ impl Parser<'_> {
 
     /// Reads the state; returns its end.
     fn read_state(&self, head: ManifestHeader, state: &mut ManifestState) -> Result<usize> {
-        let start = head.length();
+        let start = HEADER_BYTES;
         match record::decode(self.bytes, head.identity(), start) {
             Some(record) if record.kind == ManifestRecordKind::State => {
-                self.change(head, state, record.body, start)?;
+                self.change(state, record.body, start)?;
                 Ok(start + record.length)
             }
             _ => self.damaged(start, "the state is damaged"),
@@ -225,7 +231,7 @@ impl Parser<'_> {
         };
         while let Some(record) = record(position) {
             match record.kind {
-                ManifestRecordKind::Edit => self.change(head, state, record.body, position)?,
+                ManifestRecordKind::Edit => self.change(state, record.body, position)?,
                 ManifestRecordKind::Synced => {}
                 ManifestRecordKind::State | ManifestRecordKind::Closed => {
                     return self.damaged(position, "a record is in the wrong place");
@@ -243,8 +249,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn change(&self, head: ManifestHeader, state: &mut ManifestState, body: &[u8], position: usize) -> Result<()> {
-        let Some(edit) = ManifestEdit::decode(body, head.version) else {
+    fn change(&self, state: &mut ManifestState, body: &[u8], position: usize) -> Result<()> {
+        let Some(edit) = ManifestEdit::decode(body) else {
             return self.damaged(position, "an edit is malformed");
         };
         state.change(&edit).map_err(|inconsistent| inconsistent.into_error(&self.path, position as u64))

@@ -6,18 +6,13 @@ use crate::error::{Error, Result};
 use crate::file_format::MANIFEST_MAGIC;
 use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The newest supported format version: types of keyspaces have generations.
-pub(super) const VERSION: u32 = 6;
-
-/// The version of stores whose tables have no coded blocks.
-const UNCODED_VERSION: u32 = 3;
+/// The newest format of a store, and the version of its manifest.
+pub const STORE_FORMAT: u32 = 1;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
-const HEADER_BYTES_2: usize = 44;
-
-/// Header of version 1, without a nonce.
-const HEADER_BYTES_1: usize = 36;
+pub(super) const HEADER_BYTES: usize = 44;
 
 /// Marks a closed manifest: nothing follows the state and the lengths.
 const CLOSED_FLAG: u32 = 1;
@@ -27,6 +22,20 @@ const RECORD_HEAD_BYTES: usize = 13;
 
 /// Size of a record without its body.
 const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
+
+/// The newest format that this program knows: a static variable, so that tests of upgrades can make one up.
+static NEWEST_FORMAT: AtomicU32 = AtomicU32::new(STORE_FORMAT);
+
+/// The newest format that this program knows.
+pub(crate) fn newest_format() -> u32 {
+    NEWEST_FORMAT.load(Ordering::Relaxed)
+}
+
+/// Lets this process take `format` for the newest, with the contents of [`STORE_FORMAT`]: for tests of upgrades.
+#[doc(hidden)]
+pub fn set_newest_format(format: u32) {
+    NEWEST_FORMAT.store(format, Ordering::Relaxed);
+}
 
 /// The lengths of files that a closed store may still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,24 +72,9 @@ pub(super) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The version of a new manifest: the newest one, unless the store has not been told to have coded blocks.
-    pub(super) fn version_for(has_coding: bool, on_objects: bool) -> u32 {
-        if on_objects || has_coding { VERSION } else { UNCODED_VERSION }
-    }
-
-    /// Whether the store's tables may have coded blocks.
-    pub(super) fn has_coding(self) -> bool {
-        self.version > UNCODED_VERSION
-    }
-
     /// The identity to which all checksums of the file are bound.
     pub(super) fn identity(self) -> u64 {
         self.binding.identity(self.number)
-    }
-
-    /// Length of the header in bytes.
-    pub(super) fn length(self) -> usize {
-        if self.version == 1 { HEADER_BYTES_1 } else { HEADER_BYTES_2 }
     }
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
@@ -90,35 +84,31 @@ impl ManifestHeader {
         out.extend_from_slice(&(if self.closed { CLOSED_FLAG } else { 0 }).to_le_bytes());
         out.extend_from_slice(&self.binding.store.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
-        if self.version > 1 {
-            out.extend_from_slice(&self.binding.nonce.to_le_bytes());
-        }
+        out.extend_from_slice(&self.binding.nonce.to_le_bytes());
         out.extend_from_slice(&[0; CHECKSUM_BYTES]);
         checksum::seal(self.identity(), 0, &mut out[start..]);
     }
 
     /// Decodes the header of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
-        if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(&MANIFEST_MAGIC) {
+        let Some(head) = bytes.get(..HEADER_BYTES).filter(|head| head.starts_with(&MANIFEST_MAGIC)) else {
             return Ok(None);
+        };
+        let version = u32_at(head, 8);
+        if version > newest_format() {
+            return Self::true_version(head, number).map_or(Err(UnknownVersion(version)), |_| Ok(None));
         }
-        let version = u32_at(bytes, 8);
-        if version > VERSION {
-            return Self::true_version(bytes, number).map_or(Err(UnknownVersion(version)), |_| Ok(None));
-        }
-        let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
-        let binding = StoreBinding { store: u64_at(bytes, 16), nonce };
-        let found = Self { version, binding, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED_FLAG };
-        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED_FLAG && found.number == number;
-        let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
-        Ok(checksum::check(found.identity(), 0, head).then_some(found))
+        let binding = StoreBinding { store: u64_at(head, 16), nonce: u64_at(head, 32) };
+        let found = Self { version, binding, number: u64_at(head, 24), closed: u32_at(head, 12) == CLOSED_FLAG };
+        let valid = version > 0 && u32_at(head, 12) <= CLOSED_FLAG && found.number == number;
+        Ok((valid && checksum::check(found.identity(), 0, head)).then_some(found))
     }
 
     /// The version with which the checksum of the header matches, if it is not the one that is stated: that is damaged
     /// then, and no newer one.
     pub(super) fn true_version(bytes: &[u8], number: u64) -> Option<u32> {
-        let mut head = bytes.get(..HEADER_BYTES_2).unwrap_or(bytes).to_vec();
-        (1..=VERSION).filter(|&version| version != u32_at(bytes, 8)).find(|version| {
+        let mut head = bytes.get(..HEADER_BYTES).unwrap_or(bytes).to_vec();
+        (1..=newest_format()).filter(|&version| version != u32_at(bytes, 8)).find(|version| {
             head.get_mut(8..12).is_some_and(|place| {
                 place.copy_from_slice(&version.to_le_bytes());
                 true

@@ -21,7 +21,6 @@ const OBJECT_EDITS_MAX: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Manifest {
     file: Box<dyn WritableFile>,
-    version: u32,
     identity: u64,
     state_end: u64,
     /// Everything before this position is durable.
@@ -47,8 +46,7 @@ impl Manifest {
         state: &ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let version = ManifestHeader::version_for(state.has_coding, storage.is_object_store());
-        let head = ManifestHeader { version, binding: state.binding(), number, closed: closed.is_some() };
+        let head = ManifestHeader { version: state.format, binding: state.binding(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
         let file = match storage.is_object_store() {
             true => put_new(storage.as_ref(), number, &bytes)?,
@@ -59,19 +57,19 @@ impl Manifest {
         let end = bytes.len() as u64;
         let edits_max = if storage.is_object_store() { OBJECT_EDITS_MAX } else { u64::MAX };
         let identity = head.identity();
-        Ok(Self { file, version, identity, state_end: end, synced: end, takes_edits: true, edits_max })
+        Ok(Self { file, identity, state_end: end, synced: end, takes_edits: true, edits_max })
     }
 
     /// The bytes of a closed manifest.
     pub(crate) fn closed_bytes(number: u64, state: &ManifestState, lengths: &ClosedLengths) -> Result<Vec<u8>> {
-        let version = ManifestHeader::version_for(state.has_coding, false);
-        first_bytes(ManifestHeader { version, binding: state.binding(), number, closed: true }, state, Some(lengths))
+        let head = ManifestHeader { version: state.format, binding: state.binding(), number, closed: true };
+        first_bytes(head, state, Some(lengths))
     }
 
     /// Appends an edit, which becomes effective when [synced](Self::sync).
     pub(crate) fn append(&mut self, edit: &ManifestEdit) -> Result<()> {
         let mut body = Vec::new();
-        edit.encode(&mut body, self.version);
+        edit.encode(&mut body);
         self.append_record(ManifestRecordKind::Edit, &body)
     }
 
@@ -135,7 +133,7 @@ fn first_bytes(head: ManifestHeader, state: &ManifestState, closed: Option<&Clos
     let mut bytes = Vec::new();
     head.encode(&mut bytes);
     let mut body = Vec::new();
-    state.as_edit().encode(&mut body, head.version);
+    state.as_edit().encode(&mut body);
     let start = bytes.len() as u64;
     record::encode(&mut bytes, head.identity(), start, ManifestRecordKind::State, 0, &body)?;
     if let Some(lengths) = closed {
