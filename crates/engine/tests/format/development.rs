@@ -135,6 +135,7 @@ fn a_store_of_a_development_version_is_refused_by_whatever_opens_it() {
 #[test]
 fn a_backup_of_a_development_version_is_refused() {
     let backups = Backups::new(with(&[("000001.backup", "backup"), ("000001-000002.log", "log")]));
-    is_refused("a list", backups.list());
-    is_refused("a restore", backups.restore(None, &with(&[]), &mut |_, _| {}));
+    is_refused("a restore", backups.restore(Some(1), &with(&[]), &mut |_, _| {}));
+    let list = backups.list().unwrap();
+    assert!(list.backups.is_empty() && list.damaged[0].detail.contains("development version"), "{list:?}");
 }

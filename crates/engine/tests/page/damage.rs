@@ -178,40 +178,6 @@ fn a_damaged_slot_of_the_header_loses_nothing_and_is_restored() {
 }
 
 #[test]
-fn of_slots_that_are_not_mirrored_the_older_is_not_adopted_for_the_newer() {
-    let (with_log, models, mut files) = example();
-    let last = &models[models.len() - 1..];
-    // As such files were once written: the older slot is that from before the checkpoint, and neither is marked.
-    let older = with_log["f"][..8192].to_vec();
-    let file = files.get_mut("f").unwrap();
-    let newest = SLOTS.into_iter().max_by_key(|&slot| turn(file, slot)).unwrap();
-    file[4096 - newest..8192 - newest].copy_from_slice(&older[4096 - newest..8192 - newest]);
-    let id = u64::from_le_bytes(file[16..24].try_into().unwrap());
-    for slot in SLOTS {
-        file[slot + 1356..slot + 1360].fill(0);
-        checksum::seal(id, slot as u64, &mut file[slot..slot + 4096]);
-    }
-    assert_eq!(examine(&files, last).unwrap(), 0);
-    for slot in SLOTS {
-        let mut damaged = files.clone();
-        damaged.get_mut("f").unwrap()[slot + 33] ^= 4;
-        let error = examine(&damaged, last).unwrap_err();
-        assert!(matches!(error, Error::Damaged { .. }), "{error}");
-        // Repair keeps what is left only where that is the last state.
-        let storage = with_files(&damaged);
-        let (kept, lost) = PageFile::without_log(&shared(&storage), "f", &small()).unwrap().unwrap();
-        let sound = kept.verify(&last[0].claimed()).is_ok();
-        assert_eq!(sound, slot != newest, "slot {slot}");
-        drop(kept);
-        if sound {
-            lost.accept().unwrap();
-            drop(lost);
-            assert_eq!(examine(&self::files(&storage), last).unwrap(), 0);
-        }
-    }
-}
-
-#[test]
 fn damage_in_the_middle_of_a_log_is_no_torn_tail() {
     let (files, models, _) = example();
     let name = files.keys().find(|name| name.starts_with("f.log-")).unwrap().clone();

@@ -10,15 +10,11 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../../../../docs/format/index.md");
 
-/// The bytes of an example: `typed` or `untyped`.
-fn example_of(name: &str) -> Vec<u8> {
-    let (_, rest) = PAGE.split_once(&format!("```hex {name}\n")).unwrap();
+/// The bytes of the example.
+fn example() -> Vec<u8> {
+    let (_, rest) = PAGE.split_once("```hex header\n").unwrap();
     let digits = rest.split_once("```").unwrap().0;
     digits.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
-}
-
-fn example() -> Vec<u8> {
-    example_of("untyped")
 }
 
 /// The header of a new index with payloads of 8 bytes.
@@ -39,14 +35,10 @@ fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
 #[test]
 fn an_index_states_what_the_example_says() {
     ogive_papers::register();
-    assert_eq!(made::<[u8; 8]>(FITING), example_of("untyped"));
-    assert_eq!(made::<u64>(FITING), example_of("typed"));
-    for (name, types) in [("untyped", "u64 -> bytes"), ("typed", "u64 -> u64")] {
-        let index = open_with(&example_of(name)).unwrap();
-        assert_eq!(index.kind(), FITING);
-        assert_eq!(index.record_type().to_string(), types);
-        assert_eq!((index.layout().payload_bytes, index.layout().fill_percent), (8, 80));
-    }
+    assert_eq!(made::<u64>(FITING), example());
+    let index = open_with(&example()).unwrap();
+    assert_eq!((index.kind(), index.record_type().to_string().as_str()), (FITING, "u64 -> u64"));
+    assert_eq!((index.layout().payload_bytes, index.layout().fill_percent), (8, 80));
 }
 
 #[test]
@@ -55,11 +47,14 @@ fn the_page_lists_the_kinds_as_they_are() {
     for kind in IndexKind::all() {
         let row = PAGE.lines().find(|line| line.contains(&format!("| `{kind}` |"))).unwrap();
         let code: u8 = row.split('|').nth(1).unwrap().trim().parse().unwrap();
-        let header = made::<[u8; 8]>(kind);
+        let header = made::<u64>(kind);
         assert_eq!(header[6], code, "{kind}");
         let choices = row.split('|').nth(3).unwrap();
         let stated = |tag: u8| choices.contains("as `") || choices.contains(&format!("{tag} "));
-        assert!(header[16..].chunks(9).all(|choice| stated(choice[0])), "{kind}: {choices}");
+        assert!(
+            header[14..].chunks_exact(9).take(header[9].into()).all(|choice| stated(choice[0])),
+            "{kind}: {choices}"
+        );
     }
 }
 
@@ -73,26 +68,23 @@ fn a_header_that_makes_no_sense_is_refused_with_a_word_on_it() {
     };
     assert!(matches!(with(0, b'X'), Err(Error::NotAnIndex { .. })));
     assert!(matches!(open_with(b""), Err(Error::NotAnIndex { .. })));
-    assert!(matches!(open_with(&example()[..15]), Err(Error::NotAnIndex { .. })));
-    assert!(matches!(with(4, 3), Err(Error::UnknownVersion { found: 3, supported: 2, .. })));
-    // Of the second version, but without types.
-    assert!(matches!(with(4, 2), Err(Error::Damaged { .. })));
-    let typed = example_of("typed");
-    let types_at = example().len();
-    for cut in types_at..typed.len() {
-        assert!(matches!(open_with(&typed[..cut]), Err(Error::Damaged { .. })), "cut at {cut}");
+    assert!(matches!(open_with(&example()[..13]), Err(Error::NotAnIndex { .. })));
+    assert!(matches!(with(4, 3), Err(Error::UnknownVersion { found: 3, supported: 1, .. })));
+    let header = example();
+    // After two options.
+    let types_at = 14 + 2 * 9;
+    for cut in types_at..header.len() {
+        assert!(matches!(open_with(&header[..cut]), Err(Error::Damaged { .. })), "cut at {cut}");
     }
     for (offset, byte) in [(0, 2), (1, 0xff), (1, 5), (4, 17), (5, 1), (4, 0x10)] {
-        let mut header = typed.clone();
+        let mut header = header.clone();
         header[types_at + offset] = byte;
         assert!(matches!(open_with(&header), Err(Error::Damaged { .. })), "type byte {offset} = {byte}");
     }
-    for (offset, byte) in
-        [(4, 0), (6, 0), (7, 0), (7, 9), (8, 5), (9, 0), (9, 101), (10, 2), (10, 1), (11, 3), (15, 1), (16, 9)]
-    {
+    for (offset, byte) in [(4, 0), (6, 0), (7, 0), (7, 101), (8, 2), (8, 1), (9, 3), (13, 1), (14, 9)] {
         assert!(matches!(with(offset, byte), Err(Error::Damaged { .. })), "byte {offset} = {byte}");
     }
     assert!(matches!(with(6, 99), Err(Error::UnregisteredKind { code: 99, kind: None, .. })));
     // An error of no position.
-    assert!(matches!(with(17, 0), Err(Error::Damaged { .. })));
+    assert!(matches!(with(15, 0), Err(Error::Damaged { .. })));
 }
