@@ -196,7 +196,7 @@ pub(crate) fn is_removal(error: &Error) -> bool {
 pub(crate) fn changed(storage: &dyn Storage) -> Error {
     let detail = "its writer removes files faster than they can be read; try again, or while fewer writes arrive";
     let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::NotFound, detail) }
+    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::ResourceBusy, detail) }
 }
 
 fn newest_manifest(names: &[String]) -> Option<&String> {

@@ -6,6 +6,7 @@ use super::counters::DbCounters;
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::in_flight::GroupsInFlight;
+use super::live::{changed, is_removal};
 use super::log_replay::{LogReplay, ReplayedLogs};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
@@ -145,12 +146,20 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         let opened = open_once(Arc::clone(&storage), None, options, None, true);
         match (before, manifest()) {
             (Ok(before), Ok(after)) if before == after => return opened,
-            (Err(error), _) | (_, Err(error)) if tries == READ_ONLY_TRIES_MAX => return Err(error),
+            (Err(error), _) | (_, Err(error))
+                if tries == READ_ONLY_TRIES_MAX && !is_removed_file(&*storage, &error) =>
+            {
+                return Err(error);
+            }
             _ => {}
         }
     }
-    let changed = std::io::Error::new(std::io::ErrorKind::NotFound, "its writer changes it too often; try again");
-    Err(Error::io("open", storage.path(""), changed))
+    Err(changed(&*storage))
+}
+
+/// Whether an error is about a file of a store that was removed meanwhile, and not about its folder.
+fn is_removed_file(storage: &dyn Storage, error: &Error) -> bool {
+    is_removal(error) && !matches!(error, Error::Io { path, .. } if *path == folder(storage))
 }
 
 fn open_once(
