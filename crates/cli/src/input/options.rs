@@ -133,6 +133,10 @@ pub(crate) struct InputOptions {
     /// The columns that are taken, if records of them are there already.
     #[arg(skip)]
     pub(crate) known: Option<Box<KnownColumns>>,
+
+    /// Whether keys alone are as good as those with values of bytes: an index has payloads in any case.
+    #[arg(skip)]
+    pub(crate) pads_bytes: bool,
 }
 
 impl InputOptions {
@@ -288,7 +292,7 @@ impl InputOptions {
     pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
         self.check()?;
         match self.format() {
-            Format::Sosd => Ok(Schema::of_keys(KeyType::U64)),
+            Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
             Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
                 let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
                 Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
