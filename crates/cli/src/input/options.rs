@@ -326,12 +326,14 @@ impl InputOptions {
     }
 
     /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
-    /// file without objects has the columns that are asked for.
+    /// file without objects has the columns of known records, and those that are asked for.
     fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
         let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
         let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
-            Err(InputError::Empty { .. }) if !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) => {
-                let mut names: Vec<String> = Vec::new();
+            Err(InputError::Empty { .. })
+                if self.known.is_some() || !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) =>
+            {
+                let mut names = self.known.as_ref().map_or_else(Vec::new, |known| known.names().to_vec());
                 for Column(name) in self.key.iter().chain(&self.value) {
                     names.extend((!names.contains(name)).then(|| name.clone()));
                 }

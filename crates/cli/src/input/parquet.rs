@@ -62,7 +62,10 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
         columns[0].nullable = false;
     }
-    let values = columns.split_off(count);
+    let mut values = columns.split_off(count);
+    if let Some(told) = told.filter(|told| told.keys.iter().eq(columns.iter().map(|key| &key.name))) {
+        values.iter_mut().for_each(|column| column.name = told.own_name(column));
+    }
     Schema::new(options, columns, values, true, Vec::new())
 }
 
@@ -123,6 +126,16 @@ impl ToldTypes {
         };
         let are_same = columns.len() == fields.len() && columns.iter().zip(fields).all(is_same);
         are_same.then_some(Self { types, keys, columns })
+    }
+
+    /// The name of the field that a column of values holds: a column is named otherwise if one of the key has its name.
+    fn own_name(&self, column: &ReadColumn) -> String {
+        let place = column.position.and_then(|position| self.columns.get(position)).map(|column| column.place);
+        let field = match (place, &self.types.values) {
+            (Some(ColumnPlace::Value(index)), ValueType::Row(row)) => row.fields().get(index),
+            _ => None,
+        };
+        field.map_or_else(|| column.name.clone(), |field| field.name.clone())
     }
 
     /// The options of an input, with the keys and the type of the values as told, where neither options nor known

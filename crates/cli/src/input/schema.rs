@@ -78,6 +78,11 @@ impl KnownColumns {
         }
     }
 
+    /// The names of all columns in their order.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The type of its rows, for messages.
     fn rows(&self) -> Result<String> {
         let fields = self.fields.iter().map(|(_, field)| field.clone()).collect::<Vec<_>>();
