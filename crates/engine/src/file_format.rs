@@ -26,6 +26,8 @@ pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
 pub(crate) const SEAL_MAGIC: [u8; 8] = *b"OGIVSEAL";
 /// Begins the stub of the first manifest of a store on an object store.
 pub(crate) const STUB_MAGIC: [u8; 8] = *b"OGIVSTUB";
+/// The tag of a part of a log or a manifest on an object store.
+pub(crate) const PART_MAGIC: [u8; 8] = *b"OGIVPART";
 
 /// Bytes at each end of a file that are searched: both slots of the header of a page file, and the padded tail of a
 /// damaged table.

@@ -7,6 +7,7 @@
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
+use std::path::Path;
 
 /// ```text
 /// magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64
@@ -87,6 +88,17 @@ impl HeaderKind {
             return Ok(None);
         }
         file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Open })?;
+        self.decode(&bytes[..length], file.path())
+    }
+
+    /// As [`Self::read`], of the first bytes of the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`].
+    pub(crate) fn decode(self, found: &[u8], path: &Path) -> Result<Option<FileHeader>> {
+        let mut bytes = [0; HEADER_BYTES];
+        let length = found.len().min(HEADER_BYTES);
+        bytes[..length].copy_from_slice(&found[..length]);
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
         let is_first = version < NONCE_VERSION;
         let header_bytes = if is_first { HEADER_V1_BYTES } else { HEADER_BYTES };
@@ -100,7 +112,7 @@ impl HeaderKind {
             return Ok(None);
         }
         if version > self.version {
-            return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
+            return Err(Error::UnknownVersion { path: path.into(), found: version, supported: self.version });
         }
         let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
         Ok((bytes[..header_bytes] == self.encode(binding, number, header.notes)).then_some(header))

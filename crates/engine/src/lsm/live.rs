@@ -207,8 +207,13 @@ fn newest_manifest(names: &[String]) -> Option<&String> {
     numbered.max().map(|(_, name)| name)
 }
 
+/// The names of all files in a folder, also of those that are of another store.
+pub(crate) fn all_names(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
+    objects_of(storage)?.map_or_else(|| storage.list(), |objects| objects.all_names())
+}
+
 /// A storage as a folder of whole files, as they are now.
-pub(crate) fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
+fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
     let objects = objects_of(storage)?;
     Ok(objects.map_or_else(|| Arc::clone(storage), |objects| objects as Arc<dyn Storage>))
 }

@@ -102,7 +102,7 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
     }
     let mut tried = version;
     loop {
-        let folder = Arc::new(objects.newest()?);
+        let folder = Arc::new(objects.newest(&version)?);
         let newest = folder.version()?;
         // A listing may lag behind the version that the reader has.
         if newest <= version {
@@ -112,7 +112,10 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
             Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. }) if tried != newest => {
                 tried = newest;
             }
-            opened => return opened.map(Some),
+            Err(error @ Error::Gone { .. }) => return Err(error),
+            // The store may have been removed meanwhile.
+            Err(error) => return objects.check_in_place().and(Err(error)),
+            Ok(newer) => return Ok(Some(newer)),
         }
     }
 }
@@ -333,6 +336,7 @@ impl OpenedStore {
             in_flight: GroupsInFlight::default(),
             writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
             first_file: shared.state.next_file,
+            has_opened: AtomicBool::new(false),
             numbers: FileNumbers::new(shared.state.next_file),
             hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
             shared: Mutex::new(shared),
@@ -417,6 +421,7 @@ fn shared(
         checked_with_snapshot: 0,
         failure: None,
         is_fenced: false,
+        is_gone: false,
         is_collecting: false,
         state,
     }
