@@ -26,9 +26,11 @@ pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGVVFT\n";
 pub(crate) const SEAL_MAGIC: [u8; 8] = *b"\x89OGVSEA\n";
 /// Begins the stub of the first manifest of a store on an object store.
 pub(crate) const STUB_MAGIC: [u8; 8] = *b"\x89OGVSTB\n";
+/// The tag of a part of a log or a manifest on an object store.
+pub(crate) const PART_MAGIC: [u8; 8] = *b"\x89OGVPRT\n";
 
 /// The magic numbers of development versions before 0.1, whose formats are not read.
-const DEVELOPMENT_MAGICS: [[u8; 8]; 10] = [
+const DEVELOPMENT_MAGICS: [[u8; 8]; 11] = [
     *b"OgiveTbl",
     *b"OGIVEPGS",
     *b"OGIVELOG",
@@ -39,6 +41,7 @@ const DEVELOPMENT_MAGICS: [[u8; 8]; 10] = [
     *b"\xffOGIVEVF",
     *b"OGIVSEAL",
     *b"OGIVSTUB",
+    *b"OGIVPART",
 ];
 
 /// Refuses bytes that begin with the magic number of a development version: they are neither damaged nor of another

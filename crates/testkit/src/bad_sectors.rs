@@ -3,6 +3,7 @@
 use ogive::io::{ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,8 +38,9 @@ impl BadSectors {
         self.failed_reads.load(Ordering::Relaxed)
     }
 
-    fn bad(&self, name: &str) -> Vec<Range<u64>> {
-        self.sectors.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
+    fn file<U>(&self, name: &str, inner: Arc<dyn ReadableFile>, updates: U) -> BadFile<U> {
+        let bad = self.sectors.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default();
+        BadFile { inner, updates, bad, failed_reads: Arc::clone(&self.failed_reads) }
     }
 }
 
@@ -48,68 +50,42 @@ impl StorageWrapper for BadSectors {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let (inner, bad) = (self.inner.open(name)?, self.bad(name));
-        Ok(Arc::new(BadFile { inner, bad, failed_reads: Arc::clone(&self.failed_reads) }))
+        Ok(Arc::new(self.file(name, self.inner.open(name)?, ())))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        let (inner, bad) = (self.inner.open_update(name)?, self.bad(name));
-        Ok(Arc::new(BadUpdatedFile { inner, bad, failed_reads: Arc::clone(&self.failed_reads) }))
+        let updates = self.inner.open_update(name)?;
+        let inner: Arc<dyn ReadableFile> = updates.clone();
+        Ok(Arc::new(self.file(name, inner, updates)))
     }
 }
 
-fn check(
-    file: &dyn ReadableFile,
-    bad: &[Range<u64>],
-    failed_reads: &AtomicU64,
-    request: &ReadRequest<'_>,
-) -> Result<()> {
-    let end = request.offset + request.buffer.len() as u64;
-    if bad.iter().any(|sector| sector.start < end && request.offset < sector.end) {
-        failed_reads.fetch_add(1, Ordering::Relaxed);
-        return Err(Error::io("read", file.path(), io::Error::from_raw_os_error(EIO)));
-    }
-    Ok(())
-}
-
+/// A file with bad sectors, and the same one for updates in place, if it is open for them.
 #[derive(Debug)]
-struct BadFile {
+struct BadFile<U> {
     inner: Arc<dyn ReadableFile>,
+    updates: U,
     bad: Vec<Range<u64>>,
     failed_reads: Arc<AtomicU64>,
 }
 
-impl ReaderWrapper for BadFile {
+impl<U: Debug + Send + Sync> ReaderWrapper for BadFile<U> {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.inner
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        check(&*self.inner, &self.bad, &self.failed_reads, &request)?;
+        let end = request.offset + request.buffer.len() as u64;
+        if self.bad.iter().any(|sector| sector.start < end && request.offset < sector.end) {
+            self.failed_reads.fetch_add(1, Ordering::Relaxed);
+            return Err(Error::io("read", self.inner.path(), io::Error::from_raw_os_error(EIO)));
+        }
         self.inner.read(request)
     }
 }
 
-#[derive(Debug)]
-struct BadUpdatedFile {
-    inner: Arc<dyn UpdatableFile>,
-    bad: Vec<Range<u64>>,
-    failed_reads: Arc<AtomicU64>,
-}
-
-impl ReaderWrapper for BadUpdatedFile {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        check(&*self.inner, &self.bad, &self.failed_reads, &request)?;
-        self.inner.read(request)
-    }
-}
-
-impl UpdaterWrapper for BadUpdatedFile {
+impl UpdaterWrapper for BadFile<Arc<dyn UpdatableFile>> {
     fn updatable(&self) -> &dyn UpdatableFile {
-        &*self.inner
+        &*self.updates
     }
 }

@@ -50,6 +50,16 @@ pub enum TextError {
         /// Number of the line, counted from 1.
         line: u64,
     },
+    /// A column whose name is no text.
+    #[error("line {line}: the name of column {column} is not UTF-8: {name}")]
+    NameNotText {
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// Number of the column, counted from 1.
+        column: usize,
+        /// The name, with escapes for bytes that are no text.
+        name: String,
+    },
     /// A quote that is not closed, or a row of another number of fields.
     #[error("{0}")]
     Malformed(String),
@@ -156,11 +166,24 @@ impl<R: Read> FieldReader<R> {
         self.row.set_fields(self.fields);
         let columns = 0..self.fields;
         if self.layout.has_header {
-            return Ok(columns.map(|column| String::from_utf8_lossy(self.row.field(column)).into_owned()).collect());
+            return columns.map(|column| self.name(column)).collect();
         }
         self.is_ahead = true;
         self.blanks_ahead = if self.fields == 1 { self.row.empty_lines() } else { 0 };
         Ok(columns.map(|column| format!("column{}", column + 1)).collect())
+    }
+
+    /// The name of a column, in the row of the header.
+    fn name(&self, column: usize) -> Result<String, TextError> {
+        let field = self.row.field(column);
+        match std::str::from_utf8(field) {
+            Ok(name) => Ok(name.to_owned()),
+            Err(_) if self.layout.is_lenient => Ok(String::from_utf8_lossy(field).into_owned()),
+            Err(_) => {
+                let (line, name) = (self.row.line(), crate::shortened(field));
+                Err(TextError::NameNotText { line, column: column + 1, name })
+            }
+        }
     }
 
     /// Reads a row; `false` at the end.

@@ -133,6 +133,10 @@ pub(crate) struct InputOptions {
     /// The columns that are taken, if records of them are there already.
     #[arg(skip)]
     pub(crate) known: Option<Box<KnownColumns>>,
+
+    /// Whether keys alone are as good as those with values of bytes: an index has payloads in any case.
+    #[arg(skip)]
+    pub(crate) pads_bytes: bool,
 }
 
 impl InputOptions {
@@ -288,7 +292,7 @@ impl InputOptions {
     pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
         self.check()?;
         match self.format() {
-            Format::Sosd => Ok(Schema::of_keys(KeyType::U64)),
+            Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
             Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
                 let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
                 Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
@@ -322,12 +326,14 @@ impl InputOptions {
     }
 
     /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
-    /// file without objects has the columns that are asked for.
+    /// file without objects has the columns of known records, and those that are asked for.
     fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
         let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
         let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
-            Err(InputError::Empty { .. }) if !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) => {
-                let mut names: Vec<String> = Vec::new();
+            Err(InputError::Empty { .. })
+                if self.known.is_some() || !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) =>
+            {
+                let mut names = self.known.as_ref().map_or_else(Vec::new, |known| known.names().to_vec());
                 for Column(name) in self.key.iter().chain(&self.value) {
                     names.extend((!names.contains(name)).then(|| name.clone()));
                 }

@@ -62,7 +62,10 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
         columns[0].nullable = false;
     }
-    let values = columns.split_off(count);
+    let mut values = columns.split_off(count);
+    if let Some(told) = told.filter(|told| told.keys.iter().eq(columns.iter().map(|key| &key.name))) {
+        values.iter_mut().for_each(|column| column.name = told.own_name(column));
+    }
     Schema::new(options, columns, values, true, Vec::new())
 }
 
@@ -125,6 +128,16 @@ impl ToldTypes {
         are_same.then_some(Self { types, keys, columns })
     }
 
+    /// The name of the field that a column of values holds: a column is named otherwise if one of the key has its name.
+    fn own_name(&self, column: &ReadColumn) -> String {
+        let place = column.position.and_then(|position| self.columns.get(position)).map(|column| column.place);
+        let field = match (place, &self.types.values) {
+            (Some(ColumnPlace::Value(index)), ValueType::Row(row)) => row.fields().get(index),
+            _ => None,
+        };
+        field.map_or_else(|| column.name.clone(), |field| field.name.clone())
+    }
+
     /// The options of an input, with the keys and the type of the values as told, where neither options nor known
     /// records say so.
     fn complete(&self, options: &InputOptions) -> InputOptions {
@@ -179,10 +192,9 @@ fn hint<'a>(hinted: &'a ArrowSchema, position: Option<usize>, stored: &Type) -> 
 /// The type of a column: the same as in an index beside the file and in Python, by the type that the writer hints at
 /// where Parquet has no other.
 fn type_of(path: &Path, stored: &Type, hinted: &Field) -> Result<KeyType, InputError> {
-    let is_uuid = matches!(stored.get_basic_info().logical_type_ref(), Some(LogicalType::Uuid));
     let known = match hinted.data_type() {
         _ if is_int96(stored) => Some(KeyType::Timestamp(TimeUnit::Microsecond)),
-        of if is_uuid => key_type_of(of, true),
+        of if is_uuid(stored) => key_type_of(of, true),
         _ => key_type_of_field(hinted),
     };
     let name = hinted.name();
@@ -224,6 +236,8 @@ pub(crate) struct ParquetInput {
     places: Vec<Option<usize>>,
     /// The types of those places that the writer hints at and Parquet does not state.
     hints: Vec<Option<DataType>>,
+    /// Whether those places are UUIDs, which only Parquet states.
+    uuids: Vec<bool>,
     /// The rows that were read, and the next of them.
     batch: Option<(RecordBatch, usize)>,
     done: u64,
@@ -237,7 +251,7 @@ impl ParquetInput {
         let all = open(source, path, RowsOptions::default().columns(Vec::new()))?;
         let (all, hinted) = (all.file_columns(), all.hinted_columns());
         let (mut columns, mut fine): (Vec<String>, Vec<String>) = Default::default();
-        let mut hints = Vec::new();
+        let (mut hints, mut uuids) = (Vec::new(), Vec::new());
         let mut places = Vec::with_capacity(read.len());
         for column in read {
             let field = column.position.and_then(|position| all.get(position));
@@ -246,6 +260,7 @@ impl ParquetInput {
                     columns.push(field.name().to_owned());
                     let hint = hint(&hinted, column.position, field);
                     hints.push(hint.cloned());
+                    uuids.push(is_uuid(field));
                     columns.len() - 1
                 })
             }));
@@ -270,7 +285,7 @@ impl ParquetInput {
         };
         let (builder, keys) = (RecordBuilder::new(path, schema), schema.keys.len());
         let path = path.to_owned();
-        Ok(Self { path, rows, facts, builder, keys, places, hints, batch: None, done: 0, length_bytes })
+        Ok(Self { path, rows, facts, builder, keys, places, hints, uuids, batch: None, done: 0, length_bytes })
     }
 }
 
@@ -291,8 +306,11 @@ impl Input for ParquetInput {
         let row = *next;
         *next += 1;
         self.done += 1;
-        let places = &self.places;
-        let array = |index: usize| places.get(index).copied().flatten().map(|place| batch.column(place));
+        let (places, uuids) = (&self.places, &self.uuids);
+        let array = |index: usize| {
+            let place = places.get(index).copied().flatten()?;
+            Some((batch.column(place), uuids.get(place) == Some(&true)))
+        };
         let keys = self.keys;
         let build =
             |index, column: &ReadColumn, target: &mut Vec<u8>| convert(column, array(index), row, index < keys, target);
@@ -322,10 +340,11 @@ fn as_hinted(path: &Path, batch: RecordBatch, hints: &[Option<DataType>]) -> Res
     columns.map_err(|error| InputError::Malformed { path: path.to_owned(), detail: error.to_string() })
 }
 
-/// The bytes of the field of a row, appended to `target`; the column is not there without an array.
+/// The bytes of the field of a row, appended to `target`; the column is not there without an array, which comes with
+/// whether it is one of UUIDs.
 fn convert<'a>(
     column: &ReadColumn,
-    array: Option<&ArrayRef>,
+    array: Option<(&ArrayRef, bool)>,
     row: usize,
     is_key: bool,
     target: &mut Vec<u8>,
@@ -333,14 +352,15 @@ fn convert<'a>(
     let key_type = column.key_type;
     // Floats keep all their bits in values.
     let has_key_bytes = is_key || !matches!(key_type, KeyType::F32 | KeyType::F64);
-    let array = array.filter(|array| !array.is_null(row) && *array.data_type() != DataType::Null);
-    let Some(array) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err(None) } };
-    if has_key_bytes && append_frequent_key(array, key_type, row, target) {
+    let array = array.filter(|(array, _)| !array.is_null(row) && *array.data_type() != DataType::Null);
+    let Some((array, is_uuid)) = array else { return if column.nullable { Ok(FieldBytes::Null) } else { Err(None) } };
+    let is_own = !is_uuid || key_type == KeyType::Uuid;
+    if is_own && has_key_bytes && append_frequent_key(array, key_type, row, target) {
         return Ok(FieldBytes::Encoded);
     }
-    let found = key_type_of(array.data_type(), false).map(|natural| (natural, value_of(array, natural, row)));
+    let found = key_type_of(array.data_type(), is_uuid).map(|natural| (natural, value_of(array, natural, row)));
     // Exactly, by the units and scales of both; else by the text of the value.
-    let exact = Some(value_of(array, key_type, row)).filter(|exact| *exact != Value::Null);
+    let exact = Some(value_of(array, key_type, row)).filter(|exact| is_own && *exact != Value::Null);
     let other = || found.as_ref().and_then(|(natural, value)| by_text(*natural, value, key_type, has_key_bytes));
     let encoded = exact.or_else(other).and_then(|found| match has_key_bytes {
         true => key_type.encode(&found).ok(),
@@ -354,6 +374,10 @@ fn convert<'a>(
     // A number that its natural type cannot hold is shown, too.
     let shown = shown.or_else(|| formatted(array, row).ok());
     Err(Some(ogive_text::shortened(shown.unwrap_or_default().as_bytes())))
+}
+
+fn is_uuid(field: &Type) -> bool {
+    matches!(field.get_basic_info().logical_type_ref(), Some(LogicalType::Uuid))
 }
 
 fn is_int96(field: &Type) -> bool {
@@ -373,10 +397,11 @@ fn check_unit(path: &Path, field: &Type, hinted: &Field, asked: KeyType) -> Resu
     let is_day = *of == DataType::Date64 && !is_int96(field) && asked == KeyType::Date;
     let is_kept = match natural {
         // A value that is none in the other unit or scale is refused with its record.
-        Some(KeyType::Time(_)) => matches!(asked, KeyType::Time(_) | KeyType::I64),
-        Some(KeyType::Timestamp(_)) => matches!(asked, KeyType::Timestamp(_) | KeyType::I64) || is_day,
+        Some(KeyType::Time(_)) => matches!(asked, KeyType::Time(_)),
+        Some(KeyType::Timestamp(_)) => matches!(asked, KeyType::Timestamp(_)) || is_day,
         Some(KeyType::Date) => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
         Some(KeyType::Decimal { .. }) => matches!(asked, KeyType::Decimal { .. }),
+        Some(KeyType::Uuid) => matches!(asked, KeyType::Uuid | KeyType::Text),
         None => !matches!(of, DataType::Duration(_)) || asked == KeyType::I64,
         _ => true,
     };
@@ -393,16 +418,14 @@ fn check_unit(path: &Path, field: &Type, hinted: &Field, asked: KeyType) -> Resu
     Err(InputError::Malformed { path: path.to_owned(), detail })
 }
 
-/// The value of a field as one of a type that its text has, or the number of its units; `None` if it is not one.
+/// The value of a field as one of a type that its text has, or the number of its days; `None` if it is not one.
 /// Numbers have a text, but become other numbers exactly or not at all.
 fn by_text(natural: KeyType, value: &Value, key_type: KeyType, is_key: bool) -> Option<Value> {
     let is_plain = matches!(key_type, KeyType::Text | KeyType::Bytes);
     let is_count = matches!(key_type, KeyType::I32 | KeyType::I64);
-    let is_of_units = matches!(natural, KeyType::Date | KeyType::Time(_) | KeyType::Timestamp(_));
     let text = match value {
-        Value::Signed(units) if is_of_units && !is_plain => return is_count.then_some(Value::Signed(*units)),
-        Value::Unsigned(units) if is_of_units && !is_plain => {
-            return i128::try_from(*units).ok().filter(|_| is_count).map(Value::Signed);
+        Value::Signed(days) if natural == KeyType::Date && !is_plain => {
+            return is_count.then_some(Value::Signed(*days));
         }
         Value::Bytes(_) if natural == KeyType::Uuid && key_type == KeyType::Text => {
             return Some(Value::Text(natural.display(&natural.encode(value).ok()?)));

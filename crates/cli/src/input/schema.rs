@@ -70,12 +70,17 @@ impl KnownColumns {
         Self {
             names: columns.into_iter().map(|column| column.name).collect(),
             keys: keys.into_iter().map(|(_, name)| name).collect(),
-            are_keys_named: !types.key_columns.is_empty(),
+            are_keys_named: !types.key_columns.is_empty() && !has_default_names(types),
             fields,
             holder,
             grows,
             is_row: matches!(types.values, ValueType::Row(_)),
         }
+    }
+
+    /// The names of all columns in their order.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The type of its rows, for messages.
@@ -158,12 +163,12 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Records of keys without values, of an input without columns.
+    /// Keys alone, of an input without columns.
     pub(crate) fn of_keys(key_type: KeyType) -> Self {
         Self {
             keys: Vec::new(),
             values: Vec::new(),
-            record_type: RecordType::new(key_type, ValueType::default()),
+            record_type: RecordType::new(key_type, ValueType::default()).keys_only(),
             remarks: Vec::new(),
             names: Vec::new(),
             guesses: Vec::new(),
@@ -297,11 +302,7 @@ impl Schema {
         let known = options.known_rows().map_or(values.len(), |known| known.fields.len());
         values.iter_mut().skip(known).for_each(|column| column.nullable = true);
         let value_type = match (values.len(), options.value_type) {
-            (0, None | Some(KeyType::Bytes)) => ValueType::default(),
-            (0, Some(scalar)) => {
-                let message = format!("{} has no column of values of type {scalar}", shown(&options.path));
-                return Err(Failure::usage(message, "choose a column of the values with --value"));
-            }
+            (0, _) => options.check_no_values().map(|()| ValueType::default())?,
             (_, Some(scalar)) => scalar.into(),
             (count, None) if count > FIELDS_MAX => {
                 let (path, count) = (shown(&options.path), counted(count as u64, "column"));
@@ -317,7 +318,7 @@ impl Schema {
         let components = component_count(key_type);
         let key_columns =
             if is_named && keys.len() == components { keys.iter().map(column).collect() } else { Vec::new() };
-        let is_alone = !key_columns.is_empty() && values.is_empty() && options.value_type.is_none();
+        let is_alone = values.is_empty();
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
         let record_type = if is_alone { record_type.keys_only() } else { record_type };
         Ok(Self { keys, values, record_type, remarks, names: Vec::new(), guesses: Vec::new() })
@@ -519,6 +520,12 @@ fn key_positions(options: &InputOptions, known: &KnownColumns, names: &[String])
     known.keys.iter().map(position).collect()
 }
 
+/// Whether keys alone have the names that lines of text give them.
+fn has_default_names(types: &RecordType) -> bool {
+    types.is_keys_only()
+        && types.key_columns == RecordType::new(types.keys, ValueType::default()).keys_only().key_columns
+}
+
 /// The columns of known rows among those `chosen` of an input, then the others, if they may be added.
 fn by_name(
     options: &InputOptions,
@@ -578,6 +585,25 @@ impl InputOptions {
             Some(known) if self.no_header && known.names.len() == names.len() => known.names.clone(),
             _ => names.to_vec(),
         }
+    }
+
+    /// Refuses keys alone where values are to be of a type.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(super) fn check_no_values(&self) -> Result<()> {
+        let scalar = match self.value_type {
+            Some(scalar) if !self.pads_bytes || scalar != KeyType::Bytes => scalar,
+            _ => return Ok(()),
+        };
+        let message = format!("{} has no column of values of type {scalar}, but keys alone", shown(&self.path));
+        let hint = match (self.has_columns(), scalar) {
+            (true, KeyType::Bytes) => "choose a column of the values with --value, or give empty ones by --payload 0",
+            (true, _) => "choose a column of the values with --value",
+            (false, KeyType::Bytes) => "give empty values by --payload 0, or use another keyspace for keys alone",
+            (false, _) => "give a file with columns, as CSV; or use another keyspace for keys alone",
+        };
+        Err(Failure::usage(message, hint))
     }
 
     /// The columns of known rows, unless the values are to be scalars.

@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) const HEADER_BYTES: u64 = 8;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reads keys of 4 or 8 bytes; they become u64 keys without values.
+/// Reads keys of 4 or 8 bytes; they become keys alone of type u64.
 #[derive(Debug)]
 pub(crate) struct SosdInput {
     reader: BufReader<File>,
@@ -47,7 +47,7 @@ impl SosdInput {
         }
         let facts = InputFacts {
             path: path.to_owned(),
-            record_type: RecordType::new(KeyType::U64, KeyType::Bytes),
+            record_type: RecordType::new(KeyType::U64, KeyType::Bytes).keys_only(),
             value_width: Some(0),
             records: Some(records),
             length_bytes: Some(length_bytes),

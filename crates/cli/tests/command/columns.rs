@@ -1,7 +1,7 @@
 //! Columns of inputs: nulls in keys of one column, zones, columns that are named twice, and what the messages about
 //! values of a wrong type advise. Method: whole runs on small files.
 
-use super::run::Folder;
+use super::run::{Folder, sosd};
 
 #[test]
 fn a_key_type_with_nulls_tells_empty_text_from_nothing_in_one_column() {
@@ -215,7 +215,61 @@ fn keys_without_values_say_so_and_take_none() {
     folder.run(&["db", "ingest", "s", "t.ogive"]).exits_with(0);
     folder.run(&["db", "export", "s", "t2.ogive"]).exits_with(0);
     folder.run(&["export", "t2.ogive", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n");
-    // An import of values is told, and then there are some.
-    let told = folder.run(&["db", "import", "s", "ids.csv", "--payload", "8"]).exits_with(0).stdout;
-    assert!(told.contains("types: u64 -> bytes"), "{told}");
+    // Values that any option brings are refused; keys from files of all formats are taken.
+    folder.run(&["db", "import", "s", "ids.csv", "--payload", "8"]).exits_with(2).complains_of("keys alone");
+    folder.write("values.csv", "id,v\n9,x\n");
+    let values = ["db", "import", "s", "values.csv", "--value", "v", "--value-type", "bytes"];
+    folder.run(&values).exits_with(2).complains_of("keys alone");
+    folder.build("values.csv", "values.ogive", &["--key-type", "u64", "--value", "v", "--value-type", "bytes"]);
+    folder.run(&["db", "ingest", "s", "values.ogive"]).exits_with(2).complains_of("keys alone");
+    folder.write("lines.txt", "5\n");
+    folder.write("six.u64", sosd(&[6]));
+    folder.write("seven.jsonl", "{\"id\": 7}\n");
+    folder.build("lines.txt", "lines.ogive", &["--key-type", "u64"]);
+    for import in [
+        ["import", "s", "lines.txt"],
+        ["import", "s", "six.u64"],
+        ["import", "s", "seven.jsonl"],
+        ["ingest", "s", "lines.ogive"],
+    ] {
+        folder.run(&[&["db"][..], &import].concat()).exits_with(0);
+        folder.run(&["db", "put", "s", "5", "five"]).exits_with(2).complains_of("keys alone");
+    }
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n5\n6\n7\n");
+    // A new keyspace gets values where they are asked for.
+    for input in ["ids.csv", "six.u64"] {
+        let import = ["db", "import", "s", input, "--payload", "8", "--keyspace", input];
+        let told = folder.run(&import).exits_with(0).stdout;
+        assert!(told.contains("types: u64 -> bytes"), "{told}");
+    }
+}
+
+#[test]
+fn keys_alone_empty_no_values() {
+    let folder = Folder::new();
+    folder.write("k.csv", "id\n1\n");
+    folder.write("k.jsonl", "{\"id\": 1}\n");
+    folder.write("k.txt", "1\n");
+    folder.write("k.u64", sosd(&[1]));
+    folder.write("two.csv", "id,v\n1,x\n");
+    folder.build("k.csv", "k.ogive", &["--key-type", "u64"]);
+    folder.build("k.txt", "lines.ogive", &["--key-type", "u64"]);
+    for (values, value) in [("bytes", "val"), ("text", "val"), ("i64", "7")] {
+        let store = format!("s_{values}");
+        folder.write("start.csv", format!("id,value\n1,{value}\n"));
+        let start = ["db", "import", &store, "start.csv", "--key-type", "u64", "--value-type", values];
+        folder.run(&start).exits_with(0);
+        for file in ["k.csv", "k.jsonl", "k.txt", "k.u64"] {
+            folder.run(&["db", "import", &store, file]).exits_with(2).complains_of("keys alone");
+        }
+        let keys_only = ["db", "import", &store, "two.csv", "--keys-only"];
+        folder.run(&keys_only).exits_with(2).complains_of("keys alone");
+        for table in ["k.ogive", "lines.ogive"] {
+            folder.run(&["db", "ingest", &store, table]).exits_with(1).complains_of("keys alone");
+        }
+        folder.run(&["db", "get", &store, "1"]).exits_with(0).prints(&format!("{value}\n"));
+    }
+    // Empty values are asked for.
+    folder.run(&["db", "import", "s_bytes", "k.txt", "--payload", "0"]).exits_with(0);
+    folder.run(&["db", "scan", "s_bytes", "--json"]).exits_with(0).prints("{\"id\":1,\"value\":\"\"}\n");
 }

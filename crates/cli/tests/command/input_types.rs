@@ -289,3 +289,47 @@ fn a_pipe_of_keys_only_is_read_from_its_start() {
         folder.run(counted).exits_with(0).prints("5000\n");
     }
 }
+
+#[test]
+fn a_new_field_leaves_the_columns_of_the_key_as_they_are() {
+    let folder = Folder::new();
+    let export = |store: &str, rows: &str| folder.run(&["db", "export", store, "-"]).exits_with(0).prints(rows);
+    folder.write("start.csv", "uid,a\n1,2\n");
+    folder.write("more.csv", "id,a,b\n3,4,5\n");
+    folder.build("more.csv", "more.ogive", &["--key-type", "i64", "--type", "a=i64?", "--type", "b=i64?"]);
+    let types = ["--key-type", "i64", "--type", "a=i64?"];
+    for (store, add) in [
+        ("imported", &["import", "imported", "more.csv", "--key", "id", "--type", "b=i64", "--add-columns"][..]),
+        ("ingested", &["ingest", "ingested", "more.ogive"]),
+    ] {
+        folder.run(&[&["db", "import", store, "start.csv"], &types[..]].concat()).exits_with(0);
+        folder.run(&[&["db"], add].concat()).exits_with(0);
+        export(store, "uid,a,b\n1,2,\n3,4,5\n");
+        // A program that gives the key no name.
+        let db = ogive::Db::open(folder.path(&format!("{store}.unnamed")), &ogive::DbOptions::default()).unwrap();
+        let types =
+            ogive::types::RecordType::new(ogive::KeyType::I64, "{a: i64?}".parse::<ogive::types::ValueType>().unwrap());
+        drop(db.keyspace("default").unwrap().declare(&types).unwrap());
+        db.close().unwrap();
+        let unnamed = format!("{store}.unnamed");
+        folder.write("row.csv", "key,a\n1,2\n");
+        folder.run(&["db", "import", &unnamed, "row.csv"]).exits_with(0);
+        let add: Vec<&str> = add.iter().map(|&part| if part == store { &unnamed[..] } else { part }).collect();
+        folder.run(&[&["db"], &add[..]].concat()).exits_with(0);
+        export(&unnamed, "key,a,b\n1,2,\n3,4,5\n");
+    }
+    folder.write("xy.csv", "x,y,v\n1,5,a\n");
+    folder.write("xyw.csv", "x,y,v,w\n2,6,b,c\n");
+    folder.run(&["db", "import", "xy", "xy.csv", "--key", "x", "--key", "y"]).exits_with(0);
+    let add = ["db", "import", "xy", "xyw.csv", "--key", "y", "--key", "x", "--add-columns"];
+    folder.run(&add).exits_with(1).complains_of("are by x, y, not by y, x");
+    export("xy", "x,y,v\n1,5,a\n");
+    // Nor are the default names of columns taken by place.
+    let db = ogive::Db::open(folder.path("pairs"), &ogive::DbOptions::default()).unwrap();
+    db.keyspace("default").unwrap().typed::<(u64, u64), u8>().unwrap().insert((1, 5), 7).unwrap();
+    db.close().unwrap();
+    folder.write("pairs.csv", "key2,key1,value\n6,2,8\n");
+    folder.run(&["db", "import", "pairs", "pairs.csv", "--key", "key2", "--key", "key1"]).exits_with(1);
+    folder.run(&["db", "import", "pairs", "pairs.csv"]).exits_with(0);
+    export("pairs", "key1,key2,value\n1,5,7\n2,6,8\n");
+}

@@ -58,7 +58,7 @@ fn names_that_are_not_unicode_are_names_like_others() {
     run(&[b"index", b"put", b"i\xfe", b"7", b"x"]);
     run(&[b"index", b"get", b"i\xfe", b"7"]).prints("x\n");
     run(&[b"db", b"put", b"d\xff", b"apple", b"red"]);
-    run(&[b"db", b"import", b"d\xff", b"w\xff.txt"]);
+    run(&[b"db", b"import", b"d\xff", b"w\xff.txt", b"--payload", b"3"]);
     run(&[b"db", b"export", b"d\xff", b"e\xff.csv"]);
     run(&[b"db", b"get", b"d\xff", b"apple"]);
     let names: Vec<Vec<u8>> = std::fs::read_dir(folder.path(""))

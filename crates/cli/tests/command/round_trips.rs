@@ -399,3 +399,50 @@ fn what_has_no_meaning_in_separated_fields_is_an_error_with_its_line_and_lenient
         std::fs::remove_file(folder.path("t.ogive")).unwrap();
     }
 }
+
+#[test]
+fn an_export_without_rows_is_taken_back_by_its_keyspace_in_every_format() {
+    let folder = Folder::new();
+    folder.write("start.csv", "id,a\n1,x\n");
+    folder.run(&["db", "import", "s", "start.csv"]).exits_with(0);
+    folder.run(&["db", "delete", "s", "1"]).exits_with(0);
+    for file in ["e.csv", "e.tsv", "e.jsonl"] {
+        folder.run(&["db", "export", "s", file]).exits_with(0);
+        folder.run(&["db", "import", "s", file]).exits_with(0);
+    }
+    folder.write("rows.jsonl", "{\"id\":2,\"a\":\"y\"}\n");
+    folder.run(&["db", "import", "s", "rows.jsonl"]).exits_with(0);
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id,a\n2,y\n");
+    folder.run(&["build", "e.jsonl", "-o", "t"]).exits_with(1).complains_of("contains no records");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_field_with_the_name_of_the_key_keeps_it_through_parquet() {
+    let folder = Folder::new();
+    let db = ogive::Db::open(folder.path("s"), &ogive::DbOptions::default()).unwrap();
+    let values: ogive::types::ValueType = "{key: f32?, b: i64}".parse().unwrap();
+    drop(db.keyspace("default").unwrap().declare(&ogive::types::RecordType::new(ogive::KeyType::I64, values)).unwrap());
+    db.close().unwrap();
+    folder.write("rows.csv", "key,key_2,b\n1,2.5,3\n");
+    folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
+    folder.run(&["db", "export", "s", "x.parquet"]).exits_with(0);
+    let told = folder.run(&["db", "import", "again", "x.parquet"]).exits_with(0).stdout;
+    assert!(told.contains("types: i64 -> {key: f32?, b: i64}"), "{told}");
+    folder.run(&["db", "export", "again", "-"]).exits_with(0).prints("key,key_2,b\n1,2.5,3\n");
+    folder.run(&["db", "import", "s", "x.parquet"]).exits_with(0);
+    // With another key, columns have the names of the file.
+    let told = folder.run(&["build", "x.parquet", "-o", "t", "--key", "b"]).exits_with(0).stdout;
+    assert!(told.contains("types: i64 -> {key: i64, key_2: f32?}"), "{told}");
+}
+
+#[test]
+fn names_of_columns_that_are_no_text_are_refused() {
+    let folder = Folder::new();
+    folder.write("n.csv", b"k,\xff\n1,2\n");
+    folder.write("n.tsv", b"k\tv\t\xe9t\xe9\n1\t2\t3\n");
+    folder.run(&["build", "n.csv", "-o", "t"]).exits_with(1).complains_of("line 1: the name of column 2 is not UTF-8");
+    folder.run(&["db", "import", "s", "n.tsv"]).exits_with(1).complains_of("line 1: the name of column 3");
+    folder.run(&["build", "n.csv", "-o", "t", "--lenient"]).exits_with(0);
+    folder.run(&["build", "n.csv", "-o", "t", "--no-header", "--force"]).exits_with(0);
+}

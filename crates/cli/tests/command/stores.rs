@@ -171,7 +171,19 @@ fn what_fails_in_a_new_folder_leaves_nothing() {
     let key = folder.path("rows.csv");
     let key = fs::read_to_string(key).unwrap()[4..].to_owned();
     db(&folder, &["put", "new", &key, "v"]).exits_with(1);
+    db(&folder, &["put", "new", "1", "\\q", "--escaped"]).exits_with(2);
     assert_eq!(folder.names(), ["rows.csv"]);
+    // Nor does it leave a keyspace.
+    db(&folder, &["put", "there", "k", "v"]).exits_with(0);
+    for (arguments, code) in
+        [(&["zz", "x", "--key-type", "i64"][..], 2), (&["1", "\\q", "--escaped"], 2), (&[&key, "v"], 1)]
+    {
+        db(&folder, &[&["put", "there", "--keyspace", "other"], arguments].concat()).exits_with(code);
+        db(&folder, &["keyspaces", "there"]).exits_with(0).keeps_quiet_about("other");
+        let listed = db(&folder, &["keyspaces", "there"]).stdout;
+        assert!(!listed.contains("other"), "{listed}");
+    }
+    fs::remove_dir_all(folder.path("there")).unwrap();
     fs::remove_file(folder.path("rows.csv")).unwrap();
     fs::create_dir(folder.path("empty")).unwrap();
     db(&folder, &["put", "empty", "k", "v", "--memory", "1000"]).exits_with_error();

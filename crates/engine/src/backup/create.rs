@@ -223,7 +223,8 @@ impl BackupRun<'_> {
             None => Ok(()),
             Some(file) => {
                 self.storage.remove(&BackupRecord::name_of(self.number))?;
-                let lost = std::io::Error::new(ErrorKind::NotFound, "another backup removed it meanwhile; try again");
+                let lost =
+                    std::io::Error::new(ErrorKind::ResourceBusy, "another backup removed it meanwhile; try again");
                 Err(Error::Io { action: "back up", path: self.storage.path(&file.stored_name()), source: lost })
             }
         }

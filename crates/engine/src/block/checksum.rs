@@ -38,6 +38,12 @@ pub(crate) fn crc_of(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }
 
+/// The checksum of the name of an object, as a place; never 0.
+pub(crate) fn place_of(name: &str) -> u32 {
+    // The identity of seals, the first ones with a place.
+    checksum(0x5ea1, 0, name.as_bytes()).max(1)
+}
+
 /// Writes the checksum of all but the last four bytes of `block` into those four, little-endian.
 ///
 /// `offset` is the position of the block's first byte in the file. A block of less than four bytes has no room for a

@@ -6,6 +6,7 @@
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
+use std::path::Path;
 
 /// ```text
 /// magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64
@@ -75,8 +76,19 @@ impl HeaderKind {
         let mut bytes = [0; HEADER_BYTES];
         let length = file.len().min(HEADER_BYTES as u64) as usize;
         file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Open })?;
+        self.decode(&bytes[..length], file.path())
+    }
+
+    /// As [`Self::read`], of the first bytes of the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`].
+    pub(crate) fn decode(self, found: &[u8], path: &Path) -> Result<Option<FileHeader>> {
+        let mut bytes = [0; HEADER_BYTES];
+        let length = found.len().min(HEADER_BYTES);
+        bytes[..length].copy_from_slice(&found[..length]);
         if bytes.starts_with(self.development_magic) {
-            return Err(Error::development_version(file.path()));
+            return Err(Error::development_version(path));
         }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
         if bytes[..8] != self.magic[..] || length < HEADER_BYTES {
@@ -88,7 +100,7 @@ impl HeaderKind {
             return Ok(None);
         }
         if version > self.version {
-            return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
+            return Err(Error::UnknownVersion { path: path.into(), found: version, supported: self.version });
         }
         let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)] };
         Ok((bytes[..] == self.encode(binding, number, header.notes)).then_some(header))

@@ -5,7 +5,7 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LenientStorage, Storage, is_of_no_file};
 use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
-use crate::lsm::live::{StoreImage, changed, is_removal, named_files, reader_of};
+use crate::lsm::live::{StoreImage, all_names, changed, is_removal, named_files};
 use crate::lsm::unreferenced::UnreferencedFiles;
 use crate::lsm::version::{
     ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name,
@@ -56,7 +56,7 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
 fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let mut verified = VerifiedFiles::default();
     for _ in 0..COPY_TRIES_MAX {
-        let names = reader_of(storage)?.list()?;
+        let names = all_names(storage)?;
         if !names.iter().any(|name| parse_file_name(name).is_some()) {
             return Err(no_store(&**storage));
         }
@@ -87,7 +87,7 @@ fn forget_named(storage: &Arc<dyn Storage>, orphans: &mut Vec<String>) -> Result
     if orphans.is_empty() {
         return Ok(());
     }
-    let names = reader_of(storage)?.list()?;
+    let names = all_names(storage)?;
     let now = named_files(storage)?;
     orphans.retain(|name| names.contains(name) && !now.contains(name));
     Ok(())

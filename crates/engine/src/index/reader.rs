@@ -137,12 +137,15 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     /// and that each is either free or used once. Takes a few bytes of memory per page, beyond the budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first violation.
+    /// [`crate::Error::Damaged`] at the first violation, or part that the device cannot read.
     pub fn verify(&self) -> Result<IndexVerifyReport> {
-        verify::verify(&self.view()?, |claimed| {
-            self.snapshot.verify(claimed)?;
-            self.snapshot.header_copies()
-        })
+        let verified = self.view().and_then(|view| {
+            verify::verify(&view, |claimed| {
+                self.snapshot.verify(claimed)?;
+                self.snapshot.header_copies()
+            })
+        });
+        self.snapshot.or_unreadable(verified)
     }
 }
 

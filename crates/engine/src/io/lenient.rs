@@ -5,6 +5,7 @@ use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
 use crate::error::{Error, Result, is_device_error, is_no_file};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,9 @@ const SECTOR_BYTES: u64 = 4096;
 /// Most sectors that are given up. Each may cost the device many seconds, and a device that fails as a whole has as
 /// many as it has sectors.
 const SECTORS_MAX: usize = 2048;
+
+/// Bytes that are read at once in search of what cannot be read.
+const SEARCHED_BYTES: usize = 1 << 20;
 
 /// A part of a file that the device cannot read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +81,35 @@ impl LenientStorage {
     pub fn around(inner: &Arc<dyn Storage>) -> Arc<dyn Storage> {
         match inner.is_object_store() {
             true => Arc::clone(inner),
-            false => Arc::new(Self { inner: Arc::clone(inner), given_up: Arc::default() }),
+            false => Arc::new(Self::over(inner)),
         }
+    }
+
+    /// As [`Self::around`], for files that are open already.
+    pub(crate) fn over(inner: &Arc<dyn Storage>) -> Self {
+        Self { inner: Arc::clone(inner), given_up: Arc::default() }
+    }
+
+    /// An open file of the inner storage, as this one reads it.
+    pub(crate) fn file(&self, inner: Arc<dyn ReadableFile>) -> Arc<dyn ReadableFile> {
+        Arc::new(LenientFile { inner, updates: (), given_up: Arc::clone(&self.given_up) })
+    }
+
+    /// The first part of an open file of the inner storage that the device cannot read.
+    ///
+    /// # Errors
+    /// Other errors of the storage.
+    pub(crate) fn first_unreadable(&self, inner: Arc<dyn ReadableFile>) -> Result<Option<UnreadablePart>> {
+        let file = self.file(inner);
+        let mut buffer = vec![0; SEARCHED_BYTES];
+        for offset in (0..file.len()).step_by(SEARCHED_BYTES) {
+            let bytes = (file.len() - offset).min(SEARCHED_BYTES as u64) as usize;
+            file.read(ReadRequest { offset, buffer: &mut buffer[..bytes], purpose: Purpose::Walk })?;
+            if let Some(part) = self.given_up.lock().parts.first() {
+                return Ok(Some(part.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// A file of this name is another one from now on.
@@ -212,13 +243,13 @@ impl StorageWrapper for LenientStorage {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let inner = self.given_up.opened(self.inner.open(name))?;
-        Ok(Arc::new(LenientFile { inner, given_up: Arc::clone(&self.given_up) }))
+        Ok(self.file(self.given_up.opened(self.inner.open(name))?))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        let inner = self.given_up.opened(self.inner.open_update(name))?;
-        Ok(Arc::new(LenientUpdates { inner, given_up: Arc::clone(&self.given_up) }))
+        let updates = self.given_up.opened(self.inner.open_update(name))?;
+        let inner: Arc<dyn ReadableFile> = updates.clone();
+        Ok(Arc::new(LenientFile { inner, updates, given_up: Arc::clone(&self.given_up) }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
@@ -237,13 +268,16 @@ impl StorageWrapper for LenientStorage {
     }
 }
 
+/// A file that is read around what the device cannot read, and the same one for updates in place, if it is open for
+/// them.
 #[derive(Debug)]
-struct LenientFile {
+struct LenientFile<U> {
     inner: Arc<dyn ReadableFile>,
+    updates: U,
     given_up: Arc<GivenUp>,
 }
 
-impl ReaderWrapper for LenientFile {
+impl<U: Debug + Send + Sync> ReaderWrapper for LenientFile<U> {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.inner
     }
@@ -293,34 +327,13 @@ impl PendingReads for LenientReads {
     }
 }
 
-/// A file that is updated in place.
-#[derive(Debug)]
-struct LenientUpdates {
-    inner: Arc<dyn UpdatableFile>,
-    given_up: Arc<GivenUp>,
-}
-
-impl ReaderWrapper for LenientUpdates {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.given_up.read(&*self.inner, request)
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.given_up.read_many(&*self.inner, requests)
-    }
-}
-
-impl UpdaterWrapper for LenientUpdates {
+impl UpdaterWrapper for LenientFile<Arc<dyn UpdatableFile>> {
     fn updatable(&self) -> &dyn UpdatableFile {
-        &*self.inner
+        &*self.updates
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
-        self.inner.write_at(offset, bytes, purpose)?;
+        self.updates.write_at(offset, bytes, purpose)?;
         if let Some(sectors) = self.given_up.lock().sectors.get_mut(self.inner.path()) {
             // A device gives such sectors others when they are written.
             let written = sectors_of(offset, bytes.len());

@@ -545,6 +545,7 @@ impl Core {
 
     /// Runs a job; a requested one in as many parts as there are threads.
     fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<JobOutput> {
+        let form = if job.makes_one_table { TableForm { table_bytes: u64::MAX, ..form } } else { form };
         // Each part ends its last table, so a job that makes one table stays in one part.
         let parts_max = usize::try_from(job.bytes().div_ceil(form.table_bytes.max(1))).unwrap_or(usize::MAX);
         let threads =
@@ -610,7 +611,6 @@ impl Core {
 
     fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
         let mut shared = self.shared.lock();
-        let mut merges_runs = true;
         loop {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
@@ -618,22 +618,18 @@ impl Core {
             let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
             let all = (Bound::Unbounded, Bound::Unbounded);
-            let (step, is_run) = match picker.pick_range(id, all) {
-                RangeStep::Done if merges_runs => (picker.pick_run(id, all), true),
-                step => (step, false),
+            let step = match picker.pick_range(id, all) {
+                RangeStep::Done => picker.pick_run(id, all),
+                step => step,
             };
             match step {
                 RangeStep::Done => return Ok(()),
                 RangeStep::Wait => shared = self.changed.wait(&self.shared, shared),
                 RangeStep::Job(job) => {
-                    let before = shared.state.levels(id).map_or(0, |levels| levels.iter().count());
                     let job = shared.start(*job);
                     drop(shared);
                     self.run(BackgroundTask::Compact(job))?;
                     shared = self.shared.lock();
-                    // Tables are cut by estimated size, so merging a run may yield as many tables again.
-                    merges_runs &=
-                        !is_run || shared.state.levels(id).is_some_and(|levels| levels.iter().count() < before);
                 }
             }
         }

@@ -105,7 +105,7 @@ impl ClosedImage {
     pub(crate) fn copy_to(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
         if target.is_object_store() {
             let _claim = CopyClaim::take(target)?;
-            let folder = Arc::new(ObjectFolder::new(Arc::clone(target)));
+            let folder = Arc::new(ObjectFolder::new(Arc::clone(target), self.state.owner));
             let place = Arc::clone(&folder) as Arc<dyn Storage>;
             refuse_store(&*place)?;
             // A copy with that manifest needs no stub.

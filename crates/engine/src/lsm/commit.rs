@@ -354,7 +354,8 @@ impl Core {
     /// Tells the writers of a group its outcome.
     fn tell(&self, alive: &[Arc<WriteRequest>], outcome: Result<()>) {
         let failed = outcome.as_ref().err().map(ToString::to_string);
-        let is_fenced = matches!(outcome, Err(Error::Fenced { .. }));
+        let (is_fenced, is_gone) =
+            (matches!(outcome, Err(Error::Fenced { .. })), matches!(outcome, Err(Error::Gone { .. })));
         let mut outcome = Some(outcome);
         for (index, request) in alive.iter().enumerate() {
             let mut work = request.work.lock();
@@ -363,6 +364,7 @@ impl Core {
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
                 (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path(), was_opening: false }),
+                (Some(_), false) if is_gone => Err(Error::Gone { path: self.path() }),
                 (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
             });
         }

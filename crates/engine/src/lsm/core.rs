@@ -81,6 +81,8 @@ pub(crate) struct Core {
     /// On an object store: the number of the newest manifest, and the first number that this opening may have used.
     pub(super) manifest_number: AtomicU64,
     pub(super) first_file: u64,
+    /// On an object store: whether this opening has put a manifest.
+    pub(super) has_opened: AtomicBool,
     /// On an object store: the version of a reader.
     pub(super) version: Option<StoreVersion>,
     /// Of a reader: what it has of the logs, until its next version goes on with that.
@@ -156,6 +158,8 @@ pub(super) struct SharedState {
     pub(super) failure: Option<String>,
     /// Whether the failure is that another writer has taken over.
     pub(super) is_fenced: bool,
+    /// On an object store: whether the failure is that the store is gone.
+    pub(super) is_gone: bool,
 }
 
 /// A change of the store's state, with the new tables it adds.
@@ -249,17 +253,29 @@ impl Core {
         if let Err(gone) = self.check_place() {
             return Some(gone);
         }
-        if shared.is_fenced {
-            return Some(Error::Fenced { path: self.path(), was_opening: false });
+        if let Some(lasting) = self.lasting_failure(shared) {
+            return Some(lasting);
         }
         Some(Error::StoreReadOnly { path: self.path(), cause })
+    }
+
+    /// The error for a failure that no handle gets over, if it is one: another writer has taken over, or the store is
+    /// gone.
+    pub(super) fn lasting_failure(&self, shared: &SharedState) -> Option<Error> {
+        if shared.is_gone {
+            return Some(Error::Gone { path: self.path() });
+        }
+        shared.is_fenced.then(|| Error::Fenced { path: self.path(), was_opening: false })
     }
 
     /// Closes the store to writes.
     pub(super) fn fail(&self, shared: &mut SharedState, error: &Error) {
         if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
             shared.failure.get_or_insert_with(|| error.to_string());
-            shared.is_fenced |= self.is_fence(error);
+            let explained = self.explain_missing(error);
+            let error = explained.as_ref().unwrap_or(error);
+            shared.is_fenced |= matches!(error, Error::Fenced { .. });
+            shared.is_gone |= self.objects.is_some() && matches!(error, Error::Gone { .. });
             if !self.has_failed.swap(true, Ordering::AcqRel) {
                 self.report_failure(shared.is_fenced, error);
             }
@@ -267,15 +283,14 @@ impl Core {
         self.changed.notify_all();
     }
 
-    /// Whether an error says that another writer has taken over: a file that is missing may do so, too.
-    fn is_fence(&self, error: &Error) -> bool {
+    /// The error of a file that is missing, if another writer has taken over, or the store is gone.
+    fn explain_missing(&self, error: &Error) -> Option<Error> {
         match (error, &self.objects) {
-            (Error::Fenced { .. }, _) => true,
             (Error::Io { source, .. }, Some(objects)) if source.kind() == ErrorKind::NotFound => {
-                let number = self.manifest_number.load(Ordering::Relaxed);
-                matches!(objects.check_newest(number), Err(Error::Fenced { .. }))
+                let found = objects.check_newest(self.manifest_number.load(Ordering::Relaxed)).err();
+                found.filter(|found| matches!(found, Error::Fenced { .. } | Error::Gone { .. }))
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -297,8 +312,8 @@ impl Core {
             if self.is_closed() {
                 return Err(self.closed());
             }
-            if shared.is_fenced {
-                return Err(Error::Fenced { path: path(), was_opening: false });
+            if let Some(lasting) = self.lasting_failure(shared) {
+                return Err(lasting);
             }
             return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
         };
@@ -358,7 +373,12 @@ impl Core {
         };
         self.state_numbers(state, closed.is_some());
         state.retired = objects.retired.all();
-        let mut number = self.manifest_number.load(Ordering::Relaxed) + 1;
+        let before = self.manifest_number.load(Ordering::Relaxed);
+        // An opening has just found its store.
+        if self.has_opened.load(Ordering::Relaxed) {
+            objects.check_in_place()?;
+        }
+        let mut number = before + 1;
         loop {
             match Manifest::create(&self.storage, number, state, closed) {
                 Ok(manifest) => {
@@ -368,11 +388,15 @@ impl Core {
                     // A writer that slept until the numbers after its own were free again has won nothing.
                     objects.check_won(number, self.binding.store)?;
                     self.manifest_number.store(number, Ordering::Relaxed);
+                    self.has_opened.store(true, Ordering::Relaxed);
                     return Ok(manifest);
                 }
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
                     if number == ObjectFolder::FIRST_MANIFEST {
                         objects.check_not_stub()?;
+                    } else if objects.is_foreign_manifest(number)? {
+                        number += 1;
+                        continue;
                     }
                     // It may be an earlier attempt of this opening that seemed to fail.
                     match recover_manifest(&*self.storage, number) {

@@ -46,6 +46,11 @@ impl FileNumbers {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Passes over numbers up to this one, which files have.
+    pub(super) fn pass(&self, used: u64) {
+        self.next.fetch_max(used.saturating_add(1), Ordering::Relaxed);
+    }
+
     /// The reservation of a new manifest.
     pub(super) fn batch_end(&self) -> u64 {
         self.next().saturating_add(RESERVED_BATCH).max(self.reserved.load(Ordering::Acquire))

@@ -196,7 +196,7 @@ pub(crate) fn is_removal(error: &Error) -> bool {
 pub(crate) fn changed(storage: &dyn Storage) -> Error {
     let detail = "its writer removes files faster than they can be read; try again, or while fewer writes arrive";
     let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::NotFound, detail) }
+    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::ResourceBusy, detail) }
 }
 
 fn newest_manifest(names: &[String]) -> Option<&String> {
@@ -207,8 +207,13 @@ fn newest_manifest(names: &[String]) -> Option<&String> {
     numbered.max().map(|(_, name)| name)
 }
 
+/// The names of all files in a folder, also of those that are of another store.
+pub(crate) fn all_names(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
+    objects_of(storage)?.map_or_else(|| storage.list(), |objects| objects.all_names())
+}
+
 /// A storage as a folder of whole files, as they are now.
-pub(crate) fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
+fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
     let objects = objects_of(storage)?;
     Ok(objects.map_or_else(|| Arc::clone(storage), |objects| objects as Arc<dyn Storage>))
 }

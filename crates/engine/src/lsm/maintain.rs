@@ -5,7 +5,7 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes};
+use super::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
@@ -152,8 +152,8 @@ impl Core {
         if shared.failure.is_none() {
             return Ok(());
         }
-        if shared.is_fenced {
-            return Err(Error::Fenced { path: self.path(), was_opening: false });
+        if let Some(lasting) = self.lasting_failure(&shared) {
+            return Err(lasting);
         }
         let outcome = self.try_resume(&mut writer, &mut shared);
         drop(shared);
@@ -165,6 +165,10 @@ impl Core {
     }
 
     fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
+        if self.objects.is_some() {
+            // Names may be taken by a writer of a store that was removed from there.
+            self.numbers.pass(largest_number(&*self.storage)?);
+        }
         // The effect of a failed edit on the old manifest is unknown; the new one contains the full state. The old one
         // gets no further edits, even if the new one fails.
         self.renew_manifest(shared)?;

@@ -6,6 +6,7 @@ use super::counters::DbCounters;
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::in_flight::GroupsInFlight;
+use super::live::{changed, is_removal};
 use super::log_replay::{LogReplay, ReplayedLogs};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
@@ -101,7 +102,7 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
     }
     let mut tried = version;
     loop {
-        let folder = Arc::new(objects.newest()?);
+        let folder = Arc::new(objects.newest(&version)?);
         let newest = folder.version()?;
         // A listing may lag behind the version that the reader has.
         if newest <= version {
@@ -111,7 +112,10 @@ pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
             Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. }) if tried != newest => {
                 tried = newest;
             }
-            opened => return opened.map(Some),
+            Err(error @ Error::Gone { .. }) => return Err(error),
+            // The store may have been removed meanwhile.
+            Err(error) => return objects.check_in_place().and(Err(error)),
+            Ok(newer) => return Ok(Some(newer)),
         }
     }
 }
@@ -145,12 +149,20 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         let opened = open_once(Arc::clone(&storage), None, options, None, true);
         match (before, manifest()) {
             (Ok(before), Ok(after)) if before == after => return opened,
-            (Err(error), _) | (_, Err(error)) if tries == READ_ONLY_TRIES_MAX => return Err(error),
+            (Err(error), _) | (_, Err(error))
+                if tries == READ_ONLY_TRIES_MAX && !is_removed_file(&*storage, &error) =>
+            {
+                return Err(error);
+            }
             _ => {}
         }
     }
-    let changed = std::io::Error::new(std::io::ErrorKind::NotFound, "its writer changes it too often; try again");
-    Err(Error::io("open", storage.path(""), changed))
+    Err(changed(&*storage))
+}
+
+/// Whether an error is about a file of a store that was removed meanwhile, and not about its folder.
+fn is_removed_file(storage: &dyn Storage, error: &Error) -> bool {
+    is_removal(error) && !matches!(error, Error::Io { path, .. } if *path == folder(storage))
 }
 
 fn open_once(
@@ -324,6 +336,7 @@ impl OpenedStore {
             in_flight: GroupsInFlight::default(),
             writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
             first_file: shared.state.next_file,
+            has_opened: AtomicBool::new(false),
             numbers: FileNumbers::new(shared.state.next_file),
             hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
             shared: Mutex::new(shared),
@@ -405,6 +418,7 @@ fn shared(
         checked_with_snapshot: 0,
         failure: None,
         is_fenced: false,
+        is_gone: false,
         is_collecting: false,
         state,
     }

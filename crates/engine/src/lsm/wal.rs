@@ -21,6 +21,7 @@ use crate::file_format::STORE_LOG_MAGIC;
 use crate::io::{ReadableFile, Storage, UpdatableFile};
 use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogExtent, LogWriter, RecordSource, ReplayStep, replay_records};
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 const HEADER: HeaderKind = HeaderKind { magic: &STORE_LOG_MAGIC, development_magic: b"OGIVEWAL", version: 1 };
@@ -155,6 +156,12 @@ pub(crate) fn recorded_end(
 /// The header of a log file, whichever log it belongs to; `None` if the file or its header is missing.
 pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<FileHeader>> {
     open(storage, number)?.map_or(Ok(None), |file| HEADER.read(&*file))
+}
+
+/// The store of log `number`, as its first bytes say.
+pub(crate) fn store_of(bytes: &[u8], number: u64) -> Option<u64> {
+    let header = HEADER.decode(bytes, Path::new("")).ok()??;
+    (header.number == number).then_some(header.binding.store)
 }
 
 fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFile>>> {

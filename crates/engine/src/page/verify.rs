@@ -10,8 +10,10 @@ use super::shared::PageFileShared;
 use super::snapshot::Snapshot;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations, epoch_byte, stale};
-use crate::error::Result;
-use crate::io::{Purpose, UnreadablePart};
+use crate::error::{Error, Result, is_device_error};
+use crate::io::{LenientStorage, Purpose, UnreadablePart};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Most retries when a checkpoint interferes.
 const ATTEMPTS_MAX: u32 = 20;
@@ -32,19 +34,26 @@ impl Snapshot {
     /// budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first page that is not the one last written, is claimed twice, is claimed but
-    /// free, or is allocated but not claimed.
+    /// [`crate::Error::Damaged`] at the first page that is not the one last written, that the device cannot read, is
+    /// claimed twice, is claimed but free, or is allocated but not claimed.
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
         let shared = &*self.view.shared;
         let claimed = claims(shared, claimed)?;
-        let verified = self.verify_pages(&claimed);
-        // What could not be read is why.
-        let mut unreadable = shared.storage.unreadable().into_iter();
+        self.or_unreadable(self.verify_pages(&claimed))
+    }
+
+    /// The outcome of a verification, unless there is a part that could not be read: then that is why.
+    pub(crate) fn or_unreadable<T>(&self, verified: Result<T>) -> Result<T> {
+        let shared = &*self.view.shared;
         // With an assumed header, the file is read without its log.
         let is_read = |part: &UnreadablePart| {
             part.path == shared.store.path || shared.assumed.is_none() && is_of_log(&part.path, &shared.name)
         };
-        unreadable.find(is_read).map_or(verified, |part| Err(part.to_error()))
+        let found = shared.storage.unreadable().into_iter().find(is_read).or_else(|| match &verified {
+            Err(error @ Error::Io { path, .. }) if is_device_error(error) => shared.unreadable_part(path),
+            _ => None,
+        });
+        found.map_or(verified, |part| Err(part.to_error()))
     }
 
     fn verify_pages(&self, claimed: &Extents) -> Result<()> {
@@ -115,6 +124,20 @@ impl Snapshot {
             return Err(recovery.damaged("the disk does not have the last commit"));
         }
         Ok((recovery, places))
+    }
+}
+
+impl PageFileShared {
+    /// The first part of the page file, or of a segment of its log, that the device cannot read.
+    fn unreadable_part(&self, path: &Path) -> Option<UnreadablePart> {
+        let file = match path == self.store.path {
+            true => Arc::clone(&self.store.file),
+            false => {
+                let names = self.storage.list().ok()?;
+                self.storage.open(names.iter().find(|name| self.storage.path(name) == path)?).ok()?
+            }
+        };
+        LenientStorage::over(&self.storage).first_unreadable(file).ok()?
     }
 }
 

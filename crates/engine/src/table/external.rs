@@ -263,7 +263,10 @@ pub(super) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: 
 }
 
 /// The checksums of the blocks of a foreign file, read and checked; `None` if blocks carry their own checksums.
-pub(super) fn block_checksums(inner: &TableInner) -> Result<Option<Vec<u32>>> {
+pub(super) fn block_checksums(
+    inner: &TableInner,
+    read: impl FnOnce(Section) -> Result<Vec<u8>>,
+) -> Result<Option<Vec<u32>>> {
     let DataSource::Foreign { checksums: section, .. } = inner.meta.source else { return Ok(None) };
     let expected = inner.meta.blocks.checked_add(1).and_then(|count| count.checked_mul(CHECKSUM_BYTES as u64));
     if expected != Some(section.bytes)
@@ -271,7 +274,7 @@ pub(super) fn block_checksums(inner: &TableInner) -> Result<Option<Vec<u32>>> {
     {
         return Err(inner.damaged(section.offset, "the number of data checksums is not the number of blocks"));
     }
-    let bytes = inner.whole(section, Purpose::Walk, &mut ReadContext::default())?;
+    let bytes = read(section)?;
     if !checksum::check(inner.file_id, section.offset, &bytes) {
         return Err(inner.damaged(section.offset, "the checksum of the data checksums does not match"));
     }
@@ -287,7 +290,8 @@ pub(super) fn block_checksums(inner: &TableInner) -> Result<Option<Vec<u32>>> {
 /// damaged; storage errors.
 pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let inner = &*table.inner;
-    let Some(checksums) = block_checksums(inner)? else { return Ok(()) };
+    let read = |section| inner.whole(section, Purpose::Walk, &mut ReadContext::default());
+    let Some(checksums) = block_checksums(inner, read)? else { return Ok(()) };
     let mut block = 0;
     walk(&*inner.data, &inner.locations, |section, bytes| {
         let sum = checksum::checksum(inner.file_id, section.offset, bytes);

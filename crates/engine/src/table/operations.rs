@@ -9,7 +9,9 @@ use super::reader::{ReadContext, Table, TableInner};
 use super::search::RecordPosition;
 use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
+use crate::io::ReadableFile;
 use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
 
 /// Bytes that a group of lookups reads in a wave, at least: they stay in the processor's cache until they are searched.
 /// The 8 MiB of a larger group are evicted before.
@@ -464,8 +466,13 @@ impl TableInner {
     /// A value that is stored outside the blocks, as a stream. In an object store it is read far ahead, within the
     /// memory.
     pub(super) fn value_stream(&self, pointer: ValuePointer) -> Result<ValueReader> {
+        self.value_stream_of(&self.data, pointer)
+    }
+
+    /// As [`Self::value_stream`], with the file of the blocks as the caller reads it.
+    pub(super) fn value_stream_of(&self, data: &Arc<dyn ReadableFile>, pointer: ValuePointer) -> Result<ValueReader> {
         let ahead_bytes = if self.storage.is_object_store() { self.working_bytes / 4 } else { 0 };
-        let reader = ValueReader::new(self.data.clone(), self.data_file_id, pointer)?;
+        let reader = ValueReader::new(Arc::clone(data), self.data_file_id, pointer)?;
         Ok(reader.ahead(usize::try_from(ahead_bytes).unwrap_or(usize::MAX)))
     }
 

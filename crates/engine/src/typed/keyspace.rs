@@ -56,8 +56,10 @@ impl Keyspace {
     /// Declares types, and keeps the names of key columns.
     pub(super) fn state(&self, types: RecordType) -> Result<PinnedTypes> {
         let found = self.record_type();
-        let has_names = found.keys == types.keys && !self.is_undecided()?;
-        self.declare(&if has_names { types.named_as(&found) } else { types })
+        // Stores of older versions do not say that their keys are alone.
+        let may_be_older = types.is_keys_only() && types.keys == found.keys && found.values.is_bytes();
+        let is_older = may_be_older && !found.is_keys_only() && !self.is_undecided()?;
+        self.declare(&if is_older { types.with_values() } else { types }.named_as(&found))
     }
 }
 

@@ -120,33 +120,24 @@ impl RecordType {
         self
     }
 
-    /// The same types with the names of the columns of `other`, which has keys of the same type. Keys are alone only if
-    /// they are in both.
-    #[must_use]
-    pub fn named_as(self, other: &Self) -> Self {
-        match (self.is_keys_only(), other.is_keys_only()) {
-            (true, true) => other.clone(),
-            _ => self.key_columns(other.clone().with_values().key_columns),
-        }
-    }
-
-    /// These types as those of a keyspace of the types `found`, where a program states them that knows neither names of
-    /// key columns nor that keys are alone: both stay, if keys have the same type.
+    /// These types as those of records of the types `found`: the names of the columns of the key are theirs, and values
+    /// of bytes are none where keys are alone, if keys have the same type. Keys alone stay alone.
     ///
     /// ```
     /// use ogive::types::{KeyType, RecordType};
     ///
     /// let stated = RecordType::new(KeyType::U64, KeyType::Bytes);
     /// let found = stated.clone().keys_only();
-    /// assert_eq!(stated.with_columns_of(&found), found);
+    /// assert_eq!(stated.clone().named_as(&found), found);
     /// let texts = RecordType::new(KeyType::U64, KeyType::Text);
-    /// assert!(!texts.with_columns_of(&found).is_keys_only());
+    /// assert!(!texts.named_as(&found).is_keys_only());
+    /// assert!(found.named_as(&stated).is_keys_only());
     /// ```
     #[must_use]
-    pub fn with_columns_of(self, found: &Self) -> Self {
+    pub fn named_as(self, found: &Self) -> Self {
         match self.keys == found.keys {
             true if found.is_keys_only() && self.values.is_bytes() => found.clone(),
-            true if self.key_columns.is_empty() => self.named_as(found),
+            true if !self.is_keys_only() => self.key_columns(found.clone().with_values().key_columns),
             _ => self,
         }
     }
@@ -162,14 +153,12 @@ impl RecordType {
     #[must_use]
     pub fn columns(&self) -> Vec<RecordColumn> {
         let component = |index: usize, key_type, nullable, count| {
-            let named = self.key_columns.get(index).map(|column| column.name.clone());
-            let name = named.unwrap_or_else(|| if count == 1 { "key".into() } else { format!("key{}", index + 1) });
+            let name = self.name_of_key(index, count);
             RecordColumn { name, key_type, nullable, place: ColumnPlace::Key(index) }
         };
-        let mut keys = Vec::new();
+        let (mut keys, count) = (Vec::new(), self.component_count());
         match self.keys {
             KeyType::Tuple(tuple) => {
-                let count = tuple.components().len();
                 keys.extend(tuple.components().enumerate().map(|(index, it)| {
                     component(index, it.key_type, it.nulls != super::tuple::NullOrder::Never, count)
                 }));
@@ -205,27 +194,48 @@ impl RecordType {
     }
 
     /// Whether a keyspace of the type `older`, with records, can be one of this type from now on. Names of key columns
-    /// can change, though none of them may become that of another column, and keys alone can get values; values do not
-    /// vanish.
+    /// can change, though none of them may become that of another column. Keys alone stay alone, and values stay.
     #[must_use]
     pub fn extends(&self, older: &Self) -> bool {
-        let hides_values = self.is_keys_only() && !older.is_keys_only();
-        self.keys == older.keys && self.values.extends(&older.values) && !hides_values && !self.moves_key_columns(older)
+        let has_values_alike = self.is_keys_only() == older.is_keys_only();
+        let has_same_keys = self.keys == older.keys && !self.moves_key_columns(older);
+        has_same_keys && has_values_alike && self.values.extends(&older.values)
     }
 
     /// Whether the name of a column of the key is that of another column of the key in `other`, as of keys by `a, b`
     /// and by `b, a`.
     #[must_use]
     pub fn moves_key_columns(&self, other: &Self) -> bool {
-        let place = |name: &str| other.key_columns.iter().position(|column| column.name == name);
-        let mut columns = self.key_columns.iter().enumerate();
-        columns.any(|(index, column)| place(&column.name).is_some_and(|other| other != index))
+        let (names, others) = (self.names_of_keys(), other.names_of_keys());
+        let place = |name: &String| others.iter().position(|other| other == name);
+        (0..).zip(&names).any(|(index, name)| place(name).is_some_and(|other| other != index))
     }
 
     /// The names of the columns of the key, for messages: `a, b`.
     #[must_use]
     pub fn key_names(&self) -> String {
-        self.key_columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+        self.names_of_keys().join(", ")
+    }
+
+    /// The names of the columns of the key, be they stated or not.
+    fn names_of_keys(&self) -> Vec<String> {
+        let components = self.component_count();
+        (0..components).map(|index| self.name_of_key(index, components)).collect()
+    }
+
+    fn name_of_key(&self, index: usize, components: usize) -> String {
+        match self.key_columns.get(index) {
+            Some(column) => column.name.clone(),
+            None if components == 1 => "key".to_owned(),
+            None => format!("key{}", index + 1),
+        }
+    }
+
+    fn component_count(&self) -> usize {
+        match self.keys {
+            KeyType::Tuple(tuple) => tuple.components().len(),
+            _ => 1,
+        }
     }
 
     /// Rejects types with parameters out of bounds, and names that do not fit.
@@ -235,10 +245,7 @@ impl RecordType {
     pub(crate) fn check(&self) -> Result<()> {
         self.keys.check()?;
         self.values.check()?;
-        let components = match self.keys {
-            KeyType::Tuple(tuple) => tuple.components().len(),
-            _ => 1,
-        };
+        let components = self.component_count();
         if !self.key_columns.is_empty() && self.key_columns.len() != components {
             let found = self.key_columns.len();
             return Err(Error::InvalidArgument(format!("keys of type {} have no {found} columns", self.keys)));
@@ -419,7 +426,7 @@ mod tests {
             assert!(without.is_keys_only() && !types.is_keys_only());
             assert_eq!(RecordType::from_code(&without.code()), Some(without.clone()));
             assert_eq!(shown(&without.clone().with_values()), with_values);
-            assert!(types.extends(&without) && without.extends(&without) && !without.extends(&types));
+            assert!(without.extends(&without) && !types.extends(&without) && !without.extends(&types));
         }
         assert_eq!(ids.clone().keys_only().to_string(), "u64 -> {}");
         // Values of a type are columns, wherever the key stands.

@@ -51,8 +51,8 @@ fn tables_of(db: &Db) -> Vec<u64> {
     db.stats().keyspaces[0].levels.iter().map(|level| level.tables).collect()
 }
 
-/// The size of a growing table includes buffered records, which compress well: small adjacent tables may be rewritten
-/// into as many again. A full compaction must notice this.
+/// The size of a growing table includes buffered records, which compress well: tables that ended by it would be smaller
+/// than their limit, and small adjacent ones would be rewritten into as many again.
 #[test]
 fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
     let prefix = vec![b'p'; 1_000];
@@ -70,7 +70,7 @@ fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
         db.compact().unwrap();
         assert_eq!(db.iter().count(), 3_000);
         let tables: u64 = tables_of(&db).iter().sum();
-        assert!((2..=60).contains(&tables), "{tables} tables");
+        assert!(tables <= 2, "{tables} tables");
     }
 }
 

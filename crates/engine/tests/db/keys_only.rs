@@ -55,22 +55,27 @@ fn keys_alone_take_no_values_on_any_path() {
 }
 
 #[test]
-fn keys_alone_can_get_values_and_values_do_not_vanish() {
+fn keys_alone_get_no_values_and_values_do_not_vanish() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let db = Db::open_in(storage, &DbOptions::default()).unwrap();
     let ids = db.keyspace("ids").unwrap();
     let alone = ids.typed::<u64, ()>().unwrap();
     alone.insert(1, ()).unwrap();
     let with_values = ids.typed::<u64, Vec<u8>>().unwrap();
-    with_values.insert(2, &b"two"[..]).unwrap();
-    assert_eq!(ids.record_type().to_string(), "u64 -> bytes");
+    with_values.insert(2, &b""[..]).unwrap();
+    let refused = with_values.insert(2, &b"two"[..]).unwrap_err().to_string();
+    assert!(refused.contains("keys alone"), "{refused}");
+    let bytes = RecordType::new(KeyType::U64, KeyType::Bytes);
+    assert!(matches!(ids.declare(&bytes), Err(Error::WrongRecordType { .. })));
     alone.insert(3, ()).unwrap();
-    drop((alone, with_values));
+    assert_eq!(ids.record_type().to_string(), "u64 -> {}");
     // Stores of older versions say nothing of their keys: they are opened as before, and stay what they are.
-    let again = ids.typed::<u64, ()>().unwrap();
-    again.insert(4, ()).unwrap();
-    assert_eq!(ids.record_type().to_string(), "u64 -> bytes");
-    assert!(matches!(ids.declare(&keys(&["key"])), Err(Error::WrongRecordType { .. })));
+    let older = db.keyspace("older").unwrap();
+    older.declare(&bytes).unwrap();
+    older.insert(1_u64.to_be_bytes(), "").unwrap();
+    older.typed::<u64, ()>().unwrap().insert(4, ()).unwrap();
+    assert_eq!(older.record_type().to_string(), "u64 -> bytes");
+    assert!(matches!(older.declare(&keys(&["key"])), Err(Error::WrongRecordType { .. })));
     let untyped = db.keyspace("untyped").unwrap();
     untyped.insert("k", "").unwrap();
     untyped.typed::<[u8], ()>().unwrap().insert(&b"l"[..], ()).unwrap();

@@ -459,3 +459,53 @@ fn a_checkpoint_of_a_live_folder_fills_a_new_folder_or_none() {
     assert_eq!(contents(Arc::new(LocalStorage::new(path("deep/copy")))).0, 50);
     db.close().unwrap();
 }
+
+/// A storage whose store changes whenever its manifest is read, at most so often.
+struct Restless {
+    inner: MemoryStorage,
+    writer: Db,
+    changes_left: AtomicU64,
+}
+
+impl fmt::Debug for Restless {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Restless").field(&self.changes_left).finish()
+    }
+}
+
+impl StorageWrapper for Restless {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn open(&self, name: &str) -> ogive::Result<Arc<dyn ReadableFile>> {
+        let left = self.changes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if name.ends_with(".manifest")
+            && let Ok(left) = left
+        {
+            self.writer.keyspace(&format!("k{left}"))?;
+        }
+        self.inner.open(name)
+    }
+}
+
+#[test]
+fn a_reader_whose_writer_is_too_fast_is_told_that_the_store_is_busy() {
+    let memory = MemoryStorage::new();
+    let writer = Db::open_in(Arc::new(memory.clone()), &small()).unwrap();
+    writer.insert("key", "value").unwrap();
+    let open = |changes: u64| {
+        let writer = writer.clone();
+        let storage = Restless { inner: memory.clone(), writer, changes_left: AtomicU64::new(changes) };
+        Db::open_read_only_in(Arc::new(storage), &small())
+    };
+    match open(u64::MAX) {
+        // A program that takes it for a missing store would make another one.
+        Err(Error::Io { path, source, .. }) => {
+            assert_eq!(source.kind(), std::io::ErrorKind::ResourceBusy, "{source}");
+            assert_eq!(path, memory.path("x").parent().unwrap());
+        }
+        opened => panic!("{opened:?}"),
+    }
+    assert_eq!(open(2).unwrap().get("key").unwrap().unwrap()[..], *b"value");
+}

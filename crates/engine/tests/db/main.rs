@@ -27,6 +27,7 @@ mod repair;
 mod repair_foreign;
 mod scans;
 mod skips;
+mod small_tables;
 mod stats;
 mod support;
 mod types;

@@ -6,5 +6,6 @@ mod batches;
 mod kinds;
 mod leaves;
 mod links;
+mod sectors;
 mod structures;
 mod types;

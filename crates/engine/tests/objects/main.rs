@@ -9,6 +9,7 @@ mod fencing;
 mod groups;
 mod listings;
 mod readers;
+mod removed;
 mod requests;
 mod simulator;
 mod support;

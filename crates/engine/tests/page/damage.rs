@@ -3,7 +3,6 @@
 
 use crate::support::{Model, options, transact};
 use ogive::Error;
-use ogive::block::checksum;
 use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions, Pages};
 use ogive_testkit::{FaultInjector, Operation, Random};
@@ -151,10 +150,6 @@ fn a_page_whose_last_write_was_lost_is_found() {
 
 /// The slots of the header, as offsets in the file.
 const SLOTS: [usize; 2] = [0, 4096];
-
-fn turn(file: &[u8], slot: usize) -> u64 {
-    u64::from_le_bytes(file[slot + 24..slot + 32].try_into().unwrap())
-}
 
 #[test]
 fn a_damaged_slot_of_the_header_loses_nothing_and_is_restored() {

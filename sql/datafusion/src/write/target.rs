@@ -226,16 +226,13 @@ impl WriteRequest {
             let (key, named) = (key.join(","), named.join(","));
             return plan_err!("the key of {place} is '{key}', not '{named}'; leave the option 'key' out");
         }
-        // Stores of older versions have keys alone with a column of empty values.
-        let is_older = self.types().is_keys_only() && found.values.is_bytes() && !found.key_columns.is_empty();
-        let types = if is_older { found.clone().keys_only() } else { found.clone() };
-        let encoder = RecordEncoder::of_types(&self.schema, &types);
+        let encoder = RecordEncoder::of_types(&self.schema, found);
         let encoder = encoder.map_err(|error| {
             DataFusionError::Plan(format!(
                 "{place} takes no such rows: {error}; rename columns by AS, or leave them out"
             ))
         })?;
-        self.check_kinds(&types, place)?;
+        self.check_kinds(found, place)?;
         Ok(Self { encoder, ..self })
     }
 

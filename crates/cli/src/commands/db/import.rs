@@ -30,8 +30,9 @@ Types of keys and columns are those of the keyspace, which --key-type, --type an
 no rows; for a new keyspace they are as given, as an export to Parquet states them, or found as by `ogive build`.
 Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
 replaces one of the same key as a whole: columns that are missing become null in it. A key of one column is never null,
-unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. If the import
-ends early, the message gives the number of durable rows; it is safe to import the file again.";
+unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. Lines and
+SOSD keys without --payload are keys alone, as are files of a key column only; a keyspace takes either these or values.
+If the import ends early, the message gives the number of durable rows; it is safe to import the file again.";
 
 /// Import a file into a store
 #[derive(Debug, clap::Args)]

@@ -121,8 +121,14 @@ pub(super) fn resolve(
         let message = format!("the keys of the keyspace {:?} are by {own}, not by {named}", keyspace.name());
         return Err(Failure::refused(message, "give the columns of the keys in that order"));
     }
+    let is_alone = brought.is_some_and(|brought| brought.types.is_keys_only());
+    if is_alone && !is_free && !found.is_keys_only() {
+        let (name, values) = (keyspace.name(), &found.values);
+        let message = format!("the rows of the keyspace {name:?} have values of type {values}, which keys alone lack");
+        return Err(Failure::refused(message, "use another keyspace for keys alone, with --keyspace"));
+    }
     let types = match brought {
-        Some(brought) if is_free || found.key_columns.is_empty() => brought.types.clone(),
+        Some(brought) if is_free => brought.types.clone(),
         // The names that the columns of keys got first stay.
         Some(brought) => brought.types.clone().named_as(&found),
         None => with_keys(&found, keys),

@@ -1,10 +1,10 @@
 //! `ogive db put`: writes an entry.
 
-use super::store::{KeyspaceOptions, is_there};
+use super::store::KeyspaceOptions;
 use crate::args::Outcome;
+use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::{Failure, Result};
-use crate::key;
 use crate::output::Output;
 use crate::pipe::{InputFile, input_named, shown};
 use crate::value;
@@ -56,26 +56,38 @@ pub(crate) struct DbPut {
 pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     // Opened before the store is created, so that a missing file leaves no store behind.
     let file = arguments.file.as_deref().map(open_file).transpose()?;
-    // The same for an invalid key.
-    if !is_there(&arguments.keyspace.name.store.folder) {
-        key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
-    }
     let open = arguments.keyspace.create(Durability::Synced, None)?;
-    match file {
-        Some(_) if !matches!(open.types.values, ValueType::Scalar(KeyType::Bytes | KeyType::Text)) => {
-            Err(Failure::usage(
-                format!("the values of the keyspace are of type {}, not a file", open.types.values),
-                "give the value as an argument, or use another keyspace for files, with --keyspace",
-            ))
+    let value = arguments.value(&open.types.values);
+    let value = match value.and_then(|value| open.parse_key(&arguments.key).map(|_| value)) {
+        Ok(value) => value,
+        Err(failure) => {
+            // It says more than a failure to take back.
+            _ = open.take_back();
+            return Err(failure);
         }
+    };
+    match file {
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
-        None => {
-            let argument = arguments.value.as_deref().unwrap_or_default().as_encoded_bytes();
-            let value = match arguments.escaped && open.types.values.is_bytes() {
-                true => value::from_escaped(argument)?,
-                false => value::from_argument(&open.types.values, argument)?,
+        None => verbs::put(open, &arguments.key, &value, output),
+    }
+}
+
+impl DbPut {
+    /// The bytes of the value that is an argument; none of one in a file.
+    fn value(&self, values: &ValueType) -> Result<Vec<u8>> {
+        if self.file.is_some() {
+            return match values {
+                ValueType::Scalar(KeyType::Bytes | KeyType::Text) => Ok(Vec::new()),
+                _ => Err(Failure::usage(
+                    format!("the values of the keyspace are of type {values}, not a file"),
+                    "give the value as an argument, or use another keyspace for files, with --keyspace",
+                )),
             };
-            verbs::put(open, &arguments.key, &value, output)
+        }
+        let argument = self.value.as_deref().unwrap_or_default().as_encoded_bytes();
+        match self.escaped && values.is_bytes() {
+            true => value::from_escaped(argument),
+            false => value::from_argument(values, argument),
         }
     }
 }

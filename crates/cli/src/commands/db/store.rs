@@ -338,11 +338,6 @@ impl KeyspaceOptions {
         Ok(Some((types, keyspace.is_empty()?)))
     }
 
-    /// The requested key type.
-    pub(super) fn asked_keys(&self) -> Option<KeyType> {
-        self.keys
-    }
-
     fn existing(&self, db: Db) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;

@@ -396,5 +396,5 @@ fn input_options(input: &InputOptions, types: &RecordType, values: Option<&Value
         Some(ValueType::Scalar(scalar)) => (None, Some(*scalar)),
         None => (None, Some(KeyType::Bytes)),
     };
-    InputOptions { key_type, known, value_type, ..input.clone() }
+    InputOptions { key_type, known, value_type, pads_bytes: true, ..input.clone() }
 }

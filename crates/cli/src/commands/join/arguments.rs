@@ -375,6 +375,7 @@ impl BothSides {
             spool: None,
             value_type: None,
             known: None,
+            pads_bytes: false,
             row_limit: self.row_limit,
             quote: None,
             lenient: false,

@@ -16,6 +16,8 @@ pub(crate) enum JobReason {
     Droppable,
     /// Iterators skip many removed entries.
     Skips,
+    /// Adjacent tables of a level are small.
+    SmallTables,
     /// A table points into value files being collected.
     Collection,
     /// A caller requested it.
@@ -35,6 +37,8 @@ pub(crate) struct CompactionJob {
     pub(crate) output_level: usize,
     /// Whether the inputs are only moved to the output level, without merging.
     pub(crate) moves: bool,
+    /// Whether all entries go to one table, however large.
+    pub(crate) makes_one_table: bool,
     /// Whether nothing below overlaps the inputs, so entries and tombstones that no snapshot needs may be dropped.
     pub(crate) is_bottom: bool,
     /// Value files being collected: values in them are copied to a new file.
@@ -64,6 +68,7 @@ impl CompactionJob {
             inputs,
             output_level,
             moves: false,
+            makes_one_table: false,
             is_bottom,
             collect: BTreeSet::new(),
             span,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The last level.
-const LAST_LEVEL: usize = LEVELS - 1;
+pub(super) const LAST_LEVEL: usize = LEVELS - 1;
 
 /// Score, in thousandths, from which a level is due.
 const DUE_SCORE: u64 = 1000;
@@ -45,9 +45,6 @@ const COLLECTION_DELAY_PERCENT: u64 = 125;
 
 /// A larger requested compaction runs in parts, since its inputs exist until it ends.
 const ASKED_JOB_BYTES_MAX: u64 = 4 << 30;
-
-/// Maximum number of small tables merged at once, since each needs a buffer.
-const RUN_TABLES_MAX: usize = 128;
 
 /// The limits that determine which compactions are due.
 #[derive(Clone, Debug)]
@@ -106,15 +103,15 @@ pub(crate) enum RangeStep {
 
 /// A request for a job: in which keyspace, and for what reason.
 #[derive(Clone, Copy)]
-struct JobRequest<'a> {
-    keyspace: KeyspaceId,
-    levels: &'a KeyspaceLevels,
-    reason: JobReason,
+pub(super) struct JobRequest<'a> {
+    pub(super) keyspace: KeyspaceId,
+    pub(super) levels: &'a KeyspaceLevels,
+    pub(super) reason: JobReason,
 }
 
 impl JobRequest<'_> {
     /// The job over `inputs`; `None` if there are none.
-    fn job(self, inputs: Vec<(usize, Arc<TableFileMeta>)>, output: usize) -> Option<CompactionJob> {
+    pub(super) fn job(self, inputs: Vec<(usize, Arc<TableFileMeta>)>, output: usize) -> Option<CompactionJob> {
         CompactionJob::new(self.keyspace, self.reason, inputs, output, self.levels)
     }
 }
@@ -151,6 +148,7 @@ impl<'a> Picker<'a> {
         due.into_iter()
             .find_map(|(_, keyspace, level)| self.due_job(keyspace, level))
             .or_else(|| all().find_map(|(keyspace, levels)| self.droppable_job(keyspace, levels)))
+            .or_else(|| all().find_map(|(keyspace, levels)| self.small_tables_job(keyspace, levels)))
             .or_else(|| self.collection_job())
             .map(|job| self.collecting(job))
     }
@@ -491,26 +489,8 @@ impl<'a> Picker<'a> {
         step
     }
 
-    /// Merges adjacent small tables of the last level, such as many ingested ones, up to the size of one table. Used
-    /// when nothing else is left to do in the range.
-    pub(crate) fn pick_run(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
-        let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
-        let mut finished = TableRuns::new(self.limits.table_bytes);
-        for group in groups(levels) {
-            match group.iter().any(|(_, table)| table.overlaps(range)) && self.is_finished(&group) {
-                true => group.into_iter().for_each(|(_, table)| finished.add(table)),
-                false => finished.end(),
-            }
-        }
-        let Some(run) = finished.longest() else { return RangeStep::Done };
-        let inputs = run.into_iter().map(|table| (LAST_LEVEL, table)).collect();
-        let request = JobRequest { keyspace, levels, reason: JobReason::Requested };
-        let job = request.job(inputs, LAST_LEVEL).and_then(|job| self.unless_blocked(job));
-        job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
-    }
-
     /// Whether nothing is left to do for tables that overlap no others.
-    fn is_finished(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
+    pub(super) fn is_finished(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
         let oldest_snapshot = self.limits.oldest_snapshot;
         matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
     }
@@ -547,46 +527,6 @@ impl<'a> Picker<'a> {
 /// Whether a compaction to the bottom would drop entries of a table, and no snapshot needs them.
 fn is_droppable(table: &TableFileMeta, oldest_snapshot: Sequence) -> bool {
     table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
-}
-
-/// Runs of adjacent tables of the last level, each of at most the size of one full table, in key order.
-#[derive(Debug)]
-struct TableRuns {
-    table_bytes: u64,
-    runs: Vec<Vec<Arc<TableFileMeta>>>,
-    /// Bytes of the last run; `None` if the next table begins another run.
-    bytes: Option<u64>,
-}
-
-impl TableRuns {
-    fn new(table_bytes: u64) -> Self {
-        Self { table_bytes, runs: Vec::new(), bytes: None }
-    }
-
-    fn add(&mut self, table: Arc<TableFileMeta>) {
-        let sum = self.bytes.map(|bytes| bytes.saturating_add(table.bytes)).filter(|&sum| sum <= self.table_bytes);
-        match (sum, self.runs.last_mut()) {
-            (Some(sum), Some(run)) if run.len() < RUN_TABLES_MAX => {
-                run.push(table);
-                self.bytes = Some(sum);
-            }
-            _ => {
-                self.bytes = Some(table.bytes);
-                self.runs.push(vec![table]);
-            }
-        }
-    }
-
-    /// Ends the last run, since the next table is not adjacent to it.
-    fn end(&mut self) {
-        self.bytes = None;
-    }
-
-    /// The run with most tables, if it has several. Of equally long runs it takes the last, so that its output does not
-    /// shift the others, and every table is rewritten once before any is rewritten again.
-    fn longest(self) -> Option<Vec<Arc<TableFileMeta>>> {
-        self.runs.into_iter().max_by_key(Vec::len).filter(|run| run.len() > 1)
-    }
 }
 
 /// Whether `part` is more than `percent` percent of `whole`.
@@ -628,7 +568,7 @@ fn connected(tables: &[Arc<TableFileMeta>], start: &Arc<TableFileMeta>) -> Vec<A
 }
 
 /// All tables, in groups that do not overlap each other; each group by level, in the level's order.
-fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableFileMeta>)>> {
+pub(super) fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableFileMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableFileMeta>)> =
         levels.iter().enumerate().map(|(index, (level, table))| (index, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));

@@ -220,6 +220,7 @@ fn collected(mut entries: ModelEntries, collect: &BTreeSet<u64>, file: u64) -> M
 }
 
 fn outputs(entries: ModelEntries, job: &CompactionJob, table_bytes: u64) -> Vec<ModelEntries> {
+    let table_bytes = if job.makes_one_table { u64::MAX } else { table_bytes };
     let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<ModelEntries>::new(), None);
     for (place, value) in entries {
         let is_new = last != Some(place.0) && {
@@ -246,8 +247,11 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
         for step in 0..250 {
             match random.below(8) {
                 0..=2 => {
-                    let start = random.below(keys);
-                    let (count, spread) = (random.below(60) + 1, if random.one_in(2) { keys } else { 20 });
+                    // Some stores are filled in the order of their keys, by memtables of a few records.
+                    let (start, count, spread) = match seed % 5 {
+                        4 => (step * 7 % keys, random.below(3) + 1, 3),
+                        _ => (random.below(keys), random.below(60) + 1, if random.one_in(2) { keys } else { 20 }),
+                    };
                     let mut drawn = random.clone();
                     let share = [2, 10, 1000][random.below(3) as usize];
                     let mut removals = random.clone();
@@ -285,14 +289,15 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
         store.check(keys);
         let files = store.state.value_files.values();
         let (dead, bytes) = files.fold((0, 0), |sums, file| (sums.0 + file.dead_bytes(), sums.1 + file.bytes));
-        assert!(dead * 100 <= bytes * 32, "seed {seed}: {dead} bytes of {bytes} are dead");
+        // Files of a few values are left alone, however many of these are dead.
+        assert!(dead * 100 <= bytes * 32 || seed % 5 == 4, "seed {seed}: {dead} bytes of {bytes} are dead");
         store.compact((Bound::Unbounded, Bound::Unbounded));
         store.check(keys);
         assert!(store.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
         assert_eq!(store.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
     }
     // Moves are rare here; a load in key order has many.
-    for reason in ["Level0 false", "Size false", "Droppable false", "Collection false"] {
+    for reason in ["Level0 false", "Size false", "Droppable false", "Collection false", "SmallTables false"] {
         assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
     }
 }
@@ -331,14 +336,20 @@ fn a_load_in_the_order_of_keys_is_written_once() {
 
 #[test]
 fn small_tables_in_the_order_of_keys_do_not_stay_small() {
-    let mut store = ModelStore::new(limits());
-    for table in 0..400 {
-        store.flush(table * 10..(table + 1) * 10, || false);
-        store.drain();
+    for (flushes, keys, table_bytes, most) in
+        [(400, 10, 1_000, 110), (4_000, 1, 1_000, 140), (4_000, 1, 1 << 20, 24), (400, 1, 0, 400)]
+    {
+        let mut store = ModelStore::new(PickLimits { table_bytes, ..limits() });
+        for table in 0..flushes {
+            store.flush(table * keys..(table + 1) * keys, || false);
+            store.drain();
+        }
+        let tables = store.state.tables().count();
+        assert!(tables <= most, "{tables} tables of {flushes} flushes");
+        let times = store.merged_bytes as f64 / store.flushed_bytes as f64;
+        assert!(times <= 3.0 || table_bytes > 1_000, "merged {times} times");
+        store.check(4_000);
     }
-    let tables = store.state.tables().count();
-    assert!(tables < 150, "{tables} tables");
-    store.check(4_000);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The writable side of a chain.
 
 use super::names::ChainId;
+use super::owner;
+use super::tag::{self, TAG_BYTES};
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
@@ -43,6 +45,8 @@ pub(crate) struct ChainWriter {
     store: PathBuf,
     path: PathBuf,
     chain: ChainId,
+    /// The identity of the store, with which its parts are tagged.
+    owner: Option<u64>,
     state: Mutex<WrittenState>,
 }
 
@@ -50,19 +54,20 @@ pub(crate) struct ChainWriter {
 struct WrittenState {
     /// Number of parts that were put.
     parts: u64,
-    /// Their bytes.
+    /// The bytes of the file that they have.
     put_bytes: u64,
-    /// What follows them.
+    /// What follows them, behind the tag of the next part.
     waiting: Vec<u8>,
+    tag_bytes: usize,
     has_failed: bool,
 }
 
 impl ChainWriter {
-    /// A new chain, of which nothing is stored yet.
-    pub(super) fn new(storage: &Arc<dyn Storage>, chain: ChainId) -> Self {
+    /// A new chain of a store, of which nothing is stored yet.
+    pub(super) fn new(storage: &Arc<dyn Storage>, chain: ChainId, owner: Option<u64>) -> Self {
         let path = storage.path(&file_name(chain.number, chain.kind));
         let store = path.parent().map(Into::into).unwrap_or_default();
-        Self { storage: Arc::clone(storage), store, path, chain, state: Mutex::default() }
+        Self { storage: Arc::clone(storage), store, path, chain, owner, state: Mutex::default() }
     }
 
     /// Begins the next part with what waits; the caller puts it. `None` if nothing waits.
@@ -79,7 +84,7 @@ impl ChainWriter {
         }
         let (part, bytes) = (state.parts, std::mem::take(&mut state.waiting));
         state.parts += 1;
-        state.put_bytes += bytes.len() as u64;
+        state.put_bytes += (bytes.len() - state.tag_bytes) as u64;
         Ok(Some(PartInFlight { chain: Arc::clone(self), part, bytes }))
     }
 
@@ -88,8 +93,14 @@ impl ChainWriter {
         if state.has_failed {
             return Err(Error::Poisoned { path: self.path.clone() });
         }
-        if offset != state.put_bytes + state.waiting.len() as u64 {
+        if offset != state.length() {
             return Err(not_for_objects("update", self.path.clone()));
+        }
+        if state.waiting.is_empty() {
+            // The header of the file is the tag of its first part.
+            let tag = self.owner.filter(|_| state.parts > 0).map(|owner| tag::encode(owner, self.chain, state.parts));
+            state.waiting.extend(tag.into_iter().flatten());
+            state.tag_bytes = tag.map_or(0, |_| TAG_BYTES);
         }
         state.waiting.extend_from_slice(bytes);
         if state.waiting.len() >= PART_BYTES_MAX { self.put(&mut state) } else { Ok(()) }
@@ -106,7 +117,7 @@ impl ChainWriter {
         let outcome = put_part(&*self.storage, self.chain, state.parts, &state.waiting);
         match outcome {
             Ok(()) => {
-                state.put_bytes += state.waiting.len() as u64;
+                state.put_bytes = state.length();
                 state.parts += 1;
                 state.waiting.clear();
                 Ok(())
@@ -119,20 +130,27 @@ impl ChainWriter {
         }
     }
 
-    /// A part that another opening put into this chain is its seal. The first part is not: it is up to
-    /// the caller to find out who wrote it.
+    /// A part that another opening put into this chain is its seal, unless it is of another store. The first part is
+    /// not: it is up to the caller to find out who wrote it.
     fn explained(&self, error: Error, part: u64) -> Error {
         match error {
             Error::Io { source, .. } if part > 0 && source.kind() == ErrorKind::AlreadyExists => {
-                Error::Fenced { path: self.store.clone(), was_opening: false }
+                owner::explain_taken(&*self.storage, self.owner, &self.chain.part_name(part), &self.store)
             }
             error => error,
         }
     }
 
     fn length(&self) -> u64 {
-        let state = self.state.lock();
-        state.put_bytes + state.waiting.len() as u64
+        self.state.lock().length()
+    }
+}
+
+impl WrittenState {
+    /// The length of the file, with what waits.
+    fn length(&self) -> u64 {
+        let waiting = if self.waiting.is_empty() { 0 } else { self.waiting.len() - self.tag_bytes };
+        self.put_bytes + waiting as u64
     }
 }
 

@@ -22,7 +22,6 @@ use crate::io::{ListedFile, Storage, remove_if_present};
 use crate::lsm::LOCK_NAME;
 use crate::lsm::version::{FileKind, ManifestState};
 use std::io::ErrorKind;
-use std::sync::atomic::Ordering;
 
 /// Listings that are asked for after a put, until one shows what was put.
 const LISTINGS_MAX: u32 = 3;
@@ -31,7 +30,8 @@ impl ObjectFolder {
     /// Refuses to go on if there is a newer manifest than `number`, which is there: another opening has created it.
     ///
     /// # Errors
-    /// [`Error::Fenced`]; [`Error::WrongAnswer`] for listings that do not show this manifest; errors of the storage.
+    /// [`Error::Fenced`]; [`Error::Gone`] if the store was removed; [`Error::WrongAnswer`] for listings that do not
+    /// show this manifest; errors of the storage.
     pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
         self.list_with(number, false).map(drop)
     }
@@ -52,7 +52,7 @@ impl ObjectFolder {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
                 outcome => outcome?,
             }
-            self.has_stub.store(true, Ordering::Relaxed);
+            self.note_stub_put();
         }
         Ok(())
     }
@@ -69,18 +69,24 @@ impl ObjectFolder {
     pub(super) fn list_with(&self, number: u64, is_compared: bool) -> Result<Listing> {
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
         for _ in 0..LISTINGS_MAX {
-            let listing = self.read_listing()?;
+            let mut listing = self.read_listing()?;
+            if let Some(store) = self.owner.identity() {
+                self.hide_foreign(&mut listing, store, number)?;
+            }
             // Any part proves it, also if the listing leaves out the first one.
             if listing.last_manifests().iter().any(|chain| chain.number > number) {
+                self.check_in_place()?;
                 return Err(self.fenced());
             }
             if listing.newest(FileKind::Manifest) < number {
                 continue;
             }
             if !is_compared || self.is_as_listed(&listing.part(&name))? {
+                self.check_in_place_by(&listing)?;
                 return Ok(listing);
             }
         }
+        self.check_in_place()?;
         Err(self.outdated(&format!("it does not show {name} as it was put")))
     }
 
@@ -89,11 +95,16 @@ impl ObjectFolder {
     /// # Errors
     /// Errors of the storage.
     pub(super) fn put_stub(&self, store: u64) -> Result<()> {
-        let mut file = self.inner.create_replacing(&stub_name())?;
-        file.append(&stub::encode(store))?;
-        file.sync()?;
-        self.has_stub.store(true, Ordering::Relaxed);
+        self.replace(&stub_name(), &stub::encode(store))?;
+        self.note_stub_put();
         Ok(())
+    }
+
+    /// Puts an object over what has its name, in one request.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut file = self.inner.create_replacing(name)?;
+        file.append(bytes)?;
+        file.sync()
     }
 
     /// Puts the stub of a copy, before anything else of it: so no store is created there, whatever listings show.
@@ -111,7 +122,7 @@ impl ObjectFolder {
             }
             outcome => outcome?,
         }
-        self.has_stub.store(true, Ordering::Relaxed);
+        self.note_stub_put();
         self.check_conditions().inspect_err(|_| self.end_failed_copy())
     }
 
@@ -316,8 +327,13 @@ impl ObjectFolder {
         if !seal::is_seal(part) || seal::is_of(part, name) {
             return Ok(seal::is_seal(part));
         }
-        let detail = "the answer has a part of another log or manifest, which ended that one".to_owned();
-        Err(Error::WrongAnswer { path: self.inner.path(name), detail })
+        Err(self.misplaced(name))
+    }
+
+    /// The error of an answer with another part than the one that was asked for.
+    pub(super) fn misplaced(&self, name: &str) -> Error {
+        let detail = "the answer has a part of another log or manifest".to_owned();
+        Error::WrongAnswer { path: self.inner.path(name), detail }
     }
 
     /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
@@ -357,7 +373,8 @@ impl ObjectFolder {
         })?;
         for chain in unknown {
             let name = chain.part_name(1);
-            if self.read_part(&name)?.is_some_and(|part| !seal::is_seal(&part)) {
+            let Some(part) = self.read_part(&name)? else { continue };
+            if !seal::is_seal(&part) && !self.is_foreign(&name, &part)? {
                 return outdated(name, "it has groups of a log that no manifest names: the newest manifest is missing");
             }
         }

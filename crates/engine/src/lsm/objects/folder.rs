@@ -1,9 +1,11 @@
 //! The folder of a store on an object store, as a storage of whole files.
 
 use super::chain::{ChainFile, ChainWriter, put_part};
+use super::later_file::{FilePlace, LaterFile};
 use super::listing::Listing;
 use super::names::{ChainId, is_chain, parse_part_name};
 use super::object_file::ObjectFile;
+use super::owner::Owner;
 use super::parts_file::PartsFile;
 use super::retired::RetiredFiles;
 use super::seal;
@@ -12,15 +14,15 @@ use super::version::StoreVersion;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
-    FileLock, ListedFile, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
-    UpdatableFile, WritableFile, copy_file, not_for_objects, remove_if_present,
+    FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
+    not_for_objects, remove_if_present,
 };
 use crate::lsm::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -48,7 +50,7 @@ pub(crate) struct ObjectFolder {
     pub(super) inner: Arc<dyn Storage>,
     mode: FolderPurpose,
     /// The objects while the store is opened: all that is decided then is decided on one listing.
-    listing: Mutex<Option<Listing>>,
+    pub(super) listing: Mutex<Option<Listing>>,
     /// Parts that were read in that time. They never change.
     parts: Mutex<BTreeMap<String, Arc<[u8]>>>,
     /// Chains of which a reader knows the first parts, which are not read again.
@@ -62,6 +64,8 @@ pub(crate) struct ObjectFolder {
     seals: Mutex<Vec<String>>,
     /// Whether the first manifest is known to be a stub.
     pub(super) has_stub: AtomicBool,
+    /// The store whose objects these are.
+    pub(super) owner: Owner,
     /// A part that a listing showed, and that was not there.
     pub(super) absent_part: OnceLock<String>,
 }
@@ -104,13 +108,17 @@ impl ObjectFolder {
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
             has_stub: AtomicBool::new(false),
+            owner: Owner::default(),
             absent_part: OnceLock::new(),
         }
     }
 
-    /// A folder in which nothing is open, for a copy of a store. What is removed goes with the next collection.
-    pub(crate) fn new(inner: Arc<dyn Storage>) -> Self {
-        Self::of(inner, FolderPurpose::Write, 0)
+    /// A folder in which nothing is open, for a copy of a store, with its identity. What is removed goes with the next
+    /// collection.
+    pub(crate) fn new(inner: Arc<dyn Storage>, store: u64) -> Self {
+        let folder = Self::of(inner, FolderPurpose::Write, 0);
+        folder.owner.set(store);
+        folder
     }
 
     /// Decides on a new listing from now on.
@@ -148,9 +156,17 @@ impl ObjectFolder {
         Ok(())
     }
 
-    /// The same store as it is now, for a reader.
-    pub(crate) fn newest(&self) -> Result<Self> {
-        Self::open(Arc::clone(&self.inner), FolderPurpose::Read(None), 0)
+    /// The same store as it is now, for a reader that knows this manifest.
+    ///
+    /// # Errors
+    /// [`Error::Gone`] if the store was removed; errors of the storage.
+    pub(crate) fn newest(&self, known: &StoreVersion) -> Result<Self> {
+        let mut folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
+        folder.owner.go_on(&self.owner, known.manifest);
+        // What is wrong with the listing of another store does not matter.
+        let listed = folder.list_anew().and_then(|()| folder.settle());
+        listed.or_else(|error| self.check_in_place().and(Err(error)))?;
+        Ok(folder)
     }
 
     /// Ends the time of one listing.
@@ -160,8 +176,9 @@ impl ObjectFolder {
         self.parts.lock().clear();
     }
 
-    /// Names the objects of the tables of a state that were ingested by reference.
+    /// States the store, for what is put, and names the objects of its tables that were ingested by reference.
     pub(crate) fn name_objects(&self, state: &ManifestState) {
+        self.owner.set(state.owner);
         for (_, _, table) in state.tables() {
             if let Some(object) = &table.object {
                 self.name_object(table.number, object);
@@ -227,6 +244,25 @@ impl ObjectFolder {
             listing.note_stub();
         }
         Ok(listing)
+    }
+
+    /// The names of all files, also of those that are of another store.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn all_names(&self) -> Result<Vec<String>> {
+        let mut names = self.listed(Listing::files)?;
+        let objects = self.objects.lock();
+        if !objects.is_empty() {
+            let names_of: BTreeMap<&str, &String> = objects.iter().map(|(name, object)| (&**object, name)).collect();
+            names.iter_mut().for_each(|name| {
+                if let Some(known) = names_of.get(name.as_str()) {
+                    (*known).clone_into(name);
+                }
+            });
+            names.sort_unstable();
+        }
+        Ok(names)
     }
 
     /// The version that was found.
@@ -299,6 +335,9 @@ impl ObjectFolder {
     pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<()> {
         let chain = ChainId { kind, number };
         let listed = self.listed(|listing| listing.parts(chain))?;
+        if self.seal_foreign(chain, listed, nonce)? {
+            return Ok(());
+        }
         // The last part may be a seal already.
         let mut part = listed.saturating_sub(1);
         let mut denied = 0;
@@ -371,6 +410,14 @@ impl ObjectFolder {
         }
     }
 
+    pub(super) fn note_read(&self, name: &str, part: Vec<u8>) {
+        self.parts.lock().insert(name.to_owned(), part.into());
+    }
+
+    pub(super) fn has_read(&self, name: &str) -> Option<Arc<[u8]>> {
+        self.parts.lock().get(name).map(Arc::clone)
+    }
+
     /// Reads a chain up to its seal or its end, without the beginning that is known.
     fn read_chain(&self, name: &str, chain: ChainId) -> Result<PartsFile> {
         self.fill_holes(chain)?;
@@ -389,7 +436,7 @@ impl ObjectFolder {
         }
         let mut found = Vec::new();
         for (name, part) in names.iter().map_while(|name| parts.get_key_value(name)) {
-            if self.is_seal_of(name, part)? {
+            if self.is_seal_of(name, part)? || self.is_foreign(name, part)? {
                 break;
             }
             found.push(Arc::clone(part));
@@ -432,7 +479,7 @@ impl ObjectFolder {
 
     /// Reads those of these parts that were not read yet, and with the same requests looks for others. Returns the
     /// first of those that is there.
-    fn fetch(&self, names: &[String], others: &[String]) -> Result<Option<String>> {
+    pub(super) fn fetch(&self, names: &[String], others: &[String]) -> Result<Option<String>> {
         let known = self.parts.lock();
         let wanted: Vec<&String> = names.iter().filter(|name| !known.contains_key(*name)).collect();
         drop(known);
@@ -443,12 +490,15 @@ impl ObjectFolder {
         let mut read = wanted.iter().zip(self.inner.read_listed(&wanted));
         for (listed, part) in read.by_ref().take(missing) {
             let part = self.explained_part(listed, part)?;
-            self.parts.lock().insert(listed.name.clone(), part.into());
+            self.note_read(&listed.name, part);
         }
         let mut found = None;
         for (listed, other) in read {
             match other {
-                Ok(_) => _ = found.get_or_insert_with(|| listed.name.clone()),
+                Ok(part) => {
+                    found.get_or_insert_with(|| listed.name.clone());
+                    self.note_read(&listed.name, part);
+                }
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -458,7 +508,7 @@ impl ObjectFolder {
 
     /// A new log, of which nothing is stored yet.
     pub(crate) fn create_log(&self, number: u64) -> Arc<ChainWriter> {
-        Arc::new(ChainWriter::new(&self.inner, ChainId { kind: FileKind::Log, number }))
+        Arc::new(ChainWriter::new(&self.inner, ChainId { kind: FileKind::Log, number }, self.owner.identity()))
     }
 
     /// Removes the files whose grace period has passed, and lets those wait that a killed or late writer has left.
@@ -556,7 +606,7 @@ impl Storage for ObjectFolder {
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         match chain_of(name) {
-            Some(chain) => Ok(Box::new(ChainFile(ChainWriter::new(&self.inner, chain)))),
+            Some(chain) => Ok(Box::new(ChainFile(ChainWriter::new(&self.inner, chain, self.owner.identity())))),
             None => self.inner.create(name),
         }
     }
@@ -567,7 +617,7 @@ impl Storage for ObjectFolder {
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         match chain_of(name) {
-            Some(chain) => Ok(Arc::new(ChainWriter::new(&self.inner, chain))),
+            Some(chain) => Ok(Arc::new(ChainWriter::new(&self.inner, chain, self.owner.identity()))),
             None => Ok(Arc::new(ObjectFile::create(&self.inner, name)?)),
         }
     }
@@ -595,18 +645,8 @@ impl Storage for ObjectFolder {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        let mut names = self.listed(Listing::files)?;
-        let objects = self.objects.lock();
-        if !objects.is_empty() {
-            let names_of: BTreeMap<&str, &String> = objects.iter().map(|(name, object)| (&**object, name)).collect();
-            names.iter_mut().for_each(|name| {
-                if let Some(known) = names_of.get(name.as_str()) {
-                    (*known).clone_into(name);
-                }
-            });
-            names.sort_unstable();
-        }
-        Ok(names)
+        self.settle()?;
+        self.all_names()
     }
 
     fn sync_directory(&self) -> Result<()> {
@@ -644,130 +684,5 @@ impl Storage for ObjectFolder {
             found = Some(found.unwrap_or(0) + part.length_bytes.unwrap_or(0));
         }
         Ok(found.map(|bytes| ListedFile { length_bytes: Some(bytes), ..ListedFile::named(name) }))
-    }
-}
-
-/// A file whose length is known, and that is opened when its end is not enough.
-#[derive(Debug)]
-struct LaterFile {
-    place: FilePlace,
-    known: KnownFile,
-    file: OnceLock<Arc<dyn ReadableFile>>,
-}
-
-/// Where a file lies.
-#[derive(Clone, Debug)]
-struct FilePlace {
-    storage: Arc<dyn Storage>,
-    name: String,
-    path: PathBuf,
-    /// Whether the file belongs to a reader, from whom it may be removed.
-    is_readers: bool,
-}
-
-impl FilePlace {
-    fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool) -> Self {
-        let (storage, path) = (Arc::clone(storage), storage.path(name));
-        Self { storage, name: name.to_owned(), path, is_readers }
-    }
-
-    /// A file that a reader does not find was removed by the store's writer. Its writer has it.
-    fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
-        let is_absent = |error: &Error| match error {
-            // Not of the target of a copy.
-            Error::Io { path, source, .. } => source.kind() == ErrorKind::NotFound && *path == self.path,
-            _ => false,
-        };
-        match outcome {
-            Err(error) if is_absent(&error) || matches!(error, Error::ObjectChanged { .. }) => {
-                match self.storage.exists(&self.name) {
-                    Ok(false) if self.is_readers => {
-                        let path = self.path.parent().map(Into::into).unwrap_or_default();
-                        Err(Error::VersionGone { path })
-                    }
-                    Ok(is_there) if is_absent(&error) => Err(self.denied(is_there)),
-                    _ => Err(error),
-                }
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// The error of a file that the store has, of which a read says that it is not there.
-    fn denied(&self, is_there: bool) -> Error {
-        let path = self.path.clone();
-        if is_there {
-            let detail = "it says that there is no such object (404), and then that there is one".to_owned();
-            return Error::WrongAnswer { path, detail };
-        }
-        // A writer that was taken over finds out by an error of this kind.
-        let detail = "the object store says that there is no such object (404), though the manifest of the store names \
-                      it; check whether another program has written to the store or removed the object";
-        Error::io("read", path, std::io::Error::new(ErrorKind::NotFound, detail))
-    }
-}
-
-impl LaterFile {
-    fn new(place: FilePlace, known: KnownFile) -> Self {
-        Self { place, known, file: OnceLock::new() }
-    }
-
-    fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let FilePlace { storage, name, .. } = &self.place;
-        let known = ListedFile { length_bytes: Some(self.known.length_bytes), ..ListedFile::named(&**name) };
-        let file = self.place.explained(storage.open_known(&known))?;
-        Ok(self.file.get_or_init(|| file))
-    }
-}
-
-impl ReadableFile for LaterFile {
-    fn len(&self) -> u64 {
-        self.known.length_bytes
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        let tail_at = self.known.length_bytes - self.known.tail.len() as u64;
-        let from = request.offset.checked_sub(tail_at).map(|from| from as usize);
-        let known = from.and_then(|from| self.known.tail.get(from..from.checked_add(request.buffer.len())?));
-        if let Some(known) = known {
-            request.buffer.copy_from_slice(known);
-            return Ok(());
-        }
-        self.place.explained(self.file()?.read(request))
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.place.explained(self.file()?.read_many(requests))
-    }
-
-    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
-        let reads = self.place.explained(self.file()?.start_reads(ranges))?;
-        Ok(Box::new(PlacedReads { reads, place: self.place.clone() }))
-    }
-
-    fn distrust(&self) {
-        if let Some(file) = self.file.get() {
-            file.distrust();
-        }
-    }
-
-    fn path(&self) -> &Path {
-        &self.place.path
-    }
-}
-
-/// Reads that were started.
-#[derive(Debug)]
-struct PlacedReads {
-    reads: Box<dyn PendingReads>,
-    place: FilePlace,
-}
-
-impl PendingReads for PlacedReads {
-    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
-        self.place.explained(self.reads.wait())
     }
 }

@@ -1,12 +1,12 @@
 //! The objects of a store at one time.
 
 use super::names::{ChainId, parse_part_name};
-use super::stub::{FIRST_MANIFEST, STUB_BYTES};
+use super::stub::{FIRST_MANIFEST, STUB_BYTES, stub_name};
 use super::version::StoreVersion;
 use crate::error::Result;
 use crate::io::{FolderListing, ListedFile, Storage};
 use crate::lsm::version::{FileKind, file_name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The objects of a store as an object store lists them: at one time, or by several answers after each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub(super) struct Listing {
     chains: BTreeMap<ChainId, BTreeMap<u64, ListedFile>>,
     /// Whether the first part of the first manifest is a stub. Then it is no part of that.
     has_stub: bool,
+    /// The first part of the first manifest, or its stub, as it was listed.
+    anchor: Option<ListedFile>,
+    /// Chains of another store. Their names are taken.
+    hidden: BTreeSet<ChainId>,
     /// Whether what it shows may be of several moments.
     is_mixed: bool,
 }
@@ -31,6 +35,9 @@ impl Listing {
 
     /// Adds a file, or what is known of it now.
     pub(super) fn add(&mut self, file: ListedFile) {
+        if file.name == stub_name() {
+            self.anchor = Some(file.clone());
+        }
         match parse_part_name(&file.name) {
             Some((FIRST_MANIFEST, 0)) if file.length_bytes == Some(STUB_BYTES as u64) => self.note_stub(),
             Some((chain, part)) => _ = self.chains.entry(chain).or_default().insert(part, file),
@@ -60,6 +67,22 @@ impl Listing {
 
     pub(super) fn has_stub(&self) -> bool {
         self.has_stub
+    }
+
+    /// The first part of the first manifest, or its stub, as it was listed.
+    pub(super) fn anchor(&self) -> Option<&ListedFile> {
+        self.anchor.as_ref()
+    }
+
+    /// Hides a chain, which is of another store.
+    pub(super) fn hide(&mut self, chain: ChainId) {
+        self.chains.remove(&chain);
+        self.hidden.insert(chain);
+    }
+
+    /// The first part of a chain that it shows.
+    pub(super) fn first_part(&self, chain: ChainId) -> Option<&ListedFile> {
+        self.chains.get(&chain)?.values().next()
     }
 
     /// A part as it was listed.
@@ -141,8 +164,8 @@ impl Listing {
     pub(super) fn next_manifest_parts(&self) -> Vec<String> {
         let number = self.newest(FileKind::Manifest);
         let chain = ChainId { kind: FileKind::Manifest, number };
-        let next = ChainId { number: number + 1, ..chain };
-        vec![chain.part_name(self.parts(chain)), next.part_name(0)]
+        let next = (number + 1..).map(|number| ChainId { number, ..chain }).find(|next| !self.hidden.contains(next));
+        std::iter::once(chain.part_name(self.parts(chain))).chain(next.map(|next| next.part_name(0))).collect()
     }
 
     /// Hides what came after a version. Returns `false` if the version is not there any more.

@@ -6,21 +6,24 @@
 //! of a store becomes a *stub* when it is not needed any more, and keeps its name taken.
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
-//! writable side of a chain, `seal` the part that ends it, `stub` what stays of the first manifest, `checks` the checks
-//! of listings and conditions, `names` and `listing` the names of objects, `object_file`
-//! files that are written as a whole, `parts_file` the parts of a chain as a file, `retired` the files that wait for
-//! their removal.
+//! writable side of a chain, `seal` the part that ends it, `tag` what the others begin with, `stub` what stays of the
+//! first manifest, `owner` whose the objects are, `checks` the checks of listings and conditions, `names` and `listing`
+//! the names of objects, `object_file` files that are written as a whole, `later_file` files that are opened when they
+//! are read, `parts_file` the parts of a chain as a file, `retired` the files that wait for their removal.
 
 mod chain;
 mod checks;
 mod folder;
+mod later_file;
 mod listing;
 mod names;
 mod object_file;
+mod owner;
 mod parts_file;
 mod retired;
 mod seal;
 mod stub;
+mod tag;
 mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};

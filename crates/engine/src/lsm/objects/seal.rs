@@ -12,17 +12,12 @@ pub(super) const SEAL_BYTES: usize = 24;
 /// Identity to which the checksum of a seal is bound.
 const SEAL_IDENTITY: u64 = 0x5ea1;
 
-/// The checksum of the name of a part, as a place.
-fn place_of(name: &str) -> u32 {
-    checksum::checksum(SEAL_IDENTITY, 0, name.as_bytes())
-}
-
 /// The seal of an opening, as the part of this name.
 pub(super) fn encode(nonce: u64, name: &str) -> [u8; SEAL_BYTES] {
     let mut bytes = [0; SEAL_BYTES];
     bytes[..8].copy_from_slice(&SEAL_MAGIC);
     bytes[8..16].copy_from_slice(&nonce.to_le_bytes());
-    bytes[16..20].copy_from_slice(&place_of(name).to_le_bytes());
+    bytes[16..20].copy_from_slice(&checksum::place_of(name).to_le_bytes());
     checksum::seal(SEAL_IDENTITY, 0, &mut bytes);
     bytes
 }
@@ -35,7 +30,7 @@ pub(super) fn is_seal(part: &[u8]) -> bool {
 /// Whether a seal is that of the part of this name.
 pub(super) fn is_of(seal: &[u8], name: &str) -> bool {
     let place = seal.get(16..20).and_then(|place| place.first_chunk()).map(|place| u32::from_le_bytes(*place));
-    place == Some(place_of(name))
+    place == Some(checksum::place_of(name))
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ pub(super) fn is_stub(part: &[u8]) -> bool {
     part.len() == STUB_BYTES && part.starts_with(&STUB_MAGIC) && checksum::check(STUB_IDENTITY, 0, part)
 }
 
+/// The store of a stub; `None` for another part.
+pub(super) fn store_of(part: &[u8]) -> Option<u64> {
+    is_stub(part).then(|| part.get(8..16)?.first_chunk().map(|store| u64::from_le_bytes(*store)))?
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::seal;

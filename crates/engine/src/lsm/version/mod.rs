@@ -19,8 +19,8 @@ pub(crate) use edit::{ManifestEdit, StatedTypes};
 pub(crate) use file_names::{FileKind, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{
-    ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, newest_format, recover, recover_at,
-    recover_manifest, recover_on, recover_with_true_version, remove_leftovers,
+    ClosedLengths, Manifest, ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, newest_format, recover,
+    recover_at, recover_manifest, recover_on, recover_with_true_version, remove_leftovers,
 };
 pub use manifest::{STORE_FORMAT, set_newest_format};
 pub(crate) use span::{KeyBounds, KeySpan, SpanEnd};

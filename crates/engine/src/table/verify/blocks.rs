@@ -35,6 +35,8 @@ struct WalkState {
 impl VerifyWalk<'_> {
     /// Walks over all blocks; returns the parts of the table's own file that they cover.
     pub(super) fn blocks(&mut self) -> Result<FileCoverage> {
+        let checksums = block_checksums(self.inner, |section| self.read(section));
+        let checksums = self.absorb(checksums)?.flatten();
         let mut trail = WalkState {
             last: None,
             key: Vec::new(),
@@ -42,7 +44,7 @@ impl VerifyWalk<'_> {
             records: Some(0),
             coverage: FileCoverage::default(),
             end: 0,
-            checksums: self.absorb(block_checksums(self.inner))?.flatten(),
+            checksums,
             group: None,
         };
         let blocks = self.inner.meta.blocks;
@@ -96,7 +98,7 @@ impl VerifyWalk<'_> {
         let (Some(begin), Some(end)) = (sections.first(), sections.last()) else { return Ok(()) };
         let mut run = vec![0; (end.offset + end.bytes - begin.offset) as usize];
         let request = ReadRequest { offset: begin.offset, buffer: &mut run, purpose: Purpose::Walk };
-        self.inner.data.read(request)?;
+        self.data.read(request)?;
         for (block, section) in (first..).zip(sections) {
             let at = (section.offset - begin.offset) as usize;
             let bytes = &run[at..at + section.bytes as usize];
@@ -259,7 +261,7 @@ impl VerifyWalk<'_> {
 
     /// Reads a long value to its end.
     fn value(&mut self, pointer: ValuePointer, trail: &mut WalkState) -> Result<()> {
-        let reader = self.inner.value_stream(pointer);
+        let reader = self.inner.value_stream_of(&self.data, pointer);
         let Some(mut reader) = self.absorb(reader)? else {
             trail.coverage.is_incomplete = true;
             return Ok(());

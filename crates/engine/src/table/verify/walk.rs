@@ -4,9 +4,9 @@ use super::super::format::{self, DataSource, Section};
 use super::super::reader::{ReadContext, Table, TableInner};
 use super::report::TableVerifyReport;
 use super::route::RouteCache;
-use crate::block::checksum;
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest, UnreadablePart};
+use crate::io::{LenientStorage, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
+use std::sync::Arc;
 
 /// Size of a read in bytes.
 pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
@@ -14,6 +14,9 @@ pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
 /// The state of a verification.
 pub(super) struct VerifyWalk<'t> {
     pub(super) inner: &'t TableInner,
+    /// The table's own file and that of the blocks, read around what the device cannot read.
+    file: Arc<dyn ReadableFile>,
+    pub(super) data: Arc<dyn ReadableFile>,
     pub(super) report: TableVerifyReport,
     pub(super) routes: RouteCache,
     /// Whether the record counts could be read; otherwise they are not checked.
@@ -31,13 +34,15 @@ impl Table {
     /// Nothing is modified. Defects are listed in the report, and the walk continues after them where it can.
     ///
     /// # Errors
-    /// Storage errors only, such as a failed read; in a [`LenientStorage`](crate::io::LenientStorage), what cannot be
-    /// read is a finding.
+    /// Storage errors only. What the device cannot read is a finding, unless it is too much: see [`LenientStorage`].
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
         let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
+        let lenient = &LenientStorage::over(&inner.storage);
         let mut walk = VerifyWalk {
             inner,
+            file: lenient.file(Arc::clone(&inner.file)),
+            data: lenient.file(Arc::clone(&inner.data)),
             report: TableVerifyReport::default(),
             routes: RouteCache::default(),
             has_counts: true,
@@ -55,7 +60,7 @@ impl Table {
         let is_read = |part: &UnreadablePart| part.path == inner.file.path() || part.path == inner.data.path();
         // First, since other findings follow from them.
         let found = std::mem::take(&mut walk.report.findings);
-        for part in inner.storage.unreadable().into_iter().filter(is_read) {
+        for part in Storage::unreadable(lenient).into_iter().filter(is_read) {
             walk.absorb(Err::<(), _>(part.to_error()))?;
         }
         walk.report.findings.extend(found);
@@ -99,7 +104,7 @@ impl VerifyWalk<'_> {
     /// Reads a section of the table's own file.
     pub(super) fn read(&self, section: Section) -> Result<Vec<u8>> {
         let mut bytes = vec![0; section.bytes as usize];
-        self.inner.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Purpose::Walk })?;
+        self.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Purpose::Walk })?;
         Ok(bytes)
     }
 
@@ -126,15 +131,12 @@ impl VerifyWalk<'_> {
     /// Reads the cumulative counts, which are checked during the walk over the blocks.
     fn counts(&mut self) -> Result<()> {
         let section = self.inner.meta.counts;
-        let counts = self.inner.counts(&mut ReadContext::default());
+        let counts = match section.bytes {
+            0 => self.inner.counts(&mut ReadContext::default()),
+            // They may have been in memory already.
+            _ => self.read(section).and_then(|bytes| self.inner.keep_counts(bytes)),
+        };
         self.has_counts = self.absorb(counts.map(|_| ()))?.is_some();
-        // They may have been in memory already.
-        if self.has_counts
-            && section.bytes > 0
-            && !checksum::check(self.inner.file_id, section.offset, &self.read(section)?)
-        {
-            self.report.add(section.offset, "the checksum of the counts does not match");
-        }
         self.advance(section.bytes);
         Ok(())
     }

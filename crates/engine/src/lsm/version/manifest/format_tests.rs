@@ -96,7 +96,7 @@ fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
 #[test]
 fn the_documents_manifest_on_an_object_store_is_what_the_code_writes_and_reads() {
     let memory = MemoryStorage::objects();
-    let folder = ObjectFolder::new(Arc::new(memory.clone()));
+    let folder = ObjectFolder::new(Arc::new(memory.clone()), new_store().owner);
     let storage: Arc<dyn Storage> = Arc::new(folder);
     let state = ManifestState { retired: [("000001.log".to_owned(), 1_700_000_000)].into(), ..new_store() };
     let mut manifest = Manifest::create(&storage, 2, &state, None).unwrap();
@@ -116,7 +116,7 @@ fn the_documents_manifest_on_an_object_store_is_what_the_code_writes_and_reads()
 #[test]
 fn the_documents_stub_is_what_the_code_writes_and_reads() {
     let memory = MemoryStorage::objects();
-    let folder = Arc::new(ObjectFolder::new(Arc::new(memory.clone())));
+    let folder = Arc::new(ObjectFolder::new(Arc::new(memory.clone()), new_store().owner));
     let storage: Arc<dyn Storage> = folder.clone();
     let state = new_store();
     for number in [1, 2] {
@@ -128,7 +128,7 @@ fn the_documents_stub_is_what_the_code_writes_and_reads() {
     assert_eq!(recover(&*storage).unwrap().unwrap().number, 2);
     let stub_alone = MemoryStorage::objects();
     stub_alone.put(name, example("stub")).unwrap();
-    let outcome = recover(&ObjectFolder::new(Arc::new(stub_alone)));
+    let outcome = recover(&ObjectFolder::new(Arc::new(stub_alone), new_store().owner));
     assert!(matches!(outcome, Ok(None)), "{outcome:?}");
 }
 

@@ -18,8 +18,8 @@ mod format_tests;
 mod tests;
 
 pub(crate) use read::{
-    ReadManifest, RecoveredManifest, manifest_numbers, recover, recover_at, recover_manifest, recover_on,
-    recover_with_true_version, remove_leftovers,
+    ReadManifest, RecoveredManifest, manifest_numbers, manifest_store, recover, recover_at, recover_manifest,
+    recover_on, recover_with_true_version, remove_leftovers,
 };
 pub(crate) use record::{ClosedLengths, newest_format};
 pub use record::{STORE_FORMAT, set_newest_format};

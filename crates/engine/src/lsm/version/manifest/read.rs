@@ -124,6 +124,11 @@ pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<Rec
     Ok(RecoveredManifest { state, number, closed })
 }
 
+/// The store of a manifest, as its first bytes say.
+pub(crate) fn manifest_store(bytes: &[u8], number: u64) -> Option<u64> {
+    ManifestHeader::decode(bytes, number).ok()?.map(|head| head.binding.store)
+}
+
 /// As [`recover_at`], for a manifest of which only the version in its header is damaged; `None` for any other.
 ///
 /// # Errors

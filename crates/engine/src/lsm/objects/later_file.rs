@@ -1,0 +1,133 @@
+//! Files that are single objects, of a known length: opened when their end, which the manifest has, is not enough.
+
+use super::folder::KnownFile;
+use crate::error::{Error, Result};
+use crate::io::{ListedFile, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A file whose length is known, and that is opened when its end is not enough.
+#[derive(Debug)]
+pub(super) struct LaterFile {
+    place: FilePlace,
+    known: KnownFile,
+    pub(super) file: OnceLock<Arc<dyn ReadableFile>>,
+}
+
+/// Where a file lies.
+#[derive(Clone, Debug)]
+pub(super) struct FilePlace {
+    storage: Arc<dyn Storage>,
+    name: String,
+    path: PathBuf,
+    /// Whether the file belongs to a reader, from whom it may be removed.
+    is_readers: bool,
+}
+
+impl FilePlace {
+    pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool) -> Self {
+        let (storage, path) = (Arc::clone(storage), storage.path(name));
+        Self { storage, name: name.to_owned(), path, is_readers }
+    }
+
+    /// A file that a reader does not find was removed by the store's writer. Its writer has it.
+    pub(super) fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
+        let is_absent = |error: &Error| match error {
+            // Not of the target of a copy.
+            Error::Io { path, source, .. } => source.kind() == ErrorKind::NotFound && *path == self.path,
+            _ => false,
+        };
+        match outcome {
+            Err(error) if is_absent(&error) || matches!(error, Error::ObjectChanged { .. }) => {
+                match self.storage.exists(&self.name) {
+                    Ok(false) if self.is_readers => {
+                        let path = self.path.parent().map(Into::into).unwrap_or_default();
+                        Err(Error::VersionGone { path })
+                    }
+                    Ok(is_there) if is_absent(&error) => Err(self.denied(is_there)),
+                    _ => Err(error),
+                }
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The error of a file that the store has, of which a read says that it is not there.
+    fn denied(&self, is_there: bool) -> Error {
+        let path = self.path.clone();
+        if is_there {
+            let detail = "it says that there is no such object (404), and then that there is one".to_owned();
+            return Error::WrongAnswer { path, detail };
+        }
+        // A writer that was taken over finds out by an error of this kind.
+        let detail = "the object store says that there is no such object (404), though the manifest of the store names \
+                      it; check whether another program has written to the store or removed the object";
+        Error::io("read", path, std::io::Error::new(ErrorKind::NotFound, detail))
+    }
+}
+
+impl LaterFile {
+    pub(super) fn new(place: FilePlace, known: KnownFile) -> Self {
+        Self { place, known, file: OnceLock::new() }
+    }
+
+    fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let FilePlace { storage, name, .. } = &self.place;
+        let known = ListedFile { length_bytes: Some(self.known.length_bytes), ..ListedFile::named(&**name) };
+        let file = self.place.explained(storage.open_known(&known))?;
+        Ok(self.file.get_or_init(|| file))
+    }
+}
+
+impl ReadableFile for LaterFile {
+    fn len(&self) -> u64 {
+        self.known.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let tail_at = self.known.length_bytes - self.known.tail.len() as u64;
+        let from = request.offset.checked_sub(tail_at).map(|from| from as usize);
+        let known = from.and_then(|from| self.known.tail.get(from..from.checked_add(request.buffer.len())?));
+        if let Some(known) = known {
+            request.buffer.copy_from_slice(known);
+            return Ok(());
+        }
+        self.place.explained(self.file()?.read(request))
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        self.place.explained(self.file()?.read_many(requests))
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        let reads = self.place.explained(self.file()?.start_reads(ranges))?;
+        Ok(Box::new(PlacedReads { reads, place: self.place.clone() }))
+    }
+
+    fn distrust(&self) {
+        if let Some(file) = self.file.get() {
+            file.distrust();
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.place.path
+    }
+}
+
+/// Reads that were started.
+#[derive(Debug)]
+struct PlacedReads {
+    reads: Box<dyn PendingReads>,
+    place: FilePlace,
+}
+
+impl PendingReads for PlacedReads {
+    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
+        self.place.explained(self.reads.wait())
+    }
+}

@@ -1,0 +1,268 @@
+//! Tests of stores that are removed under their handles. Goal: a writer of the removed store harms no store that was
+//! made in its place, and is told so; nor do its requests that arrive late. Method: all objects are removed, another
+//! store is made in the place, and handles of the first one write, flush, collect and close, at any time.
+
+use crate::support::{Records, client, open, records, small};
+use ogive::io::{Storage, set_unix_time_s};
+use ogive::lsm::{Db, DbOptions};
+use ogive::{Error, Result};
+use ogive_testkit::{Mishap, Random, SimulatedObjects};
+
+/// Removes all objects, as `aws s3 rm --recursive` does.
+fn remove_all(server: &SimulatedObjects) {
+    let remover = server.client();
+    server.objects().keys().for_each(|name| remover.remove(name).unwrap());
+}
+
+/// What the writer of the removed store does.
+const ACTS: [&str; 6] = ["close", "drop", "write and close", "write", "flush", "write much"];
+
+fn act(old: Db, act: &str) -> Option<Db> {
+    let gone = |outcome: Result<()>| match outcome {
+        Ok(()) | Err(Error::Gone { .. }) => {}
+        Err(error) => assert!(error.to_string().contains("the name is taken") || is_taken(&error), "{act}: {error}"),
+    };
+    let write = |from: u32, count: u32| {
+        (from..from + count).for_each(|n| gone(old.insert(format!("late {n}"), vec![b'A'; 60])))
+    };
+    match act {
+        "write" | "write and close" => write(0, 1),
+        "flush" => {
+            write(0, 3);
+            gone(old.flush());
+        }
+        "write much" => {
+            for round in 0..80 {
+                write(round, 2);
+                gone(old.flush());
+            }
+        }
+        _ => {}
+    }
+    if act.contains("close") {
+        gone(old.close());
+    }
+    (!act.contains("close") && act != "drop").then_some(old)
+}
+
+/// Whether an error says that an object of another store is in the way.
+fn is_taken(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists)
+        || matches!(error, Error::StoreReadOnly { .. })
+}
+
+/// Writes to the new store, which goes on after errors that tell of objects in the way; returns whether it was told.
+fn go_on(db: &Db, expected: &mut Records, from: u32, count: u32, case: &str) -> bool {
+    let mut told = false;
+    for number in from..from + count {
+        let (key, value) = (format!("new {number}"), vec![b'B'; 60]);
+        for tries in 0.. {
+            match db.insert(&key, &value) {
+                Ok(()) => break,
+                Err(error) => {
+                    assert!(tries < 4 && is_taken(&error), "{case}: {error}");
+                    told = true;
+                    _ = db.resume();
+                }
+            }
+        }
+        expected.insert(key.into_bytes(), value);
+    }
+    told
+}
+
+fn options() -> DbOptions {
+    small().object_grace_s(100)
+}
+
+/// A writer, idle or in the middle of its work, whose store is removed and made anew, writes, flushes, closes or goes:
+/// no write of the new store is lost, and the store opens for readers and writers.
+#[test]
+fn a_writer_of_a_removed_store_harms_none_that_is_made_in_its_place() {
+    for (case, old_writes, old_flushes) in [(0, 3, 0), (1, 3, 2), (2, 0, 0), (3, 1, 0), (4, 12, 3)] {
+        for new_writes in [0, 1, 2, 3, 5, 12] {
+            for name in ACTS {
+                let case = format!("case {case}, {new_writes} new writes, {name}");
+                set_unix_time_s(Some(1_000));
+                let server = SimulatedObjects::new();
+                let old = Db::open_in(client(&server), &options()).unwrap();
+                for flush in 0..=old_flushes {
+                    (0..old_writes).for_each(|n| old.insert(format!("old {flush} {n}"), vec![b'o'; 60]).unwrap());
+                    if flush < old_flushes {
+                        old.flush().unwrap();
+                    }
+                }
+                remove_all(&server);
+                let mut expected = Records::new();
+                let new = Db::open_in(client(&server), &options()).unwrap();
+                go_on(&new, &mut expected, 0, new_writes, &case);
+                let old = act(old, name);
+                check(&server, &expected, &case);
+                go_on(&new, &mut expected, new_writes, 8, &case);
+                check(&server, &expected, &case);
+                // What the old one has would be removed now.
+                set_unix_time_s(Some(5_000));
+                if let Some(old) = &old {
+                    _ = old.insert("late", "A");
+                    _ = old.flush();
+                }
+                for round in 0..6 {
+                    go_on(&new, &mut expected, 100 + 10 * round, 4, &case);
+                    if new.flush().is_err() {
+                        new.resume().unwrap();
+                    }
+                }
+                check(&server, &expected, &case);
+                drop(new);
+                let again = open(&client(&server)).unwrap_or_else(|error| panic!("{case}: {error}"));
+                assert_eq!(records(&again).unwrap(), expected, "{case}");
+                again.insert("again", "x").unwrap();
+                expected.insert(b"again".to_vec(), b"x".to_vec());
+                drop(old);
+                again.close().unwrap();
+                check(&server, &expected, &case);
+            }
+        }
+    }
+    set_unix_time_s(None);
+}
+
+/// A reader, and another writer on a copy of the server, find the records.
+fn check(server: &SimulatedObjects, expected: &Records, case: &str) {
+    let reader = Db::open_read_only_in(client(server), &small()).unwrap_or_else(|error| panic!("{case}: {error}"));
+    assert_eq!(records(&reader).unwrap(), *expected, "{case}, a reader");
+    let copy = SimulatedObjects::new();
+    let putter = copy.client();
+    server.objects().iter().for_each(|(name, bytes)| putter.put_if_absent(name, bytes).unwrap());
+    let writer = open(&client(&copy)).unwrap_or_else(|error| panic!("{case}: {error}"));
+    assert_eq!(records(&writer).unwrap(), *expected, "{case}, a writer");
+}
+
+/// The manifest that a closing puts meets another store, or nothing: the handle says that its store is gone, each time,
+/// and leaves nothing that keeps a new store from being made.
+#[test]
+fn a_writer_of_a_removed_store_is_told_that_it_is_gone() {
+    for is_made_anew in [false, true] {
+        let server = SimulatedObjects::new();
+        let old = open(&client(&server)).unwrap();
+        for round in 0..40 {
+            old.insert("old", format!("{round}")).unwrap();
+            old.flush().unwrap();
+        }
+        remove_all(&server);
+        let new = is_made_anew.then(|| {
+            let new = open(&client(&server)).unwrap();
+            new.insert("new", "1").unwrap();
+            new
+        });
+        let before = server.objects();
+        let told = (0..80).find_map(|round| old.insert("late", format!("{round}")).and_then(|()| old.flush()).err());
+        assert!(matches!(told, Some(Error::Gone { .. })), "{told:?}");
+        for outcome in [old.insert("late", "x"), old.flush(), old.resume()] {
+            assert!(matches!(outcome, Err(Error::Gone { .. })), "{outcome:?}");
+        }
+        old.close().unwrap();
+        let Some(new) = new else {
+            continue;
+        };
+        new.insert("new", "2").unwrap();
+        assert!(before.keys().all(|name| server.objects().contains_key(name)));
+        drop(new);
+        assert_eq!(
+            records(&open(&client(&server)).unwrap()).unwrap().get(&b"new"[..]).map(Vec::as_slice),
+            Some(&b"2"[..])
+        );
+    }
+}
+
+/// A closing finds that all objects are gone, and leaves none: a new store can be made there.
+#[test]
+fn a_closing_leaves_nothing_where_the_store_was() {
+    let server = SimulatedObjects::new();
+    let old = open(&client(&server)).unwrap();
+    old.insert("old", "1").unwrap();
+    remove_all(&server);
+    old.close().unwrap();
+    assert_eq!(server.objects().len(), 0);
+    open(&client(&server)).unwrap().insert("new", "1").unwrap();
+}
+
+/// Requests of a writer of the removed store arrive when another store is there.
+#[test]
+fn a_late_request_of_a_removed_store_harms_none_that_is_made_in_its_place() {
+    for writes in 0..8 {
+        for late in ["write", "close", "flush"] {
+            for new_writes in [0, 1, 3, 6, 12] {
+                let case = format!("{writes} writes, {late}, {new_writes} new writes");
+                let server = SimulatedObjects::new();
+                let sleeper = server.client();
+                let old = Db::open_in(std::sync::Arc::new(sleeper.clone()), &options()).unwrap();
+                (0..writes).for_each(|n| old.insert(format!("old {n}"), "o").unwrap());
+                sleeper.fail_next(Mishap::Late);
+                let outcome = match late {
+                    "write" => old.insert("late", "A"),
+                    "close" => old.close(),
+                    _ => old.flush(),
+                };
+                assert!(outcome.is_err() || late == "flush" && writes == 0, "{case}");
+                sleeper.die_at(sleeper.changes(), None);
+                drop(old);
+                remove_all(&server);
+                let mut expected = Records::new();
+                let new = Db::open_in(client(&server), &options()).unwrap();
+                go_on(&new, &mut expected, 0, new_writes, &case);
+                while server.deliver(&mut Random::new(1)) {}
+                check(&server, &expected, &case);
+                go_on(&new, &mut expected, new_writes, 12, &case);
+                check(&server, &expected, &case);
+                drop(new);
+                let again = open(&client(&server)).unwrap_or_else(|error| panic!("{case}: {error}"));
+                go_on(&again, &mut expected, 100, 3, &case);
+                again.close().unwrap();
+                check(&server, &expected, &case);
+            }
+        }
+    }
+}
+
+/// A reader whose store is removed, and one that was made in its place, however much it has: a refresh says that the
+/// store is gone, also on object stores without ETags.
+#[test]
+fn a_refresh_of_a_reader_whose_store_was_removed_says_so() {
+    for (has_e_tags, closes) in [(true, false), (false, false), (true, true), (false, true)] {
+        for old_writes in [0, 1, 4] {
+            let server = SimulatedObjects::new();
+            let old = open(&client(&server)).unwrap();
+            (0..old_writes).for_each(|n| old.insert(format!("old {n}"), "o").unwrap());
+            if closes {
+                old.close().unwrap();
+            }
+            let reading = server.client();
+            reading.state_e_tags(has_e_tags);
+            let mut reader = Db::open_read_only_in(std::sync::Arc::new(reading), &small()).unwrap();
+            let is_new = reader.refresh().unwrap();
+            assert!(!is_new);
+            remove_all(&server);
+            let mut told = |case: &str| {
+                let outcome = reader.refresh();
+                let case = format!("{case}, ETags {has_e_tags}, closed {closes}, {old_writes} writes");
+                assert!(matches!(outcome, Err(Error::Gone { .. })), "{case}: {outcome:?}");
+            };
+            told("removed");
+            for round in 0..4 {
+                let new = open(&client(&server)).unwrap();
+                told("made anew");
+                for number in 0..5 {
+                    new.insert(format!("new {round} {number}"), "n").unwrap();
+                    told("written");
+                }
+                new.flush().unwrap();
+                told("flushed");
+                if closes {
+                    new.close().unwrap();
+                }
+                told("closed");
+            }
+        }
+    }
+}
