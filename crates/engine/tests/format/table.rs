@@ -133,7 +133,7 @@ fn the_length_of_the_worked_example_states_its_opening_read() {
 
 #[test]
 fn the_page_states_the_version_that_the_code_writes() {
-    let version = |file: &[u8]| word(file, file.len() - FOOTER_BYTES + 8);
+    let version = |file: &[u8]| word(file, file.len() - FOOTER_BYTES + 8) as u32;
     assert_eq!(version(&example("table")), FORMAT_VERSION);
     for key_type in ["bytes3", "date", "(u8, u8)"] {
         let storage = MemoryStorage::new();
