@@ -251,6 +251,6 @@ fn dense_records_out_of_order_or_cut_off_are_refused() {
     writer.append_dense(&records(&[1, 2, 2])).unwrap();
     assert!(matches!(writer.append_dense(&records(&[2])[..7]), Err(Error::InvalidArgument(_))));
     assert!(matches!(writer.append_dense(&records(&[3, 4, 3, 9])), Err(Error::Unsorted { record: 5, .. })));
-    let mut slotted = TableWriter::create(storage, "s", TableWriteOptions::default()).unwrap();
-    assert!(matches!(slotted.append_dense(&[1]), Err(Error::InvalidArgument(_))));
+    let mut of_any_length = TableWriter::create(storage, "s", TableWriteOptions::default()).unwrap();
+    assert!(matches!(of_any_length.append_dense(&[1]), Err(Error::InvalidArgument(_))));
 }

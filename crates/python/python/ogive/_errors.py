@@ -80,7 +80,7 @@ class WrongFile(_FileError):
 
 
 class UnknownVersion(_FileError):
-    """The file was written by a newer version of Ogive."""
+    """The file was written by a newer version of Ogive, or by a development version before 0.1."""
 
 
 class Changed(_FileError):
