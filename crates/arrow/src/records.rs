@@ -342,6 +342,12 @@ fn push_field(
 
 fn not_stored(field: &ArrowField) -> RecordError {
     let (name, of) = (named(field), type_name(field));
+    if *field.data_type() == DataType::Null {
+        return RecordError::Type(format!(
+            "{name} is null in every row, which decides no type; convert it to the type that its values would have, as \
+             by cast(null as bigint) in SQL, or leave it out"
+        ));
+    }
     RecordError::Type(format!("{name} is of type {of}, which Ogive does not store; leave it out"))
 }
 
