@@ -155,6 +155,7 @@ impl Frame {
                     batches,
                     rows: rows.clone(),
                     batch: None,
+                    done: 0,
                     ahead: Vec::new(),
                 }),
                 Err(error) => Box::new(std::iter::once(Err(errors::carried(&name, error)))),
@@ -175,6 +176,8 @@ struct FrameRecords {
     rows: Arc<RecordEncoder>,
     /// The batch, and how many of its rows were taken.
     batch: Option<(RecordBatch, usize)>,
+    /// The rows that were taken of all batches.
+    done: usize,
     /// Records in reverse order.
     ahead: Vec<Record>,
 }
@@ -195,7 +198,9 @@ impl FrameRecords {
                 ahead.push((key.to_vec(), value.to_vec()));
                 Ok(())
             });
-            pushed.map_err(errors::of_record)?;
+            let before = self.done;
+            pushed.map_err(|error| errors::of_record(error.after(before)))?;
+            self.done += count;
             ahead.reverse();
             if taken + count < batch.num_rows() {
                 self.batch = Some((batch, taken + count));
