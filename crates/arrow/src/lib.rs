@@ -26,10 +26,12 @@
 mod batches;
 mod columns;
 mod key_types;
+mod longest;
 mod records;
 mod values;
 
 pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
 pub use key_types::{is_uuid, key_type_of, key_type_of_field, type_name};
+pub use longest::longest_record_bytes;
 pub use records::{RecordEncoder, RecordError, check_field, key_of_row, value_of_row};
 pub use values::{append_frequent_key, unpacked, value_of};

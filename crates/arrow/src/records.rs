@@ -16,8 +16,17 @@ use std::fmt;
 pub enum RecordError {
     /// Columns that are not there, or that cannot be those of the key.
     Columns(String),
-    /// A column of a type that is not stored; a value that is not of its type, or a null where there can be none.
+    /// A column of a type that is not stored.
     Type(String),
+    /// A value that is not of its type, or a null where there can be none.
+    Value {
+        /// What has it: `column 'a'`, `the key`, or `the value`.
+        what: String,
+        /// Its row, counted from 0.
+        row: usize,
+        /// Why it is none, as `is null`.
+        reason: String,
+    },
     /// An error of the engine.
     Engine(Error),
 }
@@ -26,7 +35,27 @@ impl fmt::Display for RecordError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Columns(message) | Self::Type(message) => formatter.write_str(message),
+            Self::Value { what, row, reason } => write!(formatter, "{what} in row {row} {reason}"),
             Self::Engine(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl RecordError {
+    /// The same error, of rows before which there are others: rows are counted over all batches and chunks.
+    #[must_use]
+    pub fn after(self, rows: usize) -> Self {
+        match self {
+            Self::Value { what, row, reason } => Self::Value { what, row: row + rows, reason },
+            error => error,
+        }
+    }
+
+    /// The same error, with the name of the column that has the value.
+    fn in_column(self, name: String) -> Self {
+        match self {
+            Self::Value { row, reason, .. } => Self::Value { what: name, row, reason },
+            error => error,
         }
     }
 }
@@ -210,7 +239,7 @@ impl RecordEncoder {
             let mut values = Vec::with_capacity(arrays.len());
             for (column, (array, part)) in arrays.iter().zip(tuple.components()).enumerate() {
                 match (value_of(array, part.key_type, row), is_null(array, row)) {
-                    (Value::Null, false) => return Err(inexact(array, &part.key_type, row)),
+                    (Value::Null, false) => return Err(inexact(&name(column), array, &part.key_type, row)),
                     (Value::Null, true) if part.nulls == NullOrder::Never => return Err(null_key(&name(column), row)),
                     (value, _) => values.push(value),
                 }
@@ -222,7 +251,8 @@ impl RecordEncoder {
             [array] if is_null(array, row) => Err(null_key(&name(0), row)),
             [array] => {
                 if !append_frequent_key(array, self.types.keys, row, key) {
-                    key.extend(key_of_row(array, self.types.keys, row)?);
+                    let found = key_of_row(array, self.types.keys, row);
+                    key.extend(found.map_err(|error| error.in_column(name(0)))?);
                 }
                 Ok(())
             }
@@ -262,13 +292,13 @@ fn is_place_of_pandas(name: &str) -> bool {
 }
 
 fn null_key(name: &str, row: usize) -> RecordError {
-    RecordError::Type(format!(
-        "{name} is null in row {row}; a key cannot be null: leave such rows out, or choose a key of other columns"
-    ))
+    let reason = "is null; a key cannot be null: leave such rows out, or choose a key of other columns";
+    RecordError::Value { what: name.to_owned(), row, reason: reason.to_owned() }
 }
 
 fn misfit(error: &Error, name: &str, row: usize) -> RecordError {
-    RecordError::Type(format!("{name} of row {row} is not of its type, or out of its range: {error}"))
+    let reason = format!("is not of its type, or out of its range: {error}");
+    RecordError::Value { what: name.to_owned(), row, reason }
 }
 
 /// The key of a row of an array, whose values are converted where that is exact. A tuple of one component, which may be
@@ -282,13 +312,13 @@ pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec
         let is_null = is_null(array, row) && component.nulls != NullOrder::Never;
         return match value {
             Value::Null if !is_null => key_of_row(array, component.key_type, row),
-            value => key_type.encode(&Value::Tuple(vec![value])).map_err(|_| inexact(array, &key_type, row)),
+            value => key_type.encode(&Value::Tuple(vec![value])).map_err(|_| inexact("the key", array, &key_type, row)),
         };
     }
     if is_null(array, row) {
         return Err(null_key("the key", row));
     }
-    key_type.encode(&value_of(array, key_type, row)).map_err(|_| inexact(array, &key_type, row))
+    key_type.encode(&value_of(array, key_type, row)).map_err(|_| inexact("the key", array, &key_type, row))
 }
 
 /// The bytes of the value of a row of an array, for values that are not rows; it is converted where that is exact.
@@ -297,12 +327,12 @@ pub fn key_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec
 /// [`RecordError::Type`] for a null, and for a value that is not exactly one of the type.
 pub fn value_of_row(array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Vec<u8>, RecordError> {
     if is_null(array, row) {
-        let message = format!("the value of row {row} is null, which a value of type {key_type} cannot be");
-        return Err(RecordError::Type(message));
+        let reason = format!("is null, which a value of type {key_type} cannot be");
+        return Err(RecordError::Value { what: "the value".to_owned(), row, reason });
     }
     // Not as a key, which has neither a negative zero nor the sign of a NaN.
     let value = value_of(array, key_type, row);
-    ValueType::Scalar(key_type).encode(&value).map_err(|_| inexact(array, &key_type, row))
+    ValueType::Scalar(key_type).encode(&value).map_err(|_| inexact("the value", array, &key_type, row))
 }
 
 /// The component of a tuple of one.
@@ -313,12 +343,10 @@ fn only_component(key_type: KeyType) -> Option<Component> {
     components.next().is_none().then_some(first)
 }
 
-fn inexact(array: &ArrayRef, wanted: &dyn fmt::Display, row: usize) -> RecordError {
+fn inexact(what: &str, array: &ArrayRef, wanted: &dyn fmt::Display, row: usize) -> RecordError {
     let of = array.data_type();
-    RecordError::Type(format!(
-        "row {row} of an array of type {of} is not exactly a value of type {wanted}, or out of its range; convert it \
-         first"
-    ))
+    let reason = format!("is {of}, and not exactly a value of type {wanted}, or out of its range; convert it first");
+    RecordError::Value { what: what.to_owned(), row, reason }
 }
 
 fn push_field(
@@ -334,14 +362,19 @@ fn push_field(
     }
     let value = value_of(array, field.key_type, row);
     if matches!(value, Value::Null) && !is_null(array, row) {
-        let message = format!("the value of column '{}' in row {row} is not of type {}", field.name, field.key_type);
-        return Err(RecordError::Type(message));
+        return Err(inexact(&format!("column '{}'", field.name), array, &field.key_type, row));
     }
     builder.push(&value).map_err(|error| misfit(&error, &format!("column '{}'", field.name), row))
 }
 
 fn not_stored(field: &ArrowField) -> RecordError {
     let (name, of) = (named(field), type_name(field));
+    if *field.data_type() == DataType::Null {
+        return RecordError::Type(format!(
+            "{name} is null in every row, which decides no type; convert it to the type that its values would have, as \
+             by cast(null as bigint) in SQL, or leave it out"
+        ));
+    }
     RecordError::Type(format!("{name} is of type {of}, which Ogive does not store; leave it out"))
 }
 
@@ -398,7 +431,7 @@ mod tests {
             let mut builder = RecordBatchBuilder::new(encoder.types());
             let made = encoder.visit(&batch(), |key, value| builder.append(key, Some(value)));
             match key.contains(&"name".to_owned()) {
-                true => assert!(made.unwrap_err().to_string().contains("'name' of the key is null in row 1")),
+                true => assert!(made.unwrap_err().to_string().contains("'name' of the key in row 1 is null")),
                 false => assert_eq!(builder.finish().unwrap().columns(), batch().columns()),
             }
         }
@@ -428,7 +461,7 @@ mod tests {
         let none: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
         for (columns, message) in [
             (vec![("key1", beyond)], "row 1"),
-            (vec![("key1", none)], "null in row 1"),
+            (vec![("key1", none)], "in row 1 is null"),
             (
                 vec![("key1", first.clone()), ("other", names.clone())],
                 "no column 'other'; they have: key1, key2, name, at",

@@ -65,7 +65,12 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
             ValueType::Row(_) => "write its fields in this order, separated by commas, each a value of its type",
             ValueType::Scalar(_) => "all values here have this type",
         };
-        Failure::usage(format!("'{}' is not a value of type {value_type}", ogive_text::shortened(argument)), hint)
+        let fault = match value_type {
+            ValueType::Row(row_type) => format!(": {}", row_type.fault(&String::from_utf8_lossy(argument))),
+            ValueType::Scalar(_) => String::new(),
+        };
+        let shown = ogive_text::shortened(argument);
+        Failure::usage(format!("'{shown}' is not a value of type {value_type}{fault}"), hint)
     })
 }
 
@@ -94,7 +99,17 @@ mod tests {
         let nulls = from_argument(&value_type, b",,2024-02-29").unwrap();
         assert_eq!(shown(&value_type, &nulls), "\t\t2024-02-29");
         assert_eq!(to_json(&value_type, &nulls).to_string(), r#"{"a b":null,"d":"2024-02-29","n":null}"#);
-        assert_eq!(from_argument(&value_type, b"7,x").unwrap_err().exit_code(), 2);
+        for (wrong, fault) in [
+            ("7,x", "it has 2 of 3 fields"),
+            ("7,x,soon", "its field 'd' is not of type date"),
+            ("7,x,", "its field 'd' is not of type date"),
+            ("300,x,2024-02-29", "its field 'n' is not of type u8"),
+            ("7,\"x,2024-02-29", "it is no record of CSV"),
+        ] {
+            let failure = from_argument(&value_type, wrong.as_bytes()).unwrap_err();
+            assert_eq!(failure.exit_code(), 2);
+            assert!(failure.to_string().ends_with(fault), "{failure}");
+        }
         assert_eq!(shown(&value_type, b"\xff"), "\\xff", "not a row");
         assert_eq!(shown(BYTES, b"a\tb"), "a\\tb");
         assert_eq!(to_json(&KeyType::U64.into(), &7_u64.to_be_bytes()), 7);

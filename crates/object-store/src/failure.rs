@@ -215,8 +215,9 @@ impl Answer {
     }
 
     fn note_reason(&mut self, text: &str) {
-        const REASONS: [(&str, &str); 7] = [
+        const REASONS: [(&str, &str); 8] = [
             ("non-partial response", "the server does not serve parts of files"),
+            ("Range request not supported", "the server does not serve parts of files"),
             ("redirect", "the bucket is in another region, or the endpoint is wrong"),
             ("169.254.", "no credentials were found in the environment, and the machine has none"),
             ("metadata.google.internal", "no credentials were found in the environment, and the machine has none"),

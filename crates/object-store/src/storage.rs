@@ -13,7 +13,7 @@ use crate::upload::{ObjectUpload, put, refuses_put};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
 use ogive::io::{
     FileLock, FolderListing, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name,
     copy_file, not_for_objects,
@@ -262,6 +262,15 @@ impl Storage for ObjectStorage {
 
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         self.upload(name, PutMode::Overwrite)
+    }
+
+    /// The condition is the ETag, and where the store has them the number of the version.
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        let Some(e_tag) = &found.e_tag else { return self.create_replacing(&found.name) };
+        let now = self.head(&found.name)?.filter(|now| now.e_tag.as_ref() == Some(e_tag));
+        let version = now.and_then(|now| now.version);
+        // One that was replaced already is refused at the end, as one that is replaced later.
+        self.upload(&found.name, PutMode::Update(UpdateVersion { e_tag: found.e_tag.clone(), version }))
     }
 
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {

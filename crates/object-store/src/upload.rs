@@ -26,8 +26,9 @@ const PARTS_OF_A_SIZE: usize = 1_000;
 /// Writes an object by one PUT.
 ///
 /// # Errors
-/// [`Error::Io`] of kind `AlreadyExists` if `mode` is [`PutMode::Create`] and there is another object of the name. An
-/// object with these bytes counts as ours only after an attempt whose outcome is unknown.
+/// [`Error::Io`] of kind `AlreadyExists` if `mode` is [`PutMode::Create`] and there is another object of the name, or
+/// [`PutMode::Update`] and there is not the one that is stated. An object with these bytes counts as ours only after an
+/// attempt whose outcome is unknown.
 pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode: PutMode) -> Result<()> {
     let is_unknown = std::sync::atomic::AtomicBool::new(false);
     let order = std::sync::atomic::Ordering::Relaxed;
@@ -37,9 +38,23 @@ pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode
         let Err(error) = client.store.put_opts(&object.location, payload, options).await else { return Ok(()) };
         let failure = Failure::from(error);
         is_unknown.fetch_or(failure.is_ambiguous(), order);
+        // Where the object to be replaced is gone, some stores say that, others that the condition does not hold.
+        let is_refused =
+            failure.kind == FailureKind::Exists || is_update(&mode) && failure.kind == FailureKind::NotFound;
         match failure.kind {
-            FailureKind::Exists if is_unknown.load(order) => compare(client, object, &bytes, failure).await,
-            FailureKind::Exists => check_taken(client, object, failure).await,
+            _ if is_refused && is_unknown.load(order) => compare(client, object, &bytes, &mode, failure).await,
+            _ if is_refused => check_taken(client, object, &mode, failure).await,
+            // A store without such conditions: another look before each attempt comes near.
+            FailureKind::NotSupported if is_update(&mode) => match check_name(client, object, &mode).await {
+                Ok(()) => {
+                    let put = client.store.put(&object.location, PutPayload::from(bytes.clone())).await;
+                    let outcome = put.map(drop).map_err(Failure::from);
+                    is_unknown.fetch_or(outcome.as_ref().is_err_and(Failure::is_ambiguous), order);
+                    outcome
+                }
+                Err(failure) if is_unknown.load(order) => compare(client, object, &bytes, &mode, failure).await,
+                Err(failure) => Err(failure),
+            },
             _ => Err(failure),
         }
     };
@@ -66,29 +81,34 @@ pub(crate) async fn refuses_put(client: &Client, object: &ObjectName, bytes: Byt
 }
 
 /// After an attempt whose outcome is unknown: succeeds if the object that is there has our bytes.
-async fn compare(client: &Client, object: &ObjectName, bytes: &Bytes, taken: Failure) -> Result<(), Failure> {
+async fn compare(
+    client: &Client,
+    object: &ObjectName,
+    bytes: &Bytes,
+    mode: &PutMode,
+    taken: Failure,
+) -> Result<(), Failure> {
     let found = async { client.store.get(&object.location).await?.bytes().await };
     match found.await.map_err(Failure::from) {
         Ok(found) if found == bytes => Ok(()),
-        Ok(_) => Err(taken),
-        Err(failure) => Err(not_taken(failure)),
+        Ok(_) => check_taken(client, object, mode, taken).await,
+        Err(failure) if failure.kind == FailureKind::NotFound => check_taken(client, object, mode, taken).await,
+        Err(failure) => Err(failure),
     }
 }
 
-/// Stores also refuse while another request for the name runs, which may fail: then there is no object, and another
-/// attempt is made.
-async fn check_taken(client: &Client, object: &ObjectName, taken: Failure) -> Result<(), Failure> {
-    match client.store.head(&object.location).await.map_err(Failure::from) {
-        Ok(_) => Err(taken),
-        Err(failure) => Err(not_taken(failure)),
+/// Stores also refuse while another request for the name runs, which may fail: then the name is as it should be, and
+/// another attempt is made.
+async fn check_taken(client: &Client, object: &ObjectName, mode: &PutMode, taken: Failure) -> Result<(), Failure> {
+    match check_name(client, object, mode).await {
+        Ok(()) => Err(Failure::new(FailureKind::Busy, "another request for the name was running")),
+        Err(failure) if failure.kind != FailureKind::Exists || is_update(mode) => Err(failure),
+        Err(_) => Err(taken),
     }
 }
 
-fn not_taken(failure: Failure) -> Failure {
-    match failure.kind {
-        FailureKind::NotFound => Failure::new(FailureKind::Busy, "another request for the name was running"),
-        _ => failure,
-    }
+fn is_update(mode: &PutMode) -> bool {
+    matches!(mode, PutMode::Update(_))
 }
 
 /// The state of an upload.
@@ -151,9 +171,7 @@ impl ObjectUpload {
         let upload = run(&self.object.path, async move {
             let call = Call::begin(client.limits);
             let (client, object) = (&client, &object);
-            if mode == PutMode::Create {
-                call.attempts("create", &object.path, |_| check_free(client, object)).await?;
-            }
+            call.attempts("create", &object.path, |_| check_name(client, object, &mode)).await?;
             let begin = |_| async move {
                 let options = PutMultipartOptions::default();
                 client.parts.put_multipart_opts(&object.location, options).await.map_err(Failure::from)
@@ -170,7 +188,12 @@ impl ObjectUpload {
         let UploadState::Parts { upload, in_flight, sent } = &mut self.state else { return Ok(()) };
         telemetry().note_written(self.buffer.len() as u64);
         let part = upload.put_part(PutPayload::from(std::mem::take(&mut self.buffer)));
-        in_flight.push_back(Job::start(path, async move { part.await.map_err(Failure::from) })?);
+        let deadline = self.client.limits.deadline;
+        let part = async move {
+            let late = || Failure::new(FailureKind::TimedOut, format!("no answer within {} s", deadline.as_secs_f32()));
+            tokio::time::timeout(deadline, part).await.map_err(|_| late())?.map_err(Failure::from)
+        };
+        in_flight.push_back(Job::start(path, part)?);
         *sent += 1;
         while in_flight.len() > PARTS_IN_FLIGHT {
             wait_for_part(in_flight, path)?;
@@ -205,8 +228,14 @@ impl ObjectUpload {
                 return Err(error);
             }
         }
-        let client = Arc::clone(&self.client);
+        let (client, object, mode) = (Arc::clone(&self.client), self.object.clone(), self.mode.clone());
         let (upload, outcome) = Job::start(&path, async move {
+            // Multipart uploads have no condition: this comes near.
+            if is_update(&mode)
+                && let Err(failure) = check_name(&client, &object, &mode).await
+            {
+                return (upload, Err(failure));
+            }
             let completed = tokio::time::timeout(client.limits.deadline, upload.complete()).await;
             let late = || Failure::new(FailureKind::TimedOut, "the upload was not completed in time");
             let outcome = completed.map_err(|_| late()).and_then(|done| done.map(drop).map_err(Failure::from));
@@ -241,12 +270,23 @@ fn wait_for_part(in_flight: &mut VecDeque<Job<Result<(), Failure>>>, path: &Path
     part.wait(path)?.map_err(|failure| failure.into_error("write to", path.to_owned(), 1))
 }
 
-/// Fails if there is an object of the name.
-async fn check_free(client: &Client, object: &ObjectName) -> Result<(), Failure> {
-    match client.store.head(&object.location).await.map_err(Failure::from) {
-        Ok(_) => Err(Failure::new(FailureKind::Exists, "the name is taken")),
-        Err(failure) if failure.kind == FailureKind::NotFound => Ok(()),
-        Err(failure) => Err(failure),
+/// Fails if there is an object of the name where none may be, or another one than may be replaced.
+async fn check_name(client: &Client, object: &ObjectName, mode: &PutMode) -> Result<(), Failure> {
+    let replaced = || Failure::new(FailureKind::Exists, "the object was replaced or removed meanwhile");
+    let head = || async { client.store.head(&object.location).await.map_err(Failure::from) };
+    match mode {
+        PutMode::Overwrite => Ok(()),
+        PutMode::Create => match head().await {
+            Ok(_) => Err(Failure::new(FailureKind::Exists, "the name is taken")),
+            Err(failure) if failure.kind == FailureKind::NotFound => Ok(()),
+            Err(failure) => Err(failure),
+        },
+        PutMode::Update(version) => match head().await {
+            Ok(found) if found.e_tag == version.e_tag => Ok(()),
+            Ok(_) => Err(replaced()),
+            Err(failure) if failure.kind == FailureKind::NotFound => Err(replaced()),
+            Err(failure) => Err(failure),
+        },
     }
 }
 

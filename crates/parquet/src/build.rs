@@ -509,9 +509,9 @@ pub(crate) fn write_catalog(
     catalog: &Catalog,
     options: TableWriteOptions,
 ) -> Result<TableReport> {
-    let writer = TableWriter::create(place.storage.clone(), &place.name, table_options(data, options, catalog))?;
+    let writer = TableWriter::create(place.target.clone(), &place.name, table_options(data, options, catalog))?;
     place.check()?;
-    Ok(writer.finish()?)
+    place.finished(writer.finish())
 }
 
 fn write_unsorted(place: &Place, data: &Data, options: BuildOptions) -> Result<BuildReport> {
@@ -522,20 +522,20 @@ fn write_unsorted(place: &Place, data: &Data, options: BuildOptions) -> Result<B
         first_row += data.catalog.groups[group].rows;
     }
     place.check()?;
-    let table = writer.finish()?;
+    let table = place.finished(writer.finish())?;
     report(data, table)
 }
 
 /// A writer of the records of an index of files that are not sorted: a key, and the number of its row.
 pub(crate) fn sorting_writer(place: &Place, data: &Data, options: &BuildOptions) -> Result<SortingWriter> {
-    let (storage, name) = (place.storage.clone(), place.name.as_str());
+    let (target, name) = (place.target.clone(), place.name.as_str());
     let width = row_bytes(&data.catalog);
     let value_type = if width == 4 { KeyType::U32 } else { KeyType::U64 };
     let table = table_options(data, options.table.clone(), &data.catalog)
         .value_type(ValueType::Scalar(value_type))
         .value_width(width as u32);
-    let scratch = options.scratch.clone().unwrap_or_else(|| Arc::clone(&storage));
-    Ok(SortingWriter::create_with_scratch(storage, name, table, options.memory_bytes, scratch)?)
+    let scratch = options.scratch.clone().unwrap_or_else(|| Arc::clone(&place.storage));
+    Ok(SortingWriter::create_with_scratch(target, name, table, options.memory_bytes, scratch)?)
 }
 
 /// Bytes of the number of a row.

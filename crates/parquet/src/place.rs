@@ -3,7 +3,8 @@
 
 use crate::error::{ParquetIndexError, Result};
 use ogive::Storage;
-use ogive::io::{FileLock, ListedFile};
+use ogive::io::{FileLock, ListedFile, StorageWrapper, WritableFile};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) storage: Arc<dyn Storage>,
+    /// The same, for the new file.
+    pub(crate) target: Arc<dyn Storage>,
     pub(crate) name: String,
     replaced: Option<Replaced>,
 }
@@ -34,7 +37,12 @@ impl Place {
             let lock = if storage.is_object_store() { None } else { Some(storage.lock(name)?) };
             replaced = Some(Replaced { found, lock });
         }
-        let place = Self { storage, name: name.to_owned(), replaced };
+        let found = replaced.as_ref().map(|replaced| replaced.found.clone());
+        let target: Arc<dyn Storage> = match storage.is_object_store() {
+            true => Arc::new(PlaceStorage { inner: Arc::clone(&storage), found }),
+            false => Arc::clone(&storage),
+        };
+        let place = Self { storage, target, name: name.to_owned(), replaced };
         // Another writer may have ended between the two looks.
         place.check()?;
         Ok(place)
@@ -55,6 +63,45 @@ impl Place {
         if is_in_place && self.storage.find_file(&self.name)?.as_ref() == Some(found) {
             return Ok(());
         }
-        Err(ParquetIndexError::Replaced { path: self.path() })
+        Err(self.was_replaced())
+    }
+
+    /// The outcome of the last step of a writer, by which the new file takes the name.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Replaced`] in an object store; that of the writer.
+    pub(crate) fn finished<T>(&self, outcome: ogive::Result<T>) -> Result<T> {
+        match outcome {
+            Err(ogive::Error::Io { source, path, .. })
+                if self.replaced.is_some() && source.kind() == ErrorKind::AlreadyExists && path == self.path() =>
+            {
+                Err(self.was_replaced())
+            }
+            outcome => Ok(outcome?),
+        }
+    }
+
+    fn was_replaced(&self) -> ParquetIndexError {
+        ParquetIndexError::Replaced { path: self.path() }
+    }
+}
+
+/// The storage of an index in an object store: the new one takes the place of the one that was found, or of none.
+#[derive(Debug)]
+struct PlaceStorage {
+    inner: Arc<dyn Storage>,
+    found: Option<ListedFile>,
+}
+
+impl StorageWrapper for PlaceStorage {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>, ogive::Error> {
+        match &self.found {
+            Some(found) if found.name == name => self.inner.create_in_place_of(found),
+            _ => self.inner.create(name),
+        }
     }
 }

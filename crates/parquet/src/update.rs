@@ -236,6 +236,6 @@ fn write(
         data.each_key(group, &mut |row, key| Ok(writer.append(&key, &row_value(first_rows[group] + row, width))?))?;
     }
     place.check()?;
-    let table = writer.finish()?;
+    let table = place.finished(writer.finish())?;
     Ok(BuildReport { kept_files: kept_files as u64, ..build::report(&data, table)? })
 }

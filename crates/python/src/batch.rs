@@ -200,13 +200,18 @@ impl Batch {
         &self,
         handle: &Bound<'py, Keyspace>,
         records: impl Iterator<Item = PyResult<(Object<'py>, Object<'py>)>>,
+        are_rows: bool,
     ) -> PyResult<()> {
         self.with(|_| ())?;
         handle.get().check_store(&self.opened)?;
         let mut encoded: Vec<Encoded> = Vec::new();
         for record in records {
             let (key, value) = record?;
-            encoded.push(self.encoded(handle, &key, &value, encoded.first())?);
+            let one = self.encoded(handle, &key, &value, encoded.first());
+            encoded.push(match are_rows {
+                true => one.map_err(|error| errors::in_row(handle.py(), error, encoded.len()))?,
+                false => one?,
+            });
         }
         encoded.iter().try_for_each(|record| self.add(handle, record))
     }
@@ -226,12 +231,12 @@ impl Batch {
     }
 
     fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        self.put_encoded(keyspace, std::iter::once(Ok((key.clone(), value.clone()))))
+        self.put_encoded(keyspace, std::iter::once(Ok((key.clone(), value.clone()))), false)
     }
 
     /// Puts pairs of keys and values: all of them, or none if one is refused.
     fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
-        self.put_encoded(keyspace, iterated(records)?.map(|record| pair_of(&record?)))
+        self.put_encoded(keyspace, iterated(records)?.map(|record| pair_of(&record?)), true)
     }
 
     /// Puts the rows of a frame, whose columns have the names that a scan gives them.

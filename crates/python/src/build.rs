@@ -103,8 +103,9 @@ fn build_rows(
         let mut writer = target.writer(rows.types().clone(), task).or_raise()?;
         for batch in reader {
             task.check().or_raise()?;
+            let before = usize::try_from(writer.len()).unwrap_or(usize::MAX);
             let appended = rows.visit(&batch.map_err(arrow_error)?, |key, value| writer.append(key, value));
-            appended.map_err(errors::of_record)?;
+            appended.map_err(|error| errors::of_record(error.after(before)))?;
             task.report(writer.len(), rows_expected.max(writer.len()));
         }
         finish(writer, task)
@@ -245,7 +246,8 @@ pub(crate) fn build_pairs(
             if writer.open.is_none() {
                 writer.create(py, first_types(key, value, Some((&this_key, this_value.as_ref())))?)?;
             }
-            writer.append(py, &this_key, this_value.as_ref())?;
+            let appended = writer.append(py, &this_key, this_value.as_ref());
+            appended.map_err(|error| errors::in_row(py, error, number))?;
             if number % RECORDS_BETWEEN_SIGNALS == 0 {
                 py.check_signals()?;
                 if let Some(progress) = progress {

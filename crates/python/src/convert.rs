@@ -404,7 +404,10 @@ pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> 
         }
         parts.extend(given.iter());
     }
-    let of_field = |(part, field): (&Bound<'_, PyAny>, &Field)| value_or_null(field.key_type, part);
+    let of_field = |(part, field): (&Bound<'_, PyAny>, &Field)| {
+        let found = value_or_null(field.key_type, part);
+        found.map_err(|error| errors::in_place(part.py(), error, &format!("field '{}'", field.name)))
+    };
     let values = parts.iter().zip(fields).map(of_field).collect::<PyResult<Vec<Value>>>()?;
     value_type.encode(&Value::Tuple(values.clone())).map_err(|error| {
         let is_wrong = |(value, field): (&Value, &Field)| match value {

@@ -209,11 +209,22 @@ pub(crate) trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
 }
 
+/// The error of a value of a wrong type in a list, with its row, as of one in an array.
+pub(crate) fn in_row(py: Python<'_>, error: PyErr, row: usize) -> PyErr {
+    in_place(py, error, &format!("row {row}"))
+}
+
+/// The error of a value of a wrong type with its place; others stay.
+pub(crate) fn in_place(py: Python<'_>, error: PyErr, place: &str) -> PyErr {
+    let placed = new("WrongType", &format!("{}; in {place}", error.value(py)));
+    if error.get_type(py).is(placed.get_type(py)) { placed } else { error }
+}
+
 /// The error of rows that are no records.
 pub(crate) fn of_record(error: RecordError) -> PyErr {
     match error {
         RecordError::Columns(message) => new("InvalidArgument", &message),
-        RecordError::Type(message) => new("WrongType", &message),
+        error @ (RecordError::Type(_) | RecordError::Value { .. }) => new("WrongType", &error.to_string()),
         RecordError::Engine(error) => of(error),
     }
 }

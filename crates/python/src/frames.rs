@@ -34,12 +34,13 @@ fn encoded(
     frame.py().detach(|| {
         let (mut keys, mut values) = (Keys::default(), Keys::default());
         for batch in reader {
+            let before = keys.len();
             let visited = encoder.visit(&batch.map_err(arrow_error)?, |key, value| {
                 keys.push(key);
                 values.push(value);
                 Ok(())
             });
-            visited.map_err(errors::of_record)?;
+            visited.map_err(|error| errors::of_record(error.after(before)))?;
         }
         Ok((keys, values))
     })

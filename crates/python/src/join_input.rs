@@ -17,7 +17,7 @@ use ogive::lsm::has_store;
 use ogive::table::Record;
 use ogive::types::{Component, KeyType, NullOrder, TupleType};
 use ogive::{Db, DbOptions, DbSnapshot, Error};
-use ogive_arrow::RecordEncoder;
+use ogive_arrow::{RecordEncoder, longest_record_bytes};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ struct Frame {
     keys: Option<KeyType>,
     rows: u64,
     bytes: u64,
+    /// The length of the longest record, if it is known.
+    longest_bytes: Option<u64>,
     open: Arc<dyn Fn() -> PyResult<BatchIterator> + Send + Sync>,
 }
 
@@ -153,12 +155,17 @@ impl Frame {
                     batches,
                     rows: rows.clone(),
                     batch: None,
+                    done: 0,
                     ahead: Vec::new(),
                 }),
                 Err(error) => Box::new(std::iter::once(Err(errors::carried(&name, error)))),
             }
         };
-        Ok(JoinSource::unsorted(shape, records).with_types(types))
+        let source = JoinSource::unsorted(shape, records).with_types(types);
+        Ok(match self.longest_bytes {
+            Some(bytes) => source.with_longest_record(bytes),
+            None => source,
+        })
     }
 }
 
@@ -169,6 +176,8 @@ struct FrameRecords {
     rows: Arc<RecordEncoder>,
     /// The batch, and how many of its rows were taken.
     batch: Option<(RecordBatch, usize)>,
+    /// The rows that were taken of all batches.
+    done: usize,
     /// Records in reverse order.
     ahead: Vec<Record>,
 }
@@ -189,7 +198,9 @@ impl FrameRecords {
                 ahead.push((key.to_vec(), value.to_vec()));
                 Ok(())
             });
-            pushed.map_err(errors::of_record)?;
+            let before = self.done;
+            pushed.map_err(|error| errors::of_record(error.after(before)))?;
+            self.done += count;
             ahead.reverse();
             if taken + count < batch.num_rows() {
                 self.batch = Some((batch, taken + count));
@@ -311,6 +322,7 @@ impl JoinInput {
                 keys,
                 rows,
                 bytes: rows * RECORD_BYTES,
+                longest_bytes: None,
                 open: Arc::new(move || Ok(Box::new(open()?.0))),
             })),
         })
@@ -324,9 +336,19 @@ impl JoinInput {
         let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(crate::rows::arrow_error)?;
         let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();
         let (rows, bytes) = (sum(RecordBatch::num_rows), sum(RecordBatch::get_array_memory_size));
+        let longest_bytes = Some(longest_record_bytes(&batches));
         let open = move || -> PyResult<BatchIterator> { Ok(Box::new(batches.clone().into_iter().map(Ok))) };
         Ok(Self {
-            side: Native::new(Side::Frame(Frame { name, schema, on, keys: None, rows, bytes, open: Arc::new(open) })),
+            side: Native::new(Side::Frame(Frame {
+                name,
+                schema,
+                on,
+                keys: None,
+                rows,
+                bytes,
+                longest_bytes,
+                open: Arc::new(open),
+            })),
         })
     }
 }

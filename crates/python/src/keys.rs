@@ -80,7 +80,7 @@ impl Keys {
             if number % KEYS_BETWEEN_SIGNALS == 0 {
                 py.check_signals()?;
             }
-            found.push(&encode(&object?)?);
+            found.push(&encode(&object?).map_err(|error| errors::in_row(py, error, number))?);
         }
         Ok(found)
     }
@@ -91,8 +91,9 @@ impl Keys {
         encode: impl Fn(&Bound<'_, PyAny>) -> PyResult<Vec<u8>>,
     ) -> PyResult<Self> {
         let mut found = Self::default();
-        for object in iterated(objects)? {
-            found.push(&encode(&object?)?);
+        for (number, object) in iterated(objects)?.enumerate() {
+            let encoded = encode(&object?).map_err(|error| errors::in_row(objects.py(), error, number))?;
+            found.push(&encoded);
         }
         Ok(found)
     }
@@ -106,9 +107,11 @@ impl Keys {
     fn append(&mut self, key_type: KeyType, array: ArrayRef, of_row: OfRow) -> PyResult<()> {
         let array = unpacked(array).map_err(crate::rows::arrow_error)?;
         self.ends.reserve(array.len());
+        let before = self.len();
+        let refused = |error: RecordError| errors::of_record(error.after(before));
         for row in 0..array.len() {
             if !append_frequent_key(&array, key_type, row, &mut self.bytes) {
-                self.bytes.extend_from_slice(&of_row(&array, key_type, row).map_err(errors::of_record)?);
+                self.bytes.extend_from_slice(&of_row(&array, key_type, row).map_err(refused)?);
             }
             self.ends.push(self.bytes.len());
         }

@@ -284,7 +284,13 @@ impl StatedParts {
                     format!("the keyspace {name:?} is {found}; its values are not {}", values.unwrap_or_default())
                 }
             };
-            return Err(errors::new("WrongType", &message));
+            // Types that are stated as a whole replace those of a keyspace without records.
+            let is_empty = without_lock(|| typed.keyspace().is_ok_and(|keyspace| keyspace.is_empty().unwrap_or(false)));
+            let advice = match is_empty {
+                true => "it has no records: state both key= and value= to replace its types",
+                false => "open it with its own types, or use another keyspace",
+            };
+            return Err(errors::new("WrongType", &format!("{message}; {advice}")));
         }
         Ok(typed)
     }

@@ -582,7 +582,7 @@ def test_columns_of_frames_are_taken_by_their_names(db: ogive.Db, tmp_path: Path
         "no column 'value'": lambda: index.load(frame(key=[9])),
         "no column 'key'": lambda: plain.update(frame(value=[9.0])),
         "no column 'name'": lambda: fields.load([9], frame(a=[9], name=[9])),
-        "'a' of row 0|column 'a' in row 0": lambda: rows.update(frame(key1=["z"], a=["text"])),
+        "column 'a' in row 0": lambda: rows.update(frame(key1=["z"], a=["text"])),
         "of type i64|not exactly": lambda: index.load(frame(key=[0.5], value=[9])),
         "types": lambda: db.keyspace("undecided").update(frame(key=[1], value=[1])),
     }.items():
@@ -785,3 +785,33 @@ def test_text_that_is_no_json_is_refused_in_frames(db: ogive.Db, text: str) -> N
         values.update(pa.table({"key": [1], "value": [text]}))
     values.update(pa.table({"key": [1], "value": ['[1.5, null, "NaN"]']}))
     assert values[1] == [1.5, None, "NaN"] and len(values) == 1
+
+
+def test_what_is_refused_is_found_by_its_row_and_column(db: ogive.Db, tmp_path: Path) -> None:
+    scalars = db.keyspace("scalars", key=int, value="u8")
+    rows = db.keyspace("rows", key=int, value={"a": "u8", "b": str})
+    index = ogive.Index(tmp_path / "r.idx", key=int, value="u8")
+    numbers = [300 if row == 777 else 1 for row in range(1000)]
+    chunks = pa.chunked_array([pa.array(numbers[:500], pa.int64()), pa.array(numbers[500:], pa.int64())])
+    texts = ["x"] * 1000
+    keys = list(range(1000))
+    pairs = list(zip(keys, numbers, strict=True))
+    holes = pa.table({"b": pa.chunked_array([keys[:500], [None if key == 777 else key for key in keys[500:]]])})
+    table = tmp_path / "t.ogive"
+    for message, wrong in {
+        "the value in row 777": lambda: scalars.update(pa.table({"key": keys, "value": chunks})),
+        "column 'a' in row 777": lambda: rows.update(pa.table({"key": keys, "a": chunks, "b": texts})),
+        "column 'b' of the key in row 777 is null": lambda: ogive.build(holes, key="b", to=table),
+        "300.*; in row 777": lambda: scalars.update(pairs),
+        "300.*in row 777": lambda: rows.update((key, (number, "x")) for key, number in pairs),
+        "5, a value of type int.*; in field 'b'; in row 1": lambda: rows.update([(1, (1, "x")), (2, (1, 5))]),
+        "of type str.*; in row 2": lambda: scalars.multi_get([1, 2, "x"]),
+        "; in row 3": lambda: index.load([1, 2, 3, 4], [1, 1, 1, 300]),
+        "the value in row 777 ": lambda: index.load(keys, chunks),
+        "; in row 1": lambda: ogive.build([(1, 1), (2, 300)], key=int, value="u8", to=table),
+    }.items():
+        with pytest.raises(ogive.WrongType, match=message):
+            wrong()
+    with pytest.raises(ogive.WrongType) as alone:
+        scalars[1] = 300
+    assert "row" not in str(alone.value)

@@ -108,7 +108,7 @@ def test_objects_of_another_type_are_refused_with_their_column(tmp_path: Path) -
             with pytest.raises(ogive.WrongType, match=r"Decimal\('1.555'\).*decimal\(10,2\), that of the column 'x'"):
                 db.update(frame)
         for frame in frames_of(key=[1], x=[None]):
-            with pytest.raises(ogive.WrongType, match="column 'x' of row 0"):
+            with pytest.raises(ogive.WrongType, match="column 'x' in row 0"):
                 db.update(frame)
         for frame in frames_of(key=[1], x=[Decimal("1.5")], z=[object()]):
             with pytest.raises(ogive.OgiveError, match="no column 'z'"):

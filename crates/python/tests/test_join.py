@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -165,6 +166,16 @@ except KeyboardInterrupt:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120)
     assert done.stdout == "interrupted\n", done.stderr
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", ["inner", "right"])
+@pytest.mark.parametrize("longest", [(3_000_000, 5_000_000), (5_000_000, 3_000_000), (2_000_000, 1)])
+def test_an_error_about_memory_names_what_the_longest_rows_of_both_frames_take(how: Any, longest: Any) -> None:
+    frames = [pyarrow.table({"id": range(50), "text": ["x"] * 49 + ["y" * length]}) for length in longest]
+    with pytest.raises(ogive.MemoryShort) as raised:
+        ogive.join(*frames, on="id", memory=2 << 20, how=how).collect()
+    memory = int(re.findall(r"to (\d+) or more", str(raised.value))[0])
+    assert 20 * sum(longest) < memory < 40 * sum(longest)
 
 
 def test_errors_say_what_is_wrong(tmp_path: Path) -> None:

@@ -71,6 +71,21 @@ def test_a_second_opening_with_other_types_does_not_retype_the_first(folder: str
         assert again.types == ("i64", "i64")
 
 
+@pytest.mark.parametrize("stated", [{"key": int}, {"value": str}])
+def test_one_type_that_differs_says_how_to_replace_those_of_a_keyspace_without_records(
+    db: ogive.Db, stated: dict[str, Any]
+) -> None:
+    keyspace = db.keyspace("u", key=str, value=int)
+    keyspace["a"] = 1
+    with pytest.raises(ogive.WrongType, match="open it with its own types, or use another keyspace$"):
+        db.keyspace("u", **stated)
+    keyspace.clear()
+    del keyspace
+    with pytest.raises(ogive.WrongType, match="has no records: state both key= and value= to replace its types$"):
+        db.keyspace("u", **stated)
+    assert db.keyspace("u", key=int, value=str).types == ("i64", "text")
+
+
 @pytest.mark.parametrize("removed_first", [False, True])
 def test_removals_in_the_batch_that_decides_the_types_are_kept(db: ogive.Db, removed_first: bool) -> None:
     with db.batch() as batch:

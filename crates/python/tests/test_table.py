@@ -88,7 +88,7 @@ def test_arrays_of_text_are_keys_and_masked_ones_are_refused(tmp_path: Path) -> 
 def test_columns_that_cannot_be_told_apart_and_nulls_in_keys_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="several columns 'k'"):
         ogive.build(pa.table([[3], [1], [1]], names=["k", "k", "v"]), key="k", to=tmp_path / "t.ogive")
-    with pytest.raises(ValueError, match="'b' of the key is null in row 1"):
+    with pytest.raises(ValueError, match="'b' of the key in row 1 is null"):
         ogive.build(pa.table({"a": [1, 2], "b": ["x", None]}), key=["a", "b"], to=tmp_path / "t.ogive")
 
 
@@ -123,7 +123,7 @@ def test_equal_keys_are_all_kept(tmp_path: Path) -> None:
 
 
 def test_a_null_in_the_key_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'k' of the key is null in row 1"):
+    with pytest.raises(ValueError, match="'k' of the key in row 1 is null"):
         ogive.build(pl.DataFrame({"k": [1, None]}), key="k", to=tmp_path / "t.ogive")
     assert not (tmp_path / "t.ogive").exists() and list(tmp_path.iterdir()) == []
 

@@ -396,12 +396,14 @@ fn check_unit(path: &Path, field: &Type, hinted: &Field, asked: KeyType) -> Resu
     // Milliseconds of midnights are days.
     let is_day = *of == DataType::Date64 && !is_int96(field) && asked == KeyType::Date;
     let is_kept = match natural {
+        // Each value has a text, which the hint about one that is of no other type names.
+        Some(_) if asked == KeyType::Text => true,
         // A value that is none in the other unit or scale is refused with its record.
         Some(KeyType::Time(_)) => matches!(asked, KeyType::Time(_)),
         Some(KeyType::Timestamp(_)) => matches!(asked, KeyType::Timestamp(_)) || is_day,
         Some(KeyType::Date) => matches!(asked, KeyType::Date | KeyType::I32 | KeyType::I64),
         Some(KeyType::Decimal { .. }) => matches!(asked, KeyType::Decimal { .. }),
-        Some(KeyType::Uuid) => matches!(asked, KeyType::Uuid | KeyType::Text),
+        Some(KeyType::Uuid) => asked == KeyType::Uuid,
         None => !matches!(of, DataType::Duration(_)) || asked == KeyType::I64,
         _ => true,
     };

@@ -2,9 +2,13 @@
 //! with hints of their writer and without; whole runs on them.
 
 use super::run::Folder;
-use arrow_array::types::{Date64Type, DurationMicrosecondType, Time32SecondType, TimestampSecondType};
+use arrow_array::types::{
+    Date64Type, DurationMicrosecondType, Time32SecondType, Time64MicrosecondType, TimestampMillisecondType,
+    TimestampSecondType,
+};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, Int64Array, NullArray, PrimitiveArray, RecordBatch, StringArray,
+    Array, ArrayRef, ArrowPrimitiveType, Decimal128Array, Int64Array, NullArray, PrimitiveArray, RecordBatch,
+    StringArray,
 };
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -157,5 +161,25 @@ fn uuids_are_their_text_in_keys_and_values_of_text() {
     for bytes in ["bytes", "bytes16"] {
         let run = folder.run(&["build", "u.parquet", "-o", "t", "--force", "--key-type", bytes]);
         run.exits_with(1).complains_of("uuid");
+    }
+}
+
+#[test]
+fn the_advice_to_read_text_helps_for_every_type() {
+    let folder = Folder::new();
+    let decimals: ArrayRef = Arc::new(Decimal128Array::from(vec![150, -25]).with_precision_and_scale(9, 2).unwrap());
+    for (x, asked, text) in [
+        (numbers::<TimestampMillisecondType>([1, 1500]), "timestamp(s)", "1970-01-01T00:00:01.5"),
+        (numbers::<Time64MicrosecondType>([1, 1_500_000]), "time(s)", "00:00:01.5"),
+        (decimals, "decimal(9,0)", "-0.25"),
+    ] {
+        write(&folder, "x.parquet", rows(x), true);
+        let build = |of: &str| {
+            let of = format!("x={of}");
+            folder.run(&["build", "x.parquet", "-o", "t", "--force", "--type", &of])
+        };
+        build(asked).exits_with(1).complains_of("such as --type 'x=text'");
+        build("text").exits_with(0);
+        folder.run(&["get", "t", "2"]).exits_with(0).prints(&format!("{text}\n"));
     }
 }

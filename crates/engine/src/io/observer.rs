@@ -2,7 +2,7 @@
 //! that has succeeded.
 
 use super::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
-use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
+use super::storage::{ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
 use crate::error::Result;
 use std::fmt::Debug;
@@ -77,6 +77,11 @@ impl<O: StorageObserver> StorageWrapper for ObservedStorage<O> {
 
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         let inner = self.inner.create_replacing(name)?;
+        Ok(Box::new(ObservedWriter { inner, observer: Arc::clone(&self.observer) }))
+    }
+
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        let inner = self.inner.create_in_place_of(found)?;
         Ok(Box::new(ObservedWriter { inner, observer: Arc::clone(&self.observer) }))
     }
 

@@ -77,6 +77,11 @@ impl StorageWrapper for StoppableStorage {
         let inner = self.inner.create_replacing(name)?;
         Ok(Box::new(StoppableWriter { inner, stop: self.stop.clone() }))
     }
+
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        let inner = self.inner.create_in_place_of(found)?;
+        Ok(Box::new(StoppableWriter { inner, stop: self.stop.clone() }))
+    }
 }
 
 #[derive(Debug)]

@@ -266,6 +266,16 @@ pub trait Storage: Debug + Send + Sync {
         Err(Error::Unsupported { path: self.path(name), action: "replace at once", hint })
     }
 
+    /// As [`Self::create_replacing`], for a file that takes the place of the one that [`Self::find_file`] has found,
+    /// and of no other: where another one has the name when it appears, its sync fails with an error of kind
+    /// `AlreadyExists`. The default, and a storage that states nothing by which files are told apart, replaces any.
+    ///
+    /// # Errors
+    /// As [`Self::create_replacing`].
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        self.create_replacing(&found.name)
+    }
+
     /// Writes a file of these bytes, unless there is one of that name. Of several concurrent calls for a name, in any
     /// processes, one succeeds. In an object store the file appears as a whole, and is durable when this returns;
     /// elsewhere it is written as by [`Self::create`] and synced.

@@ -52,6 +52,11 @@ pub trait StorageWrapper: Debug + Send + Sync {
         self.inner().create_replacing(name)
     }
 
+    /// As [`Storage::create_in_place_of`].
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        self.inner().create_in_place_of(found)
+    }
+
     /// As [`Storage::put_if_absent`].
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.inner().put_if_absent(name, bytes)
@@ -152,6 +157,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         StorageWrapper::create_replacing(self, name)
+    }
+
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        StorageWrapper::create_in_place_of(self, found)
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {

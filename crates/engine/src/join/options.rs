@@ -139,10 +139,6 @@ pub struct JoinOptions {
     pub condition: Option<JoinCondition>,
     /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
     pub memory_bytes: u64,
-    /// The longest record of the left input and that of the right one, in bytes together, if they are known. If the
-    /// memory is short, the error then names at once an amount that suffices for them; else one that suffices for the
-    /// longest record so far.
-    pub row_bytes: Option<u64>,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
     /// Whether rows may come in any order. Otherwise, and always if the output is a table, rows come in key order.
@@ -165,6 +161,8 @@ pub struct JoinOptions {
     pub(super) ended: Option<Arc<AtomicBool>>,
     /// The test for nulls in the keys of both relations, if there may be any.
     pub(super) null_test: Option<NullTest>,
+    /// The longest records of both inputs, in bytes together, if they are known.
+    pub(super) row_bytes: Option<u64>,
 }
 
 /// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
@@ -180,7 +178,6 @@ impl Default for JoinOptions {
             inner: None,
             condition: None,
             memory_bytes: MEMORY_BYTES,
-            row_bytes: None,
             threads: 1,
             any_order: false,
             profile: Profile::default(),
@@ -191,6 +188,7 @@ impl Default for JoinOptions {
             fast_paths: FastPaths::ALL,
             ended: None,
             null_test: None,
+            row_bytes: None,
         }
     }
 }
@@ -210,7 +208,6 @@ setters! {
         fast_paths: FastPaths,
     } optional {
         inner: Side,
-        row_bytes: u64,
     }
 }
 

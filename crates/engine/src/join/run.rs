@@ -66,11 +66,11 @@ pub fn join(
     options: &JoinOptions,
 ) -> Result<JoinReport> {
     let records = JoinedRecords::of(left, right, options.kind)?;
-    let null_test = null_test([left, right]);
+    let (null_test, row_bytes) = (null_test([left, right]), row_bytes([left, right]));
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let any_order = options.any_order && !output.needs_order();
-    let options = &JoinOptions { any_order, null_test, ..options.clone() };
+    let options = &JoinOptions { any_order, null_test, row_bytes, ..options.clone() };
     let task = Task::new(options)?;
     task.report(JoinPhase::Planning, 0, 1);
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
@@ -169,6 +169,11 @@ pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> 
 fn null_test(sources: [&JoinSource; 2]) -> Option<NullTest> {
     let types = sources.into_iter().flat_map(|source| [source.relation.facts().key_type, source.record_type().keys]);
     types.filter_map(KeyType::null_test).next()
+}
+
+/// The length of a row with the longest record of each side, if both are known.
+fn row_bytes([left, right]: [&JoinSource; 2]) -> Option<u64> {
+    Some(left.longest_record_bytes()?.saturating_add(right.longest_record_bytes()?))
 }
 
 /// Rejects key types whose equal keys differ in their bytes. Keys of type bytes, of any or of a fixed width, or text

@@ -125,6 +125,7 @@ pub(crate) trait Prober {
 pub struct JoinSource {
     pub(super) relation: Arc<dyn Relation>,
     types: Arc<RecordType>,
+    longest_bytes: Option<u64>,
 }
 
 impl JoinSource {
@@ -209,6 +210,21 @@ impl JoinSource {
         Self { types: Arc::new(types), ..self }
     }
 
+    /// The same relation, no record of which is longer than this, key and value together, in bytes. If the memory of a
+    /// join is short and this is known of both sides, the error names at once an amount that suffices for such records;
+    /// else one that suffices for the longest record so far. It is known of records of fixed width.
+    #[must_use]
+    pub fn with_longest_record(self, bytes: u64) -> Self {
+        Self { longest_bytes: Some(bytes), ..self }
+    }
+
+    /// The length of its longest record in bytes, if it is known.
+    pub(super) fn longest_record_bytes(&self) -> Option<u64> {
+        let facts = self.relation.facts();
+        let width = || Some((facts.key_bytes? + facts.value_bytes?) as u64);
+        self.longest_bytes.or_else(width)
+    }
+
     /// The types of keys and values, as far as they are stated.
     #[must_use]
     pub fn record_type(&self) -> &RecordType {
@@ -236,6 +252,6 @@ impl JoinSource {
 
     pub(super) fn of(relation: impl Relation + 'static) -> Self {
         let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
-        Self { relation: Arc::new(relation), types: Arc::new(types) }
+        Self { relation: Arc::new(relation), types: Arc::new(types), longest_bytes: None }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::folder::NewFolder;
 use super::live::{StoreImage, changed, is_removal};
-use super::objects::ObjectFolder;
+use super::objects::{ObjectFolder, copy_in_the_way};
 use super::recover::LOCK_NAME;
 use super::version::{
     ClosedLengths, FileKind, Manifest, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
@@ -186,10 +186,7 @@ impl CopyClaim {
     fn take(target: &Arc<dyn Storage>) -> Result<Self> {
         match target.put_if_absent(LOCK_NAME, &random_u64().to_le_bytes()) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                let detail = "another copy is being made there; if it was killed, remove this and the other objects of \
-                              that prefix, or choose another one";
-                let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
-                Err(Error::io("copy a store over", target.path(LOCK_NAME), source))
+                Err(copy_in_the_way("copy a store over", &**target))
             }
             outcome => outcome.map(|()| Self(Arc::clone(target))),
         }

@@ -196,6 +196,31 @@ impl RowType {
         self.fields().iter().zip(written).map(parse).collect::<Option<_>>().map(Value::Tuple)
     }
 
+    /// Why text is no row of this type, for messages: the first field that is not of its type, or the number of fields.
+    #[must_use]
+    pub fn fault(&self, text: &str) -> String {
+        let Some(written) = record::split(text) else { return "it is no record of CSV".to_owned() };
+        let (found, wanted) = (written.len(), self.fields().len());
+        if found != wanted {
+            return format!("it has {found} of {wanted} fields");
+        }
+        let is_wrong = |field: &Field, written: &str| {
+            let parsed = field.key_type.parse_value(written);
+            parsed.is_none_or(|value| field.key_type.encode(&value).is_err())
+        };
+        for (field, written) in self.fields().iter().zip(&written) {
+            let written = match written {
+                record::RecordField::Empty if field.nullable => continue,
+                record::RecordField::Empty => "",
+                record::RecordField::Text(text) => text,
+            };
+            if is_wrong(field, written) {
+                return format!("its field '{}' is not of type {}", field.name, field.key_type);
+            }
+        }
+        "a field is not of its type".to_owned()
+    }
+
     /// Shows the values of a row as a record of CSV.
     pub(super) fn display_value(&self, values: &[Value]) -> Option<String> {
         let mut text = String::new();

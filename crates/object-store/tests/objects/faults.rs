@@ -116,3 +116,15 @@ fn each_retry_is_reported_with_its_cause() {
     assert!(retries[0].contains("retrying a request action=\"open\"") && retries[0].contains("attempt=1"), "{text}");
     assert!(retries[0].contains("503 SlowDown") && retries[1].contains("attempt=2"), "{text}");
 }
+
+/// A part that is not answered ends the upload when the deadline has passed, as every other request does.
+#[test]
+fn a_part_that_is_not_answered_fails_at_the_deadline() {
+    let store = FaultyStore::new();
+    let storage = store.storage(ObjectOptions::default().part_bytes(1000).deadline_s(0.2));
+    store.fail_parts(&[None, Some(Fault::Silence)]);
+    let mut file = storage.create("a").unwrap();
+    let outcome = file.append(&[b'x'; 10_500]).and_then(|()| file.sync());
+    assert!(matches!(&outcome, Err(error) if error.to_string().contains("no answer within 0.2 s")), "{outcome:?}");
+    assert_eq!((store.content("a"), store.take_counts().aborts), (None, 1));
+}

@@ -92,6 +92,41 @@ fn a_name_that_is_taken_is_kept_unless_it_is_to_be_replaced() {
     }
 }
 
+/// Whatever becomes of the attempts, and of what is there meanwhile: by one PUT and in parts.
+#[test]
+fn an_object_takes_the_place_of_the_one_that_was_found_and_of_no_other() {
+    for length in [10_usize, 5_000] {
+        let new = bytes_of(length, 6);
+        let place = |store: &Arc<FaultyStore>, faults: &[Fault], meanwhile: &dyn Fn(&FaultyStore)| {
+            let storage = store.storage(parts_of_1000());
+            store.put("a", b"old");
+            let found = storage.find_file("a").unwrap().unwrap();
+            let mut file = storage.create_in_place_of(&found).unwrap();
+            file.append(&new).unwrap();
+            meanwhile(store);
+            store.fail_puts(faults);
+            file.sync()
+        };
+        // No other was at work, whatever happens to the requests.
+        for faults in
+            [&[][..], &[Fault::SlowDown], &[Fault::Reset], &[Fault::LateReset], &[Fault::LateReset, Fault::Reset]]
+        {
+            let store = FaultyStore::new();
+            place(&store, faults, &|_| {}).unwrap_or_else(|error| panic!("{length} bytes, {faults:?}: {error}"));
+            assert_eq!(store.content("a").unwrap(), new, "{length} bytes, {faults:?}");
+        }
+        for faults in [&[][..], &[Fault::SlowDown], &[Fault::Reset]] {
+            let store = FaultyStore::new();
+            let outcome = place(&store, faults, &|store| store.put("a", b"another"));
+            assert!(is_taken(&outcome), "{length} bytes, {faults:?}: {outcome:?}");
+            assert_eq!(store.content("a").unwrap(), b"another", "{length} bytes, {faults:?}");
+            let outcome = place(&store, faults, &|store| store.remove("a"));
+            assert!(is_taken(&outcome), "{length} bytes, {faults:?}, removed: {outcome:?}");
+            assert_eq!(store.content("a"), None);
+        }
+    }
+}
+
 #[test]
 fn of_concurrent_puts_one_succeeds() {
     for _ in 0..20 {

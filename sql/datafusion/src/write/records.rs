@@ -114,8 +114,8 @@ fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
             let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
             DataFusionError::Execution(format!("{error}; {remedy}"))
         }
-        RecordError::Type(message) => {
-            DataFusionError::Execution(format!("{message}; the records are {}: {TO_CAST}", encoder.types()))
+        error @ (RecordError::Type(_) | RecordError::Value { .. }) => {
+            DataFusionError::Execution(format!("{error}; the records are {}: {TO_CAST}", encoder.types()))
         }
         error => external_record(error),
     }

@@ -71,7 +71,10 @@ async fn keys_of_other_writers_have_the_columns_that_they_state() {
     db.close().unwrap();
     assert_eq!(shown(&context, &format!("select * from '{store}#k'")).await, ("a value".to_owned(), 1));
     let copy = format!("copy (select cast(6 as bigint) as a) to '{store}' stored as ogive options (keyspace 'k')");
-    let refused = context.sql(&copy).await.err().map(|error| error.to_string()).unwrap_or_default();
+    let refused = match context.sql(&copy).await {
+        Ok(copy) => copy.collect().await.unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
     assert!(refused.contains("no column 'value'"), "{refused}");
     rows(&context, &copy.replace(" as a)", " as a, arrow_cast('', 'Binary') as value)")).await;
     assert_eq!(shown(&context, &format!("select * from '{store}#k'")).await, ("a value".to_owned(), 2));

@@ -2,7 +2,7 @@
 
 use super::arguments::{Io, JoinArguments, OutputFormat};
 use super::shape::RowShape;
-use super::side::{OpenSide, Opening, length_bytes, open};
+use super::side::{Opening, length_bytes, open};
 use super::{condition, show, watch};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result, VALUE_BYTES_MAX};
@@ -75,7 +75,6 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .profile(profile)
         .stop(Some(interrupt.flag()))
         .watcher(Some(watch::watcher()))
-        .row_bytes(row_bytes(&left, &right))
         .spill(scratch.as_ref().map(spill_folder));
     if !arguments.conditions.is_empty() {
         options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
@@ -106,11 +105,6 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     }
     tell(&report, &types, arguments, output)?;
     Ok(Outcome::Done)
-}
-
-/// The longest record of each input together, if they were read.
-fn row_bytes(left: &OpenSide, right: &OpenSide) -> Option<u64> {
-    Some(left.longest_bytes?.saturating_add(right.longest_bytes?))
 }
 
 /// Whether the engine writes the output file, and spills beside it.

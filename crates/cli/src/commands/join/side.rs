@@ -33,8 +33,6 @@ pub(super) struct Opening<'a> {
 pub(super) struct OpenSide {
     pub(super) source: JoinSource,
     pub(super) key_type: KeyType,
-    /// Length of the longest record, if it is known.
-    pub(super) longest_bytes: Option<u64>,
     /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
@@ -47,15 +45,7 @@ pub(super) struct OpenSide {
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self {
-            source,
-            key_type,
-            longest_bytes: None,
-            data: None,
-            refused_direct: false,
-            is_empty: false,
-            _scratch: None,
-        }
+        Self { source, key_type, data: None, refused_direct: false, is_empty: false, _scratch: None }
     }
 
     /// The same, with keys of another type if it has no records.
@@ -178,8 +168,8 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
 /// An input that was read once, with the copy of a pipe.
 fn of_records(input: &InputOptions, found: &Examined, scratch: Option<ScratchFolder>) -> Result<OpenSide> {
     let schema = &found.plan.schema;
-    let side = OpenSide::of(records::source(input, schema)?, found.key_type());
-    Ok(OpenSide { _scratch: scratch, longest_bytes: Some(found.longest_bytes), ..side })
+    let source = records::source(input, schema)?.with_longest_record(found.longest_bytes);
+    Ok(OpenSide { _scratch: scratch, ..OpenSide::of(source, found.key_type()) })
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those

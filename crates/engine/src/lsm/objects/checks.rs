@@ -68,6 +68,7 @@ impl ObjectFolder {
     /// an old listing may show one that had the name before.
     pub(super) fn list_with(&self, number: u64, is_compared: bool) -> Result<Listing> {
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
+        let mut is_shown = false;
         for _ in 0..LISTINGS_MAX {
             let mut listing = self.read_listing()?;
             if let Some(store) = self.owner.identity() {
@@ -85,8 +86,14 @@ impl ObjectFolder {
                 self.check_in_place_by(&listing)?;
                 return Ok(listing);
             }
+            is_shown = true;
         }
         self.check_in_place()?;
+        if is_shown {
+            let detail = "the listing and the answer to a HEAD do not agree on its length or ETag: one of them is \
+                          wrong, or the listing is out of date";
+            return Err(Error::WrongAnswer { path: self.inner.path(&name), detail: detail.to_owned() });
+        }
         Err(self.outdated(&format!("it does not show {name} as it was put")))
     }
 
@@ -342,10 +349,7 @@ impl ObjectFolder {
     }
 
     fn copied_into(&self) -> Error {
-        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of \
-                      that prefix, or choose another one";
-        let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
-        Error::io("create a store beside", self.inner.path(LOCK_NAME), source)
+        copy_in_the_way("create a store beside", &*self.inner)
     }
 
     /// Refuses, for a reader, a state that is not the newest one: there are parts of a newer manifest, or groups in a
@@ -396,4 +400,20 @@ impl ObjectFolder {
     pub(crate) fn fenced(&self) -> Error {
         Error::Fenced { path: self.store(), was_opening: false }
     }
+}
+
+/// The error of an action that the claim of a copy is in the way of. A copy that was killed has left that, after its
+/// manifest too, with which it is a store.
+pub(in crate::lsm) fn copy_in_the_way(action: &'static str, storage: &dyn Storage) -> Error {
+    let shows_store = |listing: Listing| listing.newest(FileKind::Manifest) > 0;
+    let detail = match Listing::read(storage).map(shows_store) {
+        Ok(true) => {
+            "there is a store, and this is left of the copy that made it, or one is being made; choose another prefix"
+        }
+        _ => {
+            "a copy of a store is being made there; if it was killed, remove this and the other objects of that \
+             prefix, or choose another one"
+        }
+    };
+    Error::io(action, storage.path(LOCK_NAME), std::io::Error::new(ErrorKind::AlreadyExists, detail))
 }

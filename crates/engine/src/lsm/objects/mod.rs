@@ -27,6 +27,7 @@ mod tag;
 mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
+pub(super) use checks::copy_in_the_way;
 pub(crate) use folder::{FolderPurpose, KnownChain, KnownFile, ObjectFolder};
 pub(super) use names::{is_manifest_part, is_part};
 pub(super) use stub::stub_name;
