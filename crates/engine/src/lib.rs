@@ -144,6 +144,9 @@ struct Readme;
 mod book {
     #[doc = include_str!("../../../docs/start.md")]
     struct Start;
+
+    #[doc = include_str!("../../../docs/tour.md")]
+    struct Tour;
     #[doc = include_str!("../../../docs/recipes/read-only-table.md")]
     struct ReadOnlyTable;
     #[doc = include_str!("../../../docs/recipes/typed-store.md")]

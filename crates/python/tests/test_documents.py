@@ -23,6 +23,14 @@ def test_the_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.Monk
     names["db"].close()
 
 
+def test_the_example_of_the_project_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    (block,) = re.findall(r"```python\n(.*?)```", (CRATES.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(block, "README.md", "exec"), names)
+    names["db"].close()
+
+
 @pytest.mark.parametrize("notebook", sorted((README.parent / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_notebooks_run_from_top_to_bottom(notebook: Path, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")

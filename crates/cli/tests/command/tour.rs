@@ -1,4 +1,4 @@
-//! The tour of the README runs as printed. Method: each line is run by a shell in an empty folder, with the built
+//! The tour of the book runs as printed. Method: each line is run by a shell in an empty folder, with the built
 //! command in its path; the measurement of the device is shortened.
 
 use super::run::Folder;
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const README: &str = include_str!("../../../../README.md");
+const TOUR: &str = include_str!("../../../../docs/tour.md");
 
 /// The lines of the tour that are typed.
 fn lines() -> Vec<&'static str> {
-    let tour = README.split("## A quick tour").nth(1).unwrap();
-    let block = tour.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
+    let block = TOUR.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
     let lines: Vec<&str> = block.lines().filter(|line| !line.is_empty()).collect();
     assert!(lines.len() > 15, "{lines:?}");
     lines.into_iter().map(|line| line.strip_prefix("$ ").unwrap()).collect()
