@@ -89,8 +89,9 @@ fn work_with(tables: u64) {
     let counts = storage.open_files();
     assert!(counts.open_max <= HANDLES && counts.reopened > tables, "{counts:?}");
     assert_eq!(counts.open, 0);
-    let copy = Db::open(folder.path().join("copy"), &options().open_files(HANDLES)).unwrap();
-    assert!(copy.tables().len() as u64 >= tables / GROUP);
+    // Opened for writing, it would begin to merge its small tables.
+    let copy = Db::open_read_only(folder.path().join("copy"), &options().open_files(HANDLES)).unwrap();
+    assert!(copy.tables().len() as u64 >= tables / GROUP, "{} tables", copy.tables().len());
     check(&copy, tables);
 }
 

@@ -11,7 +11,7 @@ const NUMBER: u64 = 2;
 /// Lists, verifies and restores a backup of nothing but a record. Input: its time, its list of files and its manifest;
 /// the head and the checksum are made right.
 pub fn record(data: &[u8]) {
-    let mut file = b"OGIVEBKP".to_vec();
+    let mut file = b"\x89OGVBAK\n".to_vec();
     file.extend_from_slice(&1_u64.to_le_bytes());
     file.extend_from_slice(&STORE.to_le_bytes());
     file.extend_from_slice(&NUMBER.to_le_bytes());

@@ -16,13 +16,13 @@ const OWNER: u64 = 0x0123_4567_89ab_cdef;
 const KINDS: [u8; 4] = [0xd0, 0xd1, 0xd2, 0xd3];
 /// Bytes ahead of a frame's body.
 const FRAME_HEAD_BYTES: usize = 13;
-/// Of version 1 and of version 2, which has a nonce.
-const HEAD_BYTES: [usize; 2] = [36, 44];
+/// Bytes of the header.
+const HEAD_BYTES: usize = 44;
 const NONCE: u64 = 0x1111_2222_3333_4444;
 
 /// Opens, checks and repairs a store of nothing but a manifest. Input: flags u8, of which the lowest bit says that it
-/// is closed, and the next one that it is of version 2; then frames, each a kind u8, the length of its body u8 (of
-/// which 255 takes all that is left), and the body. All checksums are made right.
+/// is closed; then frames, each a kind u8, the length of its body u8 (of which 255 takes all that is left), and the
+/// body. All checksums are made right.
 pub fn open(data: &[u8]) {
     let memory = MemoryStorage::new();
     if memory.put(NAME, manifest(data)).is_err() {
@@ -39,17 +39,14 @@ pub fn open(data: &[u8]) {
 
 fn manifest(mut data: &[u8]) -> Vec<u8> {
     let flags = take_u8(&mut data);
-    let is_second = flags & 2 != 0;
-    let identity = checksum::identity(if is_second { OWNER ^ NONCE } else { OWNER }, NUMBER);
-    let mut file = b"OGIVEDBM".to_vec();
-    file.extend_from_slice(&(1 + u32::from(is_second)).to_le_bytes());
+    let identity = checksum::identity(OWNER ^ NONCE, NUMBER);
+    let mut file = b"\x89OGVMAN\n".to_vec();
+    file.extend_from_slice(&1_u32.to_le_bytes());
     file.extend_from_slice(&u32::from(flags & 1).to_le_bytes());
     file.extend_from_slice(&OWNER.to_le_bytes());
     file.extend_from_slice(&NUMBER.to_le_bytes());
-    if is_second {
-        file.extend_from_slice(&NONCE.to_le_bytes());
-    }
-    file.resize(HEAD_BYTES[usize::from(is_second)], 0);
+    file.extend_from_slice(&NONCE.to_le_bytes());
+    file.resize(HEAD_BYTES, 0);
     checksum::seal(identity, 0, &mut file);
     while !data.is_empty() {
         let kind = KINDS[usize::from(take_u8(&mut data)) % KINDS.len()];

@@ -184,7 +184,7 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     folder.run(&["tune", "i"]).exits_with(1).complains_of("is an Ogive index, not an input file");
     std::fs::copy(folder.path("i"), folder.path("i.csv")).unwrap();
     folder.run(&["tune", "i.csv"]).exits_with(1).complains_of("is an Ogive index, not an input file");
-    folder.write("words.txt", "OGIVEPGS\nOgiveTbl\n");
+    folder.write("words.txt", "OGVPGF\nOgiveTbl\n");
     folder.run(&["build", "words.txt", "-o", "words"]).exits_with(0);
     folder
         .run(&["build", &log, "-o", "x"])

@@ -228,7 +228,7 @@ fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
     let sleeper = Db::open_in(client(&server), &options).unwrap();
     sleeper.insert("first", "1").unwrap();
     let mut db = Db::open_in(client(&server), &options).unwrap();
-    let is_seal = |(name, bytes): &(String, Arc<[u8]>)| bytes.starts_with(b"OGIVSEAL") && name.starts_with("wal-");
+    let is_seal = |(name, bytes): &(String, Arc<[u8]>)| bytes.starts_with(b"\x89OGVSEA\n") && name.starts_with("wal-");
     let (seal, _) = server.objects().into_iter().find(is_seal).unwrap();
     let (chain, part) = seal.rsplit_once('-').unwrap();
     for behind in 1..3 {
@@ -264,7 +264,7 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     let mut second = Db::open_in(client(&server), &options).unwrap();
     let seals = |server: &SimulatedObjects| {
         let objects = server.objects().into_iter();
-        objects.filter(|(_, bytes)| bytes.starts_with(b"OGIVSEAL")).map(|(name, _)| name).collect::<Vec<_>>()
+        objects.filter(|(_, bytes)| bytes.starts_with(b"\x89OGVSEA\n")).map(|(name, _)| name).collect::<Vec<_>>()
     };
     let put = seals(&server);
     assert_eq!(put.len(), 2, "{put:?}");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The first bytes of a seal, and of a stub.
-const STAYING_MAGICS: [&[u8]; 2] = [b"OGIVSEAL", b"OGIVSTUB"];
+const STAYING_MAGICS: [&[u8]; 2] = [b"\x89OGVSEA\n", b"\x89OGVSTB\n"];
 
 /// The name of the first part of the first manifest, and of its stub.
 pub(crate) const STUB: &str = "manifest-000001-00000000";
