@@ -132,7 +132,9 @@ fn a_compaction_merges_many_small_tables_to_few() {
         let sum = |name: &str| levels.iter().map(|level| level[name].as_u64().unwrap()).sum();
         (sum("tables"), sum("records"))
     };
-    assert_eq!(count(), (40, 4000));
+    // Some are merged as soon as they are ingested.
+    let (ingested, records) = count();
+    assert!(ingested > 1 && records == 4000, "{ingested} tables, {records} records");
     db(&folder, &["compact", "s"]).exits_with(0);
     assert_eq!(count(), (1, 4000));
     db(&folder, &["verify", "s"]).exits_with(0);
