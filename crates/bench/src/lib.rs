@@ -10,13 +10,11 @@
 //! - [`stores`]: stores side by side, those of other crates included;
 //! - [`BenchCommand`]: the command `ogive-bench`, to which a program adds structures, key sets and stores of its own;
 //! - [`command_line`]: what `ogive-bench` and `ogive-rivals` share of their main functions;
-//! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
 //!
 //! The same name and seed give the same keys on every machine: [`math`] uses only IEEE addition, multiplication,
 //! division and square root, and [`random`] only integers.
 
-mod closest;
 pub mod command_line;
 pub mod error;
 pub mod experiments;
@@ -32,7 +30,6 @@ pub mod stopwatch;
 pub mod stores;
 pub mod workload;
 
-pub use closest::did_you_mean;
 pub use error::{Error, Result};
 pub use keys::{KeySet, open};
 pub use program::BenchCommand;

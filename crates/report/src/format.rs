@@ -1,25 +1,6 @@
 //! Numbers as text: counts, bytes and times, short for axes and with all digits for tables.
 
-/// A count with thousands separated: `12,345,678`.
-#[must_use]
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun, which takes an "s" unless there is one: `1 level`, `2 levels`.
-#[must_use]
-pub fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
-}
+pub use ogive_terminal::{counted, grouped};
 
 /// At most three significant digits, without zeros at the end of a fraction.
 fn short(number: f64) -> String {

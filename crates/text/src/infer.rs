@@ -4,9 +4,10 @@
 //! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text.
 
 use crate::reader::Written;
-use crate::show::{grouped, shortened};
+use crate::show::shortened;
 use ogive::KeyType;
 use ogive::types::TimeUnit;
+use ogive_terminal::grouped;
 
 /// What was seen of a column: the types that still fit, and why others do not.
 #[derive(Clone, Debug)]

@@ -15,4 +15,4 @@ pub use column::{FieldBytes, TextColumn, may_be_null, unique_names};
 pub use infer::{ColumnGuess, GuessedType, fits, may_be_string};
 pub use reader::{BYTE_ORDER_MARK, FieldReader, Layout, TextError, Written};
 pub use separated::{FieldForm, QUOTE, Quote, Separated, SeparatedRow, parse_quote};
-pub use show::{counted, escaped, grouped, shortened, the_first};
+pub use show::{escaped, shortened};

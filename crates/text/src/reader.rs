@@ -9,7 +9,7 @@
 use crate::row_parser::{FieldKind, RowParser, State};
 pub use crate::separated::BYTE_ORDER_MARK;
 use crate::separated::{FieldForm, QUOTE, Separated};
-use crate::show::counted;
+use ogive_terminal::counted;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 const BUFFER_BYTES: usize = 1 << 16;

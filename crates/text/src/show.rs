@@ -22,37 +22,3 @@ pub fn shortened(written: &[u8]) -> String {
         None => shown.into_owned(),
     }
 }
-
-/// A count with thousands separators: 1,234,567.
-#[must_use]
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun: `1 block`, `2 blocks`, `2 entries`.
-#[must_use]
-pub fn counted(count: u64, what: &str) -> String {
-    let count_shown = grouped(count);
-    match what.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
-        _ if count == 1 => format!("{count_shown} {what}"),
-        Some(stem) => format!("{count_shown} {stem}ies"),
-        None => format!("{count_shown} {what}s"),
-    }
-}
-
-/// The first records of many, and the verb that goes with them: `the first 2 rows are`, `the first row is`.
-#[must_use]
-pub fn the_first(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("the first {what} is"),
-        count => format!("the first {} are", counted(count, what)),
-    }
-}

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{Format, RowLimit};
-use crate::size::ByteSize;
+use crate::size;
 use clap::Parser;
 use ogive::FileFormat;
 use ogive_ballista::StorageOption;
@@ -46,8 +46,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ROWS")]
     pub(crate) max_rows: Option<RowLimit>,
     /// Memory for sorts, joins and aggregations, such as 300MB; beyond it they use temporary files [default: no limit]
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) memory: Option<ByteSize>,
+    #[arg(long, value_name = "BYTES", value_parser = size::memory)]
+    pub(crate) memory: Option<usize>,
     /// Partitions of a scan: threads that work on a query [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = parse_partitions)]
     pub(crate) partitions: Option<NonZeroUsize>,

@@ -2,7 +2,7 @@
 
 use crate::size::shown_time;
 use datafusion::physical_plan::ExecutionPlan;
-use ogive_report::format::grouped;
+use ogive_terminal::grouped;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

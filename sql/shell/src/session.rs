@@ -2,7 +2,6 @@
 
 use crate::arguments::Input;
 use crate::failure::{Failure, Result};
-use crate::size::ByteSize;
 use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::config::Dialect as DialectName;
@@ -47,14 +46,14 @@ impl Session {
     ///
     /// # Errors
     /// Those of DataFusion.
-    pub(crate) fn new(partitions: Option<NonZeroUsize>, memory: Option<ByteSize>) -> Result<Self> {
+    pub(crate) fn new(partitions: Option<NonZeroUsize>, memory: Option<usize>) -> Result<Self> {
         let mut config = configure(SessionConfig::new().with_information_schema(true));
         let options = OgiveOptions::default();
         if let Some(partitions) = partitions {
             config = config.with_target_partitions(partitions.get());
         }
         let mut runtime = RuntimeEnvBuilder::new();
-        if let Some(ByteSize(bytes)) = memory {
+        if let Some(bytes) = memory {
             let merges = &mut config.options_mut().execution.sort_spill_reservation_bytes;
             *merges = (bytes / SPILL_SHARE).min(*merges);
             let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS);

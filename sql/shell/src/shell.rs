@@ -18,7 +18,7 @@ use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use ogive_datafusion::OgiveOptions;
-use ogive_report::format::counted;
+use ogive_terminal::counted;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};

@@ -7,8 +7,8 @@ use super::sosd::SosdReader;
 use super::source::KeyStream;
 use super::spec::{Fields, Plan, parse_fields, plan};
 use super::text::{self, Lines};
-use crate::closest::did_you_mean;
 use crate::error::{Error, Result};
+use ogive_terminal::did_you_mean;
 
 /// What a file of text is not, and how one would be named that is.
 const INTEGERS: &str = "integer keys (of 8 bytes, in a file that ends in .u64 or _uint64)";

@@ -1,5 +1,6 @@
 //! The record: one result of an experiment.
 
+use ogive_terminal::grouped;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::spread::Spread;
@@ -72,18 +73,6 @@ impl std::fmt::Display for Figure {
             Self::Flag(flag) => f.write_str(if *flag { "yes" } else { "no" }),
         }
     }
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.char_indices() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A result: the experiment and its subject, and figures in order of insertion.

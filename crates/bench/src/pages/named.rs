@@ -3,7 +3,8 @@
 use super::draw::{self, Picture};
 use super::sketch::Sketch;
 use super::{Run, sketches};
-use crate::{Error, Result, did_you_mean};
+use crate::{Error, Result};
+use ogive_terminal::did_you_mean;
 
 /// The picture of this name as SVG, for a document.
 ///

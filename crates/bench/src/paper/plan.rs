@@ -5,7 +5,8 @@ use super::scale::Scale;
 use super::step::Step;
 use super::verdict::Verdict;
 use super::{airindex, aulid, bourbon, disk_indexes, joins};
-use crate::{Error, Result, did_you_mean};
+use crate::{Error, Result};
+use ogive_terminal::did_you_mean;
 
 /// A paper.
 #[derive(Debug)]

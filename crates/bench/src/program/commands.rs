@@ -12,12 +12,12 @@ use super::arguments::{
 };
 use super::bench::BenchCommand;
 use super::papers;
-use crate::did_you_mean;
 use crate::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
 use crate::keys::{KeySet, RealKeys, fetch, generators, open, real_keys, summarise, write_sosd};
 use crate::output::{Record, Reporter, machine};
 use crate::pages::{self, Run};
 use crate::paper;
+use ogive_terminal::did_you_mean;
 
 /// Narrower terminals, and those that do not know their size, count as none.
 const WIDTH_MIN: usize = 40;

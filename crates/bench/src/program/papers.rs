@@ -17,7 +17,8 @@ use crate::paper::{
     papers,
 };
 
-use crate::{Error, did_you_mean};
+use crate::Error;
+use ogive_terminal::did_you_mean;
 
 type Printer<'a> = Reporter<&'a mut dyn Write>;
 

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::ogive::{OGIVE, PLAIN, PLR, SEPARATED};
 use super::system::StoreSystem;
-use crate::did_you_mean;
+use ogive_terminal::did_you_mean;
 
 /// Systems by name.
 #[derive(Debug, Clone)]

@@ -4,13 +4,24 @@
 const SUGGESTIONS_MAX: usize = 3;
 
 /// A question for a wrong name: `did you mean "aulid/blocks"?`, or nothing if no name is close to it.
+#[must_use]
 pub fn did_you_mean<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let close: Vec<String> = closest(wrong, names).into_iter().map(|name| format!("{name:?}")).collect();
+    (!close.is_empty()).then(|| format!("did you mean {}?", close.join(" or ")))
+}
+
+/// The names that a wrong one is closest to, at most three, if it is close to any.
+#[must_use]
+pub fn closest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut close: Vec<(usize, &str)> = names.filter_map(|name| Some((distance_of(wrong, name)?, name))).collect();
     close.sort_by_key(|(distance, _)| *distance);
-    let best = close.first()?.0;
-    let names = close.iter().take_while(|(distance, _)| *distance == best).take(SUGGESTIONS_MAX);
-    let names: Vec<String> = names.map(|(_, name)| format!("{name:?}")).collect();
-    Some(format!("did you mean {}?", names.join(" or ")))
+    let best = close.first().map_or(0, |(distance, _)| *distance);
+    close
+        .into_iter()
+        .take_while(|(distance, _)| *distance == best)
+        .take(SUGGESTIONS_MAX)
+        .map(|(_, name)| name)
+        .collect()
 }
 
 /// The edits between a wrong name and a name, or its part behind a slash; `None` if they are too many.
