@@ -170,6 +170,7 @@ impl InputOptions {
             return Ok(());
         }
         match Table::open_path(&self.path, &TableOptions::default()) {
+            Err(development @ Error::UnknownVersion { found: 0, .. }) => Err(development.into()),
             Ok(_)
             | Err(
                 Error::Damaged { .. }

@@ -78,7 +78,8 @@ impl Catalog {
     /// Reads all records.
     ///
     /// # Errors
-    /// Errors of the storage, but no damage.
+    /// Errors of the storage, but no damage; [`Error::UnknownVersion`] for records of a development version, beside
+    /// which no others are to be.
     pub(super) fn read(storage: &dyn Storage) -> Result<Self> {
         let listed = storage.list_files()?.files;
         let (mut records, mut damaged) = (BTreeMap::new(), BTreeMap::new());
@@ -87,6 +88,7 @@ impl Catalog {
             let bytes = read_whole(&*storage.open_listed(file)?, Purpose::Walk)?;
             match BackupRecord::decode(&bytes, number, &storage.path(&file.name)) {
                 Ok(record) => _ = records.insert(number, record),
+                Err(development @ Error::UnknownVersion { found: 0, .. }) => return Err(development),
                 Err(error) => _ = damaged.insert(number, error),
             }
         }

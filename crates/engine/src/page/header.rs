@@ -146,7 +146,10 @@ impl Header {
 
 /// The error for a file that is no page file; it says what else of Ogive the file is, else `detail`.
 fn not_ours(file: &dyn ReadableFile, detail: &str) -> Error {
-    let other = FileFormat::of_file(file).ok().flatten().filter(|&format| format != FileFormat::PageFile);
+    let other = match FileFormat::of_file(file) {
+        Err(development @ Error::UnknownVersion { .. }) => return development,
+        found => found.ok().flatten().filter(|&format| format != FileFormat::PageFile),
+    };
     let detail = other.map_or_else(|| detail.to_owned(), |format| format.advice().to_owned());
     Error::NotAPageFile { path: file.path().to_path_buf(), detail }
 }

@@ -296,8 +296,11 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
         return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
     match read_tail(storage, name, TableOptions::default().memory_bytes, "") {
-        // A damaged table, one of a newer version, or one too large to open here is still a table.
-        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::MemoryShort { .. }) => Ok(()),
+        // A damaged table, one of a newer version, or one too large to open here is still a table. One of a
+        // development version has records that only that version can save.
+        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { found: 1.., .. } | Error::MemoryShort { .. }) => {
+            Ok(())
+        }
         Err(error) => Err(error),
     }
 }

@@ -396,12 +396,13 @@ fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, memory_bytes: u64, opt
 
 /// Adds to the error for a file that is no table what else of Ogive the file is.
 fn with_format(error: Error, file: &dyn ReadableFile) -> Error {
-    let other = || FileFormat::of_file(file).ok().flatten().filter(|&format| format != FileFormat::Table);
-    match error {
-        Error::NotATable { path, detail } => {
-            Error::NotATable { path, detail: other().map_or(detail, |format| format.advice().to_owned()) }
+    let Error::NotATable { path, detail } = error else { return error };
+    match FileFormat::of_file(file) {
+        Err(development @ Error::UnknownVersion { .. }) => development,
+        Ok(Some(format)) if format != FileFormat::Table => {
+            Error::NotATable { path, detail: format.advice().to_owned() }
         }
-        other => other,
+        _ => Error::NotATable { path, detail },
     }
 }
 

@@ -3,7 +3,7 @@
 //! development version wrote them, with zeros between.
 
 use ogive::FileFormat;
-use ogive::backup::Backups;
+use ogive::backup::{BackupOptions, Backups};
 use ogive::check::{repair_store, verify_store};
 use ogive::index::Index;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
@@ -103,8 +103,10 @@ fn files_of_development_versions_are_recognised_whatever_their_kind() {
 fn a_table_of_a_development_version_is_refused_and_not_replaced() {
     let storage = with(&[("f", "table")]);
     is_refused("a table", Table::open(storage.clone(), "f", &TableOptions::default()));
-    let writer = TableWriter::create(storage.clone(), "f", TableWriteOptions::default());
+    let options = TableWriteOptions::default();
+    let writer = TableWriter::create(storage.clone(), "f", options.clone());
     assert!(matches!(writer, Err(Error::Io { .. })), "its name is taken");
+    is_refused("a table to be replaced", TableWriter::create(storage, "f", options.replace(true)));
 }
 
 #[test]
@@ -113,6 +115,8 @@ fn an_index_of_a_development_version_is_refused_with_its_log() {
     let options = PageOptions::default();
     is_refused("an index", Index::<u64, u64>::open(storage.clone(), "f", &options));
     is_refused("a reader of one", Index::<u64, u64>::open_read_only(storage.clone(), "f", &options));
+    is_refused("an index as a table", Table::open(storage, "f", &TableOptions::default()));
+    is_refused("a table as an index", Index::<u64, u64>::open(with(&[("f", "table")]), "f", &options));
 }
 
 #[test]
@@ -136,6 +140,6 @@ fn a_store_of_a_development_version_is_refused_by_whatever_opens_it() {
 fn a_backup_of_a_development_version_is_refused() {
     let backups = Backups::new(with(&[("000001.backup", "backup"), ("000001-000002.log", "log")]));
     is_refused("a restore", backups.restore(Some(1), &with(&[]), &mut |_, _| {}));
-    let list = backups.list().unwrap();
-    assert!(list.backups.is_empty() && list.damaged[0].detail.contains("development version"), "{list:?}");
+    is_refused("a list", backups.list());
+    is_refused("one more", backups.create(&with(&[]), &BackupOptions::default(), &mut |_, _| {}));
 }
