@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
+use ogive::lsm::Swap;
 use ogive::{Db, DbOptions};
 
 fn increase(db: &Db) -> ogive::Result<()> {
@@ -9,9 +10,9 @@ fn increase(db: &Db) -> ogive::Result<()> {
     loop {
         let count = current.as_deref().and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         match db.compare_and_swap("counter", current.as_deref(), Some(&(count + 1).to_le_bytes()))? {
-            Ok(()) => return Ok(()),
+            Swap::Done => return Ok(()),
             // Another thread was faster: continue from the current value.
-            Err(mismatch) => current = mismatch.current,
+            Swap::Mismatch(found) => current = found,
         }
     }
 }

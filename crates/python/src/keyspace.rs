@@ -408,7 +408,7 @@ impl Keyspace {
             // Made before it is removed: a value that Python has no object for stays.
             let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
             let removed = self.find(py, key, |keyspace, key| keyspace.remove_if(key, &value))?;
-            if removed.is_some_and(|(_, removed)| removed.is_ok()) {
+            if removed.is_some_and(|(_, removed)| removed.is_done()) {
                 return Ok(object);
             }
         }
@@ -427,7 +427,7 @@ impl Keyspace {
             // Made before it is removed, as in `take`.
             let object = self.loaded(py, &typed.types, &typed.adapt(value.clone())?)?;
             let record = (decode_key(py, typed.types.keys, &key)?, object);
-            if py.detach(|| keyspace.remove_if(&key, &value)).or_raise()?.is_ok() {
+            if py.detach(|| keyspace.remove_if(&key, &value)).or_raise()?.is_done() {
                 return Ok(Some(record));
             }
         }

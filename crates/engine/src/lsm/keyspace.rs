@@ -44,11 +44,30 @@ impl PartialEq for Keyspace {
 
 impl Eq for Keyspace {}
 
-/// The error of a failed [`Keyspace::compare_and_swap`], with the current value.
+/// The outcome of a conditional write, such as [`Keyspace::compare_and_swap`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    /// The current value of the key; `None` if it is absent.
-    pub current: Option<Slice>,
+#[must_use = "the write may not have been made"]
+pub enum Swap<V = Slice> {
+    /// The write was made.
+    Done,
+    /// Nothing was written: the key has this value, or none.
+    Mismatch(Option<V>),
+}
+
+impl<V> Swap<V> {
+    /// Whether the write was made.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
+    }
+
+    /// The current value of the key, with another type.
+    pub(crate) fn map<W>(self, with: impl FnOnce(V) -> W) -> Swap<W> {
+        match self {
+            Self::Done => Swap::Done,
+            Self::Mismatch(current) => Swap::Mismatch(current.map(with)),
+        }
+    }
 }
 
 impl AsRef<Keyspace> for Keyspace {
@@ -236,21 +255,20 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use ogive::lsm::Swap;
+    ///
     /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
-    /// assert!(db.compare_and_swap("lock", None, Some(b"mine"))?.is_ok());
-    /// let mismatch = db.compare_and_swap("lock", None, Some(b"yours"))?.unwrap_err();
-    /// assert_eq!(mismatch.current.as_deref(), Some(&b"mine"[..]));
+    /// assert!(db.compare_and_swap("lock", None, Some(b"mine"))?.is_done());
+    /// match db.compare_and_swap("lock", None, Some(b"yours"))? {
+    ///     Swap::Mismatch(Some(current)) => assert_eq!(&*current, b"mine"),
+    ///     other => panic!("{other:?}"),
+    /// }
     /// # Ok::<(), ogive::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Self::insert`] and [`Self::get`].
-    pub fn compare_and_swap(
-        &self,
-        key: impl AsRef<[u8]>,
-        expected: Option<&[u8]>,
-        new: Option<&[u8]>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
         self.swap_if(key.as_ref(), new, |current| {
             let is_expected = current.as_deref() == expected;
             Ok((current, is_expected))
@@ -264,7 +282,7 @@ impl Keyspace {
         key: &[u8],
         new: Option<&[u8]>,
         is_expected: impl Fn(Option<Slice>) -> Result<(Option<Slice>, bool)>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    ) -> Result<Swap> {
         let mut found = None;
         let condition = || {
             let (current, is_expected) = is_expected(self.get(key)?)?;
@@ -272,8 +290,8 @@ impl Keyspace {
             Ok(is_expected)
         };
         match self.set_if(key, new, condition)? {
-            true => Ok(Ok(())),
-            false => Ok(Err(Mismatch { current: found.flatten() })),
+            true => Ok(Swap::Done),
+            false => Ok(Swap::Mismatch(found.flatten())),
         }
     }
 
@@ -320,20 +338,16 @@ impl Keyspace {
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
     /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
-    /// assert!(db.insert_if_absent("lock", b"mine")?.is_ok());
-    /// assert!(db.insert_if_absent("lock", b"yours")?.is_err());
-    /// assert!(db.replace_if("lock", "mine", 7_u64.to_be_bytes())?.is_ok());
-    /// assert!(db.remove_if("lock", 7_u64.to_be_bytes())?.is_ok());
+    /// assert!(db.insert_if_absent("lock", b"mine")?.is_done());
+    /// assert!(!db.insert_if_absent("lock", b"yours")?.is_done());
+    /// assert!(db.replace_if("lock", "mine", 7_u64.to_be_bytes())?.is_done());
+    /// assert!(db.remove_if("lock", 7_u64.to_be_bytes())?.is_done());
     /// # Ok::<(), ogive::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Self::compare_and_swap`].
-    pub fn insert_if_absent(
-        &self,
-        key: impl AsRef<[u8]>,
-        value: impl AsRef<[u8]>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    pub fn insert_if_absent(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<Swap> {
         self.compare_and_swap(key, None, Some(value.as_ref()))
     }
 
@@ -341,12 +355,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// As [`Self::compare_and_swap`].
-    pub fn replace_if(
-        &self,
-        key: impl AsRef<[u8]>,
-        expected: impl AsRef<[u8]>,
-        new: impl AsRef<[u8]>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    pub fn replace_if(&self, key: impl AsRef<[u8]>, expected: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<Swap> {
         self.compare_and_swap(key, Some(expected.as_ref()), Some(new.as_ref()))
     }
 
@@ -354,11 +363,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// As [`Self::compare_and_swap`].
-    pub fn remove_if(
-        &self,
-        key: impl AsRef<[u8]>,
-        expected: impl AsRef<[u8]>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    pub fn remove_if(&self, key: impl AsRef<[u8]>, expected: impl AsRef<[u8]>) -> Result<Swap> {
         self.compare_and_swap(key, Some(expected.as_ref()), None)
     }
 

@@ -105,7 +105,7 @@ pub use counters::Activity;
 pub use db::Db;
 pub use folder::{has_store, is_store_file, is_store_object};
 pub use ingest::IngestSummary;
-pub use keyspace::{Keyspace, Mismatch};
+pub use keyspace::{Keyspace, Swap};
 pub use learning::{Learning, LearningStats};
 pub use objects::StoreVersion;
 pub use options::{DbOptions, INLINE_BYTES_MAX};

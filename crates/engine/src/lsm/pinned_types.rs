@@ -7,7 +7,7 @@
 //! ```
 
 use super::core::Core;
-use super::keyspace::{Keyspace, Mismatch};
+use super::keyspace::{Keyspace, Swap};
 use super::range::DbRange;
 use super::version::StatedTypes;
 use super::view::KeyspaceTree;
@@ -159,12 +159,7 @@ impl PinnedTypes {
     /// # Errors
     /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; [`Error::InvalidArgument`] if `expected`, or the current
     /// value, is not of these types.
-    pub fn compare_and_swap(
-        &self,
-        key: impl AsRef<[u8]>,
-        expected: Option<&[u8]>,
-        new: Option<&[u8]>,
-    ) -> Result<std::result::Result<(), Mismatch>> {
+    pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
         self.check()?;
         let comparable = |bytes: &[u8]| {
             let no_value =

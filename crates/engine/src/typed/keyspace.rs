@@ -4,7 +4,7 @@ use super::data::{TypedData, TypedKey, TypedValue};
 use super::guard::{TypedGuard, TypedRange, byte_bounds, read};
 use super::parts::TypedPrefix;
 use crate::error::Result;
-use crate::lsm::{Batch, DbSnapshot, Keyspace, PinnedTypes};
+use crate::lsm::{Batch, DbSnapshot, Keyspace, PinnedTypes, Swap};
 use crate::types::RecordType;
 use std::borrow::Borrow;
 use std::fmt;
@@ -15,17 +15,6 @@ use std::ops::RangeBounds;
 pub struct TypedKeyspace<K: ?Sized, V: ?Sized> {
     pinned: PinnedTypes,
     data: PhantomData<fn(&K, &V)>,
-}
-
-/// The error of a failed [`TypedKeyspace::compare_and_swap`], with the current value.
-#[derive(Debug)]
-pub struct TypedMismatch<V: ?Sized>
-where
-    V: TypedData,
-    for<'a> V::Read<'a>: fmt::Debug,
-{
-    /// The current value of the key; `None` if it is absent.
-    pub current: Option<TypedGuard<V>>,
 }
 
 impl Keyspace {
@@ -187,15 +176,11 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
         key: impl Borrow<K::Arg<'k>>,
         expected: Option<&V::Arg<'_>>,
         new: Option<&V::Arg<'_>>,
-    ) -> Result<std::result::Result<(), TypedMismatch<V>>>
-    where
-        for<'a> V::Read<'a>: fmt::Debug,
-    {
+    ) -> Result<Swap<TypedGuard<V>>> {
         let key = K::encode(key.borrow())?;
         let (expected, new) = (expected.map(V::encode_value).transpose()?, new.map(V::encode_value).transpose()?);
         let (expected, new) = (expected.as_ref().map(AsRef::as_ref), new.as_ref().map(AsRef::as_ref));
-        let swapped = self.pinned.compare_and_swap(key, expected, new)?;
-        Ok(swapped.map_err(|mismatch| TypedMismatch { current: mismatch.current.map(TypedGuard::new) }))
+        Ok(self.pinned.compare_and_swap(key, expected, new)?.map(TypedGuard::new))
     }
 }
 

@@ -33,7 +33,7 @@ mod tests;
 pub use data::{TypedData, TypedKey, TypedScalar, TypedValue, take_fixed, take_variable};
 pub use guard::{TypedGuard, TypedRange, TypedRecord};
 pub use indexed::{IndexedBatch, IndexedKeyspace, SecondaryIndex, SecondaryKeys, SecondaryRange};
-pub use keyspace::{TypedKeyspace, TypedMismatch, TypedSnapshot};
+pub use keyspace::{TypedKeyspace, TypedSnapshot};
 pub use multimap::{MultimapRange, MultimapValues, TypedMultimap, TypedPart};
 pub use parts::{Desc, TypedComponent, TypedParts, TypedPrefix};
 #[cfg(feature = "postcard")]

@@ -10,7 +10,7 @@ use ogive::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
     UpdaterWrapper, WritableFile, WriterWrapper,
 };
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::{Db, DbOptions, Swap};
 use ogive::{Durability, Result};
 use ogive_testkit::Random;
 use std::collections::HashSet;
@@ -293,7 +293,10 @@ fn act(db: &Db, keys: &[Vec<u8>; KEYS], random: &mut Random, next: &AtomicU64) -
             let (expected_bytes, new_bytes) = (bytes(expected), bytes(new));
             let expected_bytes = (expected != 0).then_some(&expected_bytes[..]);
             let outcome = db.compare_and_swap(&keys[key], expected_bytes, Some(&new_bytes)).unwrap();
-            let found = outcome.err().map(|mismatch| number(mismatch.current.as_deref()));
+            let found = match outcome {
+                Swap::Done => None,
+                Swap::Mismatch(found) => Some(number(found.as_deref())),
+            };
             Operation::Swap { key, expected, new, found }
         }
     }

@@ -9,7 +9,7 @@ use crate::model::{Space, Value, bounds, key};
 use crate::support::Draws;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning, Swap};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error};
 use ogive_papers::bourbon::{Bourbon, LearningRule, ModelScope};
@@ -231,13 +231,13 @@ impl World {
         let outcome =
             self.handles[name].compare_and_swap(&key, expected_bytes.as_deref(), new_bytes.as_deref()).unwrap();
         match outcome {
-            Ok(()) => {
+            Swap::Done => {
                 assert_eq!(current.map(Value::bytes), expected_bytes, "{}", self.place());
                 self.put(name, &key, new);
             }
-            Err(mismatch) => {
+            Swap::Mismatch(found) => {
                 assert_ne!(current.map(Value::bytes), expected_bytes, "{}", self.place());
-                assert_same(mismatch.current.as_ref(), current, &self.place());
+                assert_same(found.as_ref(), current, &self.place());
             }
         }
     }

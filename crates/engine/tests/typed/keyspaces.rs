@@ -2,6 +2,7 @@
 //! Method: small stores in memory; ranges are compared with `BTreeMap`.
 
 use ogive::io::MemoryStorage;
+use ogive::lsm::Swap;
 use ogive::typed::{Desc, TypedKeyspace};
 use ogive::types::{KeyColumn, RecordType, ValueType};
 use ogive::{Db, DbOptions, Error};
@@ -208,10 +209,10 @@ fn a_batch_of_refused_operations_is_not_empty() {
 fn compare_and_swap_compares_values() {
     let db = open(&MemoryStorage::new());
     let counts = db.keyspace("counts").unwrap().typed::<str, u64>().unwrap();
-    counts.compare_and_swap("a", None, Some(&1)).unwrap().unwrap();
-    let mismatch = counts.compare_and_swap("a", Some(&2), Some(&3)).unwrap().unwrap_err();
-    assert_eq!(mismatch.current.unwrap().value().unwrap(), 1);
-    counts.compare_and_swap("a", Some(&1), None).unwrap().unwrap();
+    assert!(counts.compare_and_swap("a", None, Some(&1)).unwrap().is_done());
+    let Swap::Mismatch(Some(current)) = counts.compare_and_swap("a", Some(&2), Some(&3)).unwrap() else { panic!() };
+    assert_eq!(current.value().unwrap(), 1);
+    assert!(counts.compare_and_swap("a", Some(&1), None).unwrap().is_done());
     assert!(!counts.contains_key("a").unwrap());
 }
 

@@ -5,7 +5,7 @@
 
 use super::keyspaces::open;
 use ogive::io::MemoryStorage;
-use ogive::lsm::PinnedTypes;
+use ogive::lsm::{PinnedTypes, Swap};
 use ogive::typed::{TypedKeyspace, TypedMultimap};
 use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{Db, DbOptions, DbSnapshot, Error, Keyspace};
@@ -47,22 +47,22 @@ fn a_row_from_before_a_field_was_added_can_be_swapped_by_what_load_returns() {
         let read = new.load(key).unwrap().unwrap();
         assert_eq!((read.x, read.note.as_deref()), (None, None));
         let next = second::Reading { x: Some(-0.0), ..read.clone() };
-        new.compare_and_swap(key, Some(&read), Some(&next)).unwrap().unwrap();
-        let mismatch = new.compare_and_swap(key, Some(&read), None).unwrap().unwrap_err();
-        let current = mismatch.current.unwrap().value().unwrap();
+        assert!(new.compare_and_swap(key, Some(&read), Some(&next)).unwrap().is_done());
+        let Swap::Mismatch(Some(current)) = new.compare_and_swap(key, Some(&read), None).unwrap() else { panic!() };
+        let current = current.value().unwrap();
         assert!(current.x.unwrap().is_sign_negative(), "a zero keeps its sign");
         // The handle of the first type sees the row without the new fields, and swaps it by them.
         let seen = old.load(key).unwrap().unwrap();
         assert_eq!((seen.a.is_nan(), seen.a == 0.5), (key > 2, key == 1));
         assert_eq!(seen.a.is_sign_negative(), key == 2 || key == 4, "{key}");
-        old.compare_and_swap(key, Some(&seen), None).unwrap().unwrap();
+        assert!(old.compare_and_swap(key, Some(&seen), None).unwrap().is_done());
     }
     let scalars = db.keyspace("scalars").unwrap().typed::<u8, f64>().unwrap();
     scalars.insert(1, -0.0).unwrap();
     assert!(scalars.load(1).unwrap().unwrap().is_sign_negative());
-    assert!(scalars.compare_and_swap(1, Some(&0.0), None).unwrap().is_err(), "as values, zeros differ");
-    scalars.compare_and_swap(1, Some(&-0.0), Some(&f64::NAN)).unwrap().unwrap();
-    scalars.compare_and_swap(1, Some(&-f64::NAN), None).unwrap().unwrap();
+    assert!(!scalars.compare_and_swap(1, Some(&0.0), None).unwrap().is_done(), "as values, zeros differ");
+    assert!(scalars.compare_and_swap(1, Some(&-0.0), Some(&f64::NAN)).unwrap().is_done());
+    assert!(scalars.compare_and_swap(1, Some(&-f64::NAN), None).unwrap().is_done());
 }
 
 #[test]
@@ -100,11 +100,10 @@ fn what_a_mismatch_returns_is_what_a_swap_expects_whatever_the_type() {
         };
         let other = drawn_value(&pinned.types().values, &mut random);
         let is_same = pinned.types().values.comparable(&other) == pinned.types().values.comparable(&stored);
-        let mismatch = pinned.compare_and_swap([1], None, None).unwrap().unwrap_err();
-        let current = mismatch.current.unwrap();
+        let Swap::Mismatch(Some(current)) = pinned.compare_and_swap([1], None, None).unwrap() else { panic!() };
         let swapped = pinned.compare_and_swap([1], Some(&other), Some(&stored)).unwrap();
-        assert_eq!(swapped.is_ok(), is_same, "{}", pinned.types());
-        pinned.compare_and_swap([1], Some(&current), None).unwrap().unwrap();
+        assert_eq!(swapped.is_done(), is_same, "{}", pinned.types());
+        assert!(pinned.compare_and_swap([1], Some(&current), None).unwrap().is_done());
         assert!(!keyspace.contains_key([1]).unwrap(), "{}", pinned.types());
     }
 }
