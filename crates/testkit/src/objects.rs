@@ -395,6 +395,20 @@ impl ObjectClient {
         Ok(found)
     }
 
+    /// A file that is put when it is synced, by a request of this kind.
+    fn upload(
+        &self,
+        name: &str,
+        request: impl Fn(String, Arc<[u8]>) -> ObjectChange + Send + 'static,
+    ) -> Result<Box<dyn WritableFile>> {
+        check_name(name)?;
+        self.check_alive("create", name)?;
+        let (client, key) = (self.clone(), name.to_owned());
+        Ok(Box::new(ObjectWriter::new(self.path(name), move |content| {
+            client.change("create", &key, request(key.clone(), content.into()))
+        })))
+    }
+
     /// Reads an object that was listed, once more if the answer is not of what was listed.
     fn read_as_listed(&self, listed: &ListedFile) -> Result<Vec<u8>> {
         let mut difference = None;
@@ -427,16 +441,11 @@ impl Storage for ObjectClient {
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        check_name(name)?;
-        self.check_alive("create", name)?;
-        let (client, key) = (self.clone(), name.to_owned());
-        Ok(Box::new(ObjectWriter::new(self.path(name), move |content| {
-            client.change("create", &key, ObjectChange::Put(key.clone(), content.into()))
-        })))
+        self.upload(name, ObjectChange::PutIfAbsent)
     }
 
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        self.create(name)
+        self.upload(name, ObjectChange::Put)
     }
 
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {

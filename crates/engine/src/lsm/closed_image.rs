@@ -13,7 +13,7 @@ use super::version::{
 use super::wal::log_name;
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
-use crate::io::{FrozenFiles, Storage, locate_folder, random_u64, remove_if_present};
+use crate::io::{FrozenFiles, ListedFile, Storage, locate_folder, random_u64, remove_if_present};
 use crate::vlog::values_name;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -98,13 +98,14 @@ impl ClosedImage {
     }
 
     /// Copies the files to a storage as a store of its own, which is complete when this returns; after an error,
-    /// nothing of it is left.
+    /// nothing of it is left. If an object store was emptied meanwhile, nothing is removed there: what is there now may
+    /// be of a store that was made since.
     ///
     /// # Errors
     /// An error of kind `AlreadyExists` if the target contains a store; [`Error::Locked`]; errors of the storages.
     pub(crate) fn copy_to(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
         if target.is_object_store() {
-            let _claim = CopyClaim::take(target)?;
+            let claim = CopyClaim::take(target)?;
             let folder = Arc::new(ObjectFolder::new(Arc::clone(target), self.state.owner));
             let place = Arc::clone(&folder) as Arc<dyn Storage>;
             refuse_store(&*place)?;
@@ -113,8 +114,8 @@ impl ClosedImage {
             if has_stub {
                 folder.begin_copy(self.state.owner)?;
             }
-            let outcome = self.copy_into(&place, copy);
-            if outcome.is_err() {
+            let outcome = self.copy_into(&place, copy, &|| claim.is_held());
+            if outcome.is_err() && claim.is_held() {
                 // The first error is the useful one.
                 _ = folder.collect(self.state.owner, None, |_| false);
                 if has_stub {
@@ -124,15 +125,15 @@ impl ClosedImage {
             return outcome;
         }
         let _lock = target.lock(LOCK_NAME)?;
-        self.copy_into(target, copy)
+        self.copy_into(target, copy, &|| true)
     }
 
-    /// As [`Self::copy_to`], into a storage in which no other store is created meanwhile.
-    fn copy_into(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
+    /// As [`Self::copy_to`], into a storage in which no other store is created while `is_held`.
+    fn copy_into(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>, is_held: &dyn Fn() -> bool) -> Result<()> {
         refuse_store(&**target)?;
         let mut made = Vec::new();
         let outcome = self.copy_files(target, copy, &mut made);
-        if outcome.is_err() {
+        if outcome.is_err() && is_held() {
             // The manifest is removed first: a store with missing files would be damaged. Failures to remove are
             // ignored in favour of the first error.
             made.iter().rev().for_each(|name| _ = remove_if_present(&**target, name));
@@ -142,8 +143,12 @@ impl ClosedImage {
 
     fn copy_files(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>, made: &mut Vec<String>) -> Result<()> {
         for (name, bytes) in self.data_files() {
-            made.push(name.clone());
-            copy(&name, &**target)?;
+            let copied = copy(&name, &**target);
+            // A file that is in the way is another one's.
+            if !matches!(&copied, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists) {
+                made.push(name.clone());
+            }
+            copied?;
             check_copied(&**target, &name, bytes)?;
         }
         target.sync_directory()?;
@@ -178,25 +183,37 @@ fn check_copied(target: &dyn Storage, name: &str, length_bytes: u64) -> Result<(
 /// The right to copy a store into a folder of an object store, which has no locks: an object that is there while a copy
 /// is made. One that a killed copy has left is refused as its files are.
 #[derive(Debug)]
-struct CopyClaim(Arc<dyn Storage>);
+struct CopyClaim {
+    target: Arc<dyn Storage>,
+    nonce: [u8; 8],
+}
 
 impl CopyClaim {
     /// # Errors
     /// An error of kind `AlreadyExists` if there is a claim; errors of the storage.
     fn take(target: &Arc<dyn Storage>) -> Result<Self> {
-        match target.put_if_absent(LOCK_NAME, &random_u64().to_le_bytes()) {
+        let nonce = random_u64().to_le_bytes();
+        match target.put_if_absent(LOCK_NAME, &nonce) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
                 Err(copy_in_the_way("copy a store over", &**target))
             }
-            outcome => outcome.map(|()| Self(Arc::clone(target))),
+            outcome => outcome.map(|()| Self { target: Arc::clone(target), nonce }),
         }
+    }
+
+    /// Whether the claim is still there. A removal of all objects removes it, too.
+    fn is_held(&self) -> bool {
+        let found = self.target.read_listed(&[ListedFile::named(LOCK_NAME)]).pop();
+        found.is_some_and(|found| found.is_ok_and(|bytes| bytes == self.nonce))
     }
 }
 
 impl Drop for CopyClaim {
     fn drop(&mut self) {
         // What cannot be removed is refused by the next copy, as is the store.
-        _ = remove_if_present(&*self.0, LOCK_NAME);
+        if self.is_held() {
+            _ = remove_if_present(&*self.target, LOCK_NAME);
+        }
     }
 }
 

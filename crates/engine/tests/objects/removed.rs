@@ -3,10 +3,11 @@
 //! store is made in the place, and handles of the first one write, flush, collect and close, at any time.
 
 use crate::support::{Records, client, open, records, small};
-use ogive::io::{Storage, set_unix_time_s};
-use ogive::lsm::{Db, DbOptions};
+use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
+use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::{Error, Result};
 use ogive_testkit::{Mishap, Random, SimulatedObjects};
+use std::sync::{Arc, Mutex};
 
 /// Removes all objects, as `aws s3 rm --recursive` does.
 fn remove_all(server: &SimulatedObjects) {
@@ -239,7 +240,7 @@ fn a_refresh_of_a_reader_whose_store_was_removed_says_so() {
             }
             let reading = server.client();
             reading.state_e_tags(has_e_tags);
-            let mut reader = Db::open_read_only_in(std::sync::Arc::new(reading), &small()).unwrap();
+            let mut reader = Db::open_read_only_in(Arc::new(reading), &small()).unwrap();
             let is_new = reader.refresh().unwrap();
             assert!(!is_new);
             remove_all(&server);
@@ -264,5 +265,55 @@ fn a_refresh_of_a_reader_whose_store_was_removed_says_so() {
                 told("closed");
             }
         }
+    }
+}
+
+/// A copy into a prefix that is emptied while it is made, where a store is made then: whatever becomes of the copy, it
+/// takes nothing of the store.
+#[test]
+fn a_copy_into_a_place_that_was_emptied_harms_no_store_that_is_made_there() {
+    let sources: [Arc<dyn Storage>; 2] = [(); 2].map(|()| Arc::new(MemoryStorage::objects()) as Arc<dyn Storage>);
+    for (openings, source) in sources.iter().enumerate() {
+        for opening in 0..=3 * openings {
+            let db = open(source).unwrap();
+            (0..30).for_each(|n| db.insert(format!("{opening} {n}"), vec![b'c'; 150]).unwrap());
+            db.flush().unwrap();
+            db.insert(format!("{opening} in the log"), "c").unwrap();
+            db.close().unwrap();
+        }
+        let mut tried = 0;
+        for (at, flushes) in (1..200).map(|at| (at, at % 2 == 0)) {
+            let case = format!("{openings}, request {at}, flushes {flushes}");
+            let server = SimulatedObjects::new();
+            let copier = server.client();
+            let (emptied, requests) = (server.clone(), Mutex::new(0));
+            let new = Arc::new(Mutex::new(None));
+            let made = Arc::clone(&new);
+            copier.set_hook(Some(Box::new(move || {
+                let mut requests = requests.lock().unwrap();
+                *requests += 1;
+                if *requests == at {
+                    remove_all(&emptied);
+                    let db = open(&client(&emptied)).unwrap();
+                    (0..5).for_each(|n| db.insert(format!("new {n}"), vec![b'n'; 150]).unwrap());
+                    if flushes {
+                        db.flush().unwrap();
+                    }
+                    *made.lock().unwrap() = Some(db);
+                }
+            })));
+            _ = checkpoint_store_in(source, &(Arc::new(copier.clone()) as Arc<dyn Storage>));
+            copier.set_hook(None);
+            let Some(new) = new.lock().unwrap().take() else { break };
+            tried += 1;
+            let mut expected: Records = (0..5).map(|n| (format!("new {n}").into_bytes(), vec![b'n'; 150])).collect();
+            check(&server, &expected, &case);
+            go_on(&new, &mut expected, 10, 3, &case);
+            check(&server, &expected, &case);
+            drop(new);
+            let again = open(&client(&server)).unwrap_or_else(|error| panic!("{case}: {error}"));
+            assert_eq!(records(&again).unwrap(), expected, "{case}");
+        }
+        assert!(tried > 20, "{tried}");
     }
 }

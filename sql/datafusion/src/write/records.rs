@@ -114,8 +114,15 @@ fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
             let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
             DataFusionError::Execution(format!("{error}; {remedy}"))
         }
-        error @ (RecordError::Type(_) | RecordError::Value { .. }) => {
-            DataFusionError::Execution(format!("{error}; the records are {}: {TO_CAST}", encoder.types()))
+        // Rows of a query have no numbers. No cast makes a value of a null.
+        RecordError::Value { what, reason, .. } if reason.starts_with("is null") => {
+            DataFusionError::Execution(format!("{what} {reason}"))
+        }
+        RecordError::Value { what, reason, .. } => {
+            DataFusionError::Execution(format!("{what} {reason}; the records are {}: {TO_CAST}", encoder.types()))
+        }
+        RecordError::Type(message) => {
+            DataFusionError::Execution(format!("{message}; the records are {}: {TO_CAST}", encoder.types()))
         }
         error => external_record(error),
     }
