@@ -90,12 +90,6 @@ pub(crate) trait RecordSource {
     /// The types of the records.
     fn record_type(&self) -> RecordType;
 
-    /// Whether any of the records has a value; for records whose values are bytes. Found by reading up to the first
-    /// value, if the source does not know it.
-    fn has_values(&self) -> Result<bool> {
-        has_values(|visit| self.visit(visit))
-    }
-
     /// The number of records, perhaps estimated; `None` if it takes reading them.
     fn expected(&self) -> Option<u64> {
         None
@@ -179,24 +173,6 @@ fn write_growing(
     growing.publish(&place.name)
 }
 
-/// Whether a record has a value, or there is none; reads up to the first value.
-pub(crate) fn has_values(records: impl FnOnce(&mut RecordVisitor<'_>) -> Result<()>) -> Result<bool> {
-    let (mut has_values, mut is_empty) = (false, true);
-    let visited = records(&mut |_, value| {
-        (has_values, is_empty) = (!value.is_empty(), false);
-        // Ends the visit.
-        if has_values { Err(Failure::ClosedPipe) } else { Ok(()) }
-    });
-    if has_values { Ok(true) } else { visited.map(|()| is_empty) }
-}
-
-/// The columns of the records: those of the keys, and those of the values if there are any.
-fn fields(source: &dyn RecordSource) -> Result<RecordFields> {
-    let fields = RecordFields::new(&source.record_type());
-    let has_values = !fields.types().values.is_bytes() || source.has_values()?;
-    Ok(if has_values { fields } else { fields.without_values() })
-}
-
 /// Writes records as separated fields or JSON lines.
 fn write_text(
     source: &dyn RecordSource,
@@ -204,7 +180,7 @@ fn write_text(
     target: &mut dyn Write,
     work: &mut ExportWork,
 ) -> Result<()> {
-    let fields = fields(source)?;
+    let fields = RecordFields::new(&source.record_type());
     let mut line = Vec::new();
     match format {
         RecordFormat::Separated(form) => {
@@ -230,7 +206,7 @@ fn write_text(
 
 #[cfg(feature = "parquet")]
 fn write_parquet(source: &dyn RecordSource, target: &mut (dyn Write + Send), work: &mut ExportWork) -> Result<()> {
-    let fields = fields(source)?;
+    let fields = RecordFields::new(&source.record_type());
     let mut writer = crate::parquet_out::ParquetWriter::new(&fields, target)?;
     source.visit(&mut |key, value| {
         writer.push(key, value)?;

@@ -19,12 +19,6 @@ impl RecordFields {
         Self { types: types.clone(), columns: types.columns() }
     }
 
-    /// The same without columns of values: for records that have none.
-    pub(crate) fn without_values(mut self) -> Self {
-        self.columns.retain(|column| matches!(column.place, ColumnPlace::Key(_)));
-        self
-    }
-
     /// The types of the records.
     pub(crate) fn types(&self) -> &RecordType {
         &self.types
@@ -153,7 +147,6 @@ mod tests {
         let (key, value) = record("7,", "a,,");
         assert_eq!(fields.json(&key, Some(&value)), r#"{"name":"a","id":7,"note":null,"kind":null,"born":null}"#);
         assert_eq!(fields.json(&key, None), r#"{"id":7,"kind":null}"#);
-        assert_eq!(fields.clone().without_values().json(&key, Some(&value)), r#"{"id":7,"kind":null}"#);
         assert_eq!(
             csv((b"no key".to_vec(), b"x".to_vec())),
             "x,no key,,,\n",

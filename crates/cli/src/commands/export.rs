@@ -3,7 +3,7 @@
 use super::ordered_map::{Bounds, OrderedMap, RangeOptions};
 use super::query::{OpenTable, TableArguments};
 use crate::args::Outcome;
-use crate::export::{RecordFormat, RecordSource, RecordVisitor, export, has_values};
+use crate::export::{RecordFormat, RecordSource, RecordVisitor, export};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -25,7 +25,7 @@ Examples:
   ogive export rows.ogive - --json              to standard output as JSON lines
 
 Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
-for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and
+for each field of the value; tables of keys alone have no column of values. In CSV, nulls are empty fields, and
 empty text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and
 quotes are characters; --quote '\"' writes it as CSV with tabs. Text formats state no types: `build` finds them again
 by their values, or takes --key-type, --type and --value-type. Parquet states all types, and which columns have the
@@ -66,13 +66,6 @@ struct TableRecords {
 impl RecordSource for TableRecords {
     fn record_type(&self) -> RecordType {
         self.open.table.record_type().clone()
-    }
-
-    fn has_values(&self) -> Result<bool> {
-        match self.open.table.value_width() {
-            Some(width) => Ok(width > 0),
-            None => has_values(|visit| self.visit(visit)),
-        }
     }
 
     fn expected(&self) -> Option<u64> {

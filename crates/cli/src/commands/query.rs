@@ -140,8 +140,6 @@ impl TableArguments {
         }
         let trace = RefCell::new(ReadTrace { reads: vec![table.opening()] });
         let fields = RecordFields::new(table.record_type());
-        let has_values = !table.value_type().is_bytes() || table.value_width() != Some(0);
-        let fields = if has_values { fields } else { fields.without_values() };
         Ok(OpenTable { table, fields, trace, explain, cold })
     }
 }

@@ -493,3 +493,28 @@ fn rows_of_parquet_are_all_rows_whatever_their_values_are() {
         assert_eq!(parquet, rows);
     }
 }
+
+/// The types and the rows of a join are those of keys alone, whatever holds the keys.
+#[test]
+fn keys_alone_of_any_length_add_no_column() {
+    let folder = Folder::new();
+    folder.write("keys.txt", "cherry\napple\n");
+    folder.write("prices.csv", "fruit,price\napple,3\nfig,4\n");
+    folder.build("keys.txt", "keys.ogive", &[]);
+    folder.run(&["db", "import", "s", "keys.txt", "--key-type", "text"]).exits_with(0);
+    for keys in ["keys.txt", "keys.ogive", "s"] {
+        for (kind, rows) in [
+            ("inner", "key,price\napple,3\n"),
+            ("semi", "key\napple\n"),
+            ("anti", "key\ncherry\n"),
+            ("left", "key,price\napple,3\ncherry,\n"),
+            ("full", "key,left,price\napple,true,3\ncherry,true,\nfig,false,4\n"),
+        ] {
+            let join = ["join", keys, "prices.csv", "-o", "-", "--to", "csv", "--kind", kind];
+            folder.run(&join).exits_with(0).prints(rows);
+            let join = ["join", keys, "prices.csv", "-o", "out.ogive", "--kind", kind];
+            folder.run(&join).exits_with(0);
+            folder.run(&["export", "out.ogive", "-"]).exits_with(0).prints(rows);
+        }
+    }
+}

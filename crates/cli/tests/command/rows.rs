@@ -306,6 +306,61 @@ fn records_without_values_are_exported_without_a_column_of_values() {
 }
 
 #[test]
+fn values_of_bytes_are_a_column_even_if_all_are_empty_and_come_back() {
+    let folder = Folder::new();
+    let given = ["--key-type", "u64", "--value-type", "bytes"];
+    for key in ["1", "2"] {
+        folder.run(&["db", "put", "s", key, "", "--keyspace", "q", "--key-type", "u64"]).exits_with(0);
+    }
+    folder.write("rows.csv", "key,value\n1,\n2,\n");
+    folder.build("rows.csv", "t.ogive", &given);
+    folder
+        .run(&["scan", "t.ogive", "--json"])
+        .exits_with(0)
+        .prints("{\"key\":1,\"value\":\"\"}\n{\"key\":2,\"value\":\"\"}\n");
+    let rows = "key,value\n1,\"\"\n2,\"\"\n";
+    let formats = ["csv", "tsv", "jsonl", "parquet"];
+    for format in formats.into_iter().filter(|&format| format != "parquet" || cfg!(feature = "parquet")) {
+        let (stored, built) = (format!("s.{format}"), format!("t.{format}"));
+        folder.run(&["db", "export", "s", &stored, "--keyspace", "q"]).exits_with(0);
+        folder.run(&["export", "t.ogive", &built]).exits_with(0);
+        folder.run(&["db", "import", "s", &stored, "--keyspace", "q"]).exits_with(0);
+        let flags = if format == "parquet" { &[][..] } else { &given };
+        for file in [&stored, &built] {
+            folder.run(&[&["db", "import", "n", file, "--keyspace", file], flags].concat()).exits_with(0);
+            folder.run(&["db", "export", "n", "-", "--keyspace", file]).exits_with(0).prints(rows);
+            folder.run(&["db", "put", "n", "3", "x", "--keyspace", file]).exits_with(0);
+            folder.build(file, "again.ogive", flags);
+            folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(rows);
+            folder.run(&["export", "again.ogive", "-", "--from", "7"]).exits_with(0).prints("key,value\n");
+        }
+    }
+}
+
+#[test]
+fn keys_alone_are_shown_without_a_type_of_values() {
+    let folder = Folder::new();
+    folder.write("ids.csv", "id\n1\n2\n");
+    let told = |arguments: &[&str]| folder.run(arguments).exits_with(0).stdout;
+    let none = json!("{}");
+    let built = told(&["build", "ids.csv", "-o", "t.ogive"]);
+    assert!(built.contains("types: u64 -> {}\n"), "{built}");
+    let about = told(&["info", "t.ogive"]);
+    assert!(about.contains("2 records of u64 -> {}"), "{about}");
+    assert_eq!(folder.run(&["explain", "t.ogive", "--json"]).exits_with(0).json()["value_type"], none);
+    let imported = folder.run(&["db", "import", "s", "ids.csv", "--json"]).exits_with(0).json_lines();
+    assert_eq!(imported.last().unwrap()["value_type"], none);
+    for command in [&["db", "keyspaces", "s", "--json"][..], &["info", "s", "--json"]] {
+        assert_eq!(folder.run(command).exits_with(0).json()["keyspaces"][0]["value_type"], none, "{command:?}");
+    }
+    // An index without payloads has keys alone, and so have the tables that are made of it.
+    folder.run(&["index", "create", "i.ogx", "--key-type", "u64", "--value-bytes", "0"]).exits_with(0);
+    folder.run(&["index", "put", "i.ogx", "7"]).exits_with(0);
+    folder.build("i.ogx", "i.ogive", &[]);
+    folder.run(&["export", "i.ogive", "-"]).exits_with(0).prints("key\n7\n");
+}
+
+#[test]
 fn records_have_one_form_in_json() {
     let folder = Folder::new();
     folder.write("rows.csv", "name,id,n\nann,7,1.5\n");

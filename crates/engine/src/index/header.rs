@@ -87,6 +87,7 @@ impl IndexHeader {
             Ok(_) => return invalid(format!("an index of kind {kind} has more than {TUNABLES_MAX} tunables")),
             Err(detail) => return invalid(format!("an index of kind {kind} takes {detail}")),
         };
+        let types = types_of(types, &layout);
         let header = Self { kind, types, layout, tunables };
         let length = header.encode().len();
         if length > HEADER_BYTES_MAX {
@@ -148,10 +149,15 @@ impl IndexHeader {
         let stored = bytes.get(FIXED_BYTES..types_at);
         let tunables = stored.and_then(|stored| kind.factory().tunables(&parse_tunables(stored)).ok());
         match tunables {
-            Some(tunables) if valid => Ok(Self { kind, types, layout, tunables }),
+            Some(tunables) if valid => Ok(Self { kind, types: types_of(types, &layout), layout, tunables }),
             _ => Err(damaged("its header is not a valid index header")),
         }
     }
+}
+
+/// The types of entries of this layout: payloads of no bytes are no values.
+fn types_of(types: RecordType, layout: &IndexLayout) -> RecordType {
+    if layout.payload_bytes == 0 && types.values.is_bytes() { types.keys_only() } else { types }
 }
 
 /// The registered kind of a code.

@@ -52,7 +52,7 @@ impl JoinedRecords {
     pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
         let facts = [left.relation.facts(), right.relation.facts()];
         let form = RowForm::new(kind, facts[0], facts[1]);
-        let widths = [form.left, form.right];
+        let widths = [left.value_bytes(), right.value_bytes()];
         let records = Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)?;
         Ok(Self { names: facts.map(|facts| facts.name.clone()), ..records })
     }
@@ -111,8 +111,7 @@ impl JoinedRecords {
         let builder = if first.is_empty() { None } else { Some(RowBuilder::new(RowType::new(first)?)) };
         let values = builder.as_ref().map_or_else(ValueType::default, |builder| builder.row_type().clone().into());
         let named = RecordType::new(keys, values).key_columns(key_columns);
-        let is_bare = builder.is_none() && !named.key_columns.is_empty();
-        let record_type = if is_bare { named.keys_only() } else { named };
+        let record_type = if builder.is_none() { named.keys_only() } else { named };
         let names = ["the left relation", "the right relation"].map(str::to_owned);
         let mut rows = Self { record_type, sides, builder, marks: None, names, types: types.map(Clone::clone) };
         rows.marks = rows.find_marks(widths);

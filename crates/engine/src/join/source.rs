@@ -238,10 +238,10 @@ impl JoinSource {
         facts.is_exact && facts.rows == 0
     }
 
-    /// Width of all values in bytes, if it is known.
+    /// Width of all values in bytes, if it is known. [Keys alone](RecordType::keys_only) have values of no bytes.
     #[must_use]
     pub fn value_bytes(&self) -> Option<usize> {
-        self.relation.facts().value_bytes
+        self.relation.facts().value_bytes.or(self.types.is_keys_only().then_some(0))
     }
 
     /// The name, for messages.

@@ -15,7 +15,7 @@ pub struct TableReport {
     pub records: u64,
     /// Type of the keys.
     pub key_type: String,
-    /// Type of the values.
+    /// Type of the values: `{}` of keys alone.
     pub value_type: String,
     /// Number of data blocks.
     pub blocks: u64,
@@ -108,7 +108,7 @@ impl TableReport {
         let mut report = Self {
             records: meta.records,
             key_type: meta.record_type.keys.to_string(),
-            value_type: meta.record_type.values.to_string(),
+            value_type: meta.record_type.value_name(),
             blocks: meta.blocks,
             block_size_bytes: meta.block_bytes,
             data_bytes: meta.data_bytes,

@@ -142,6 +142,12 @@ impl RecordType {
         }
     }
 
+    /// The name of the type of the values, for people: `{}` of [keys alone](Self::keys_only), which have none.
+    #[must_use]
+    pub fn value_name(&self) -> String {
+        if self.is_keys_only() { "{}".to_owned() } else { self.values.to_string() }
+    }
+
     /// Whether keys and values are bytes without names.
     #[must_use]
     pub fn is_bytes(&self) -> bool {
@@ -359,10 +365,7 @@ fn take_string<'a>(code: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
 
 impl fmt::Display for RecordType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_keys_only() {
-            true => write!(f, "{} -> {{}}", self.keys),
-            false => write!(f, "{} -> {}", self.keys, self.values),
-        }
+        write!(f, "{} -> {}", self.keys, self.value_name())
     }
 }
 

@@ -54,10 +54,7 @@ impl IndexRelation {
             AnyIndex::Long(index) => (AnyReader::Long(index.reader()?), index.page_statistics()),
         };
         let rows = either!(&reader, reader => reader.len())?;
-        // Payloads of no bytes are no column.
-        let has_values = index.layout().payload_bytes > 0;
         let record_type = index.record_type().clone();
-        let record_type = if has_values { record_type } else { record_type.keys_only() };
         let version = statistics.sequence.to_string();
         let identity = RelationIdentity { location, keyspace: String::new(), version, types: None };
         let schema = ogive_arrow::schema_of(&record_type, false);

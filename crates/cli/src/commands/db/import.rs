@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     }
     open.close(&durable)?;
     if output.is_json() {
-        let (keys, values) = (types.keys.to_string(), types.values.to_string());
+        let (keys, values) = (types.keys.to_string(), types.value_name());
         output.json(&json!({ "durable_rows": done, "key_type": keys, "value_type": values }))?;
     } else {
         let seconds = started.elapsed().as_secs_f64();

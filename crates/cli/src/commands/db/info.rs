@@ -38,7 +38,7 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
                 .map(|(keyspace, types)| json!({
                     "name": keyspace.name,
                     "key_type": types.keys.to_string(),
-                    "value_type": types.values.to_string(),
+                    "value_type": types.value_name(),
                     "rows": keyspace.rows,
                     "is_exact": keyspace.is_exact,
                 }))

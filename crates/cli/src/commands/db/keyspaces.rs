@@ -30,7 +30,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         objects.push(json!({
             "name": keyspace.name,
             "key_type": key_type,
-            "value_type": found.record_type().values.to_string(),
+            "value_type": found.record_type().value_name(),
             "rows": keyspace.rows,
             "is_exact": keyspace.is_exact,
             "bytes": bytes,

@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
         output.json(&json!({
             "kind": kind.name(),
             "key_type": types.keys.to_string(),
-            "value_type": types.values.to_string(),
+            "value_type": types.value_name(),
             "payload_bytes": layout.payload_bytes,
             "duplicates": layout.duplicates,
             "fill_percent": layout.fill_percent,

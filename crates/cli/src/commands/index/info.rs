@@ -26,7 +26,7 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
         facts: json!({
             "structure": kind.name(),
             "key_type": types.keys.to_string(),
-            "value_type": types.values.to_string(),
+            "value_type": types.value_name(),
             "entries": entries,
             "payload_bytes": index.layout().payload_bytes,
             "file_bytes": file_bytes,

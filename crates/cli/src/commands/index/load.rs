@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
             "bulk": loaded.bulk,
             "entries": entries,
             "key_type": types.keys.to_string(),
-            "value_type": types.values.to_string(),
+            "value_type": types.value_name(),
             "payload_bytes": payload_bytes,
         }))?;
     } else {

@@ -74,7 +74,7 @@ impl IndexReport {
             name: name.to_owned(),
             kind: index.kind().name().to_owned(),
             key_type: index.key_type().to_string(),
-            value_type: index.record_type().values.to_string(),
+            value_type: index.record_type().value_name(),
             entry_bytes: (key_bytes + layout.payload_bytes) as u64,
             page_bytes: file.page_bytes,
             file_bytes: file.file_bytes,

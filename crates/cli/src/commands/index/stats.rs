@@ -51,7 +51,7 @@ impl Report for IndexReport {
         Ok(json!({
             "kind": index.kind().name(),
             "key_type": index.key_type().to_string(),
-            "value_type": index.record_type().values.to_string(),
+            "value_type": index.record_type().value_name(),
             "payload_bytes": layout.payload_bytes,
             "duplicates": layout.duplicates,
             "fill_percent": layout.fill_percent,

@@ -32,10 +32,9 @@ Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inl
 inlj:rmi, inlj:index, partition, partition:btree.
 
 Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
-name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A side that is
-known to have no values (a file of keys, an index without payloads, a table of such keys of a fixed width) adds no
-field; where it may lack a match, its field 'left' or 'right' is true or false, before all others. Keyspaces, and tables
-whose keys vary in length, do not state it: their field is empty, or null without a match. A row without a match has
+name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A side of keys
+alone (a file of keys, a table or a keyspace of them, an index without payloads) adds no field; where it may lack a
+match, its field 'left' or 'right' is true or false, before all others. A row without a match has
 nulls in the fields of the other side: nothing in text and CSV, null in JSON. A key with a null matches no key, as in
 SQL. Plain records (--to records) are the left value followed by the right one; in a left or full join after a byte 1,
 or 0 or 2 if the right or left one is missing.

@@ -21,11 +21,6 @@ impl RecordSource for JoinedRows {
         self.shape.borrow().record_type().clone()
     }
 
-    /// Rows come once, so none is read to find out.
-    fn has_values(&self) -> Result<bool> {
-        Ok(self.shape.borrow().has_values())
-    }
-
     fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
         for row in &mut *self.rows.borrow_mut() {
             let row = row?;

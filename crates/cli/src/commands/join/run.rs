@@ -280,7 +280,7 @@ fn tell(report: &JoinReport, types: &RecordType, arguments: &JoinArguments, outp
         }
         let mut report = json!(report);
         report["key_type"] = types.keys.to_string().into();
-        report["value_type"] = types.values.to_string().into();
+        report["value_type"] = types.value_name().into();
         return output.json(&report);
     }
     let mut lines = vec![show::summary(arguments, report), format!("types: {types}")];

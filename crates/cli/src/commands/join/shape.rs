@@ -17,8 +17,6 @@ pub(super) struct RowShape {
     fields: RecordFields,
     row: Vec<u8>,
     quote: Option<Quote>,
-    /// Whether rows have nothing but a key.
-    is_bare: bool,
 }
 
 impl RowShape {
@@ -29,22 +27,12 @@ impl RowShape {
     pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, key_type: KeyType) -> Result<Self> {
         let records = JoinedRecords::of(left, right, kind)?;
         let fields = RecordFields::new(&RecordType { keys: key_type, ..records.record_type().clone() });
-        // Sides of keys alone give rows of keys alone.
-        let has_values = |side: &JoinSource| side.value_bytes() != Some(0);
-        let is_bare = fields.types().values.is_bytes() && !has_values(left) && !(kind.pairs() && has_values(right));
-        let fields = if is_bare { fields.without_values() } else { fields };
-        Ok(Self { records, fields, row: Vec::new(), quote: None, is_bare })
+        Ok(Self { records, fields, row: Vec::new(), quote: None })
     }
 
     /// The same, with this quote in tab-separated fields.
     pub(super) fn quoted(self, quote: Option<Quote>) -> Self {
         Self { quote, ..self }
-    }
-
-    /// Whether rows have more than a key.
-    #[cfg(feature = "parquet")]
-    pub(super) fn has_values(&self) -> bool {
-        !self.is_bare
     }
 
     /// The types of the records.
