@@ -7,6 +7,7 @@ mod builder;
 mod columns;
 mod csv;
 mod error;
+mod foreign;
 mod json;
 mod lines;
 mod options;

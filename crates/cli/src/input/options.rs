@@ -2,6 +2,7 @@
 
 use super::columns::{self, Column};
 use super::csv::CsvRows;
+use super::foreign::foreign;
 use super::json::JsonRows;
 use super::lines::LineRows;
 use super::payload::WithPayload;
@@ -213,6 +214,10 @@ impl InputOptions {
             (None, INDEX_EXTENSION) => {
                 ("has the name of an Ogive index and is none", "check it with `ogive index verify`")
             }
+            (None, other) if self.format() == Format::Lines => match foreign(&self.path, other) {
+                Some(foreign) => foreign,
+                None => return Ok(()),
+            },
             (None, _) => return Ok(()),
         };
         Err(Failure::refused(

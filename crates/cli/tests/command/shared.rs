@@ -186,6 +186,20 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     folder.run(&["tune", "i.csv"]).exits_with(1).complains_of("is an Ogive index, not an input file");
     folder.write("words.txt", "OGVPGF\nOgiveTbl\n");
     folder.run(&["build", "words.txt", "-o", "words"]).exits_with(0);
+    for (name, content, told) in [
+        ("a.csv.gz", &b"\x1f\x8b\x08\0"[..], "is compressed"),
+        ("noname", b"\x1f\x8b\x08\0", "is compressed"),
+        ("rows.json", b"[{\"a\": 1}]", "--format jsonl"),
+        ("sheet.xlsx", b"PK\x03\x04", "save it as CSV"),
+        ("rows", b"PAR1", "--format parquet"),
+    ] {
+        std::fs::write(folder.path(name), content).unwrap();
+        for command in [&["build", name, "-o", "x"][..], &["db", "import", "new", name]] {
+            folder.run(command).exits_with(1).complains_of(told);
+        }
+        folder.run(&["build", name, "-o", "as-lines", "--format", "lines", "--key-type", "bytes"]).exits_with(0);
+    }
+    assert!(!folder.path("new").exists() && !folder.path("x").exists());
     folder
         .run(&["build", &log, "-o", "x"])
         .exits_with(1)

@@ -92,7 +92,7 @@ impl Keyspace {
     fn ingest_files(&self, files: &[(Arc<dyn Storage>, String)], by_reference: bool) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
-        let mut incoming = IncomingTables { core, tables: Vec::new(), longest_value_bytes: 0 };
+        let mut incoming = IncomingTables { core, tables: Vec::new(), seen: SeenRecords::default() };
         for (storage, name) in files {
             match core.adopts(&**storage, name).filter(|_| by_reference) {
                 Some(objects) => incoming.adopt(objects, name)?,
@@ -120,7 +120,15 @@ fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Ar
 struct IncomingTables<'a> {
     core: &'a Core,
     tables: Vec<TableFileMeta>,
+    seen: SeenRecords,
+}
+
+/// What the examined tables have in common.
+#[derive(Default)]
+struct SeenRecords {
     longest_value_bytes: u64,
+    /// Whether they are keys alone; `None` before the first table with records.
+    are_keys_only: Option<bool>,
 }
 
 impl IncomingTables<'_> {
@@ -139,7 +147,7 @@ impl IncomingTables<'_> {
     }
 
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
-        examine(self.core, storage, name, &mut self.longest_value_bytes)
+        examine(self.core, storage, name, &mut self.seen)
     }
 
     /// Takes an object of the store's folder by reference.
@@ -173,13 +181,13 @@ impl Drop for IncomingTables<'_> {
     }
 }
 
-/// Reads a whole table and returns its metadata without numbers; `None` if it is empty. Raises the greatest length of
-/// values to that of its longest one.
+/// Reads a whole table and returns its metadata without numbers; `None` if it is empty. Adds to what was seen of
+/// others.
 fn examine(
     core: &Core,
     storage: &Arc<dyn Storage>,
     name: &str,
-    longest_value_bytes: &mut u64,
+    seen: &mut SeenRecords,
 ) -> Result<Option<TableFileMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let unversioned = (ValueKind::Value as u8, 0);
@@ -194,6 +202,10 @@ fn examine(
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {
         return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
+    }
+    let are_keys_only = table.record_type().is_keys_only();
+    if !table.is_empty() && *seen.are_keys_only.get_or_insert(are_keys_only) != are_keys_only {
+        return refuse("keys alone and records with values cannot be ingested together");
     }
     let report = table.verify(&mut |_, _| {})?;
     if let Some(finding) = report.findings.first() {
@@ -215,7 +227,7 @@ fn examine(
         meta.largest.clear();
         meta.largest.extend_from_slice(entry.key);
         meta.records += 1;
-        *longest_value_bytes = (*longest_value_bytes).max(entry.value.len() as u64);
+        seen.longest_value_bytes = seen.longest_value_bytes.max(entry.value.len() as u64);
         cursor.next()?;
     }
     if meta.records != table.len() {
@@ -237,7 +249,7 @@ impl Core {
         let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;
-        keyspace.check_value_bytes(incoming.longest_value_bytes)?;
+        keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
         let tables = &mut incoming.tables;
         if tree.is_dropped() {
             return Err(self.gone(tree));

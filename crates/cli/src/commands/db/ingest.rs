@@ -141,7 +141,10 @@ fn common_types(tables: &[PathBuf]) -> Result<RecordType> {
         let (storage, name) = urls::place(path, false)?;
         let types = open_to_see(&storage, &name)?.record_type().clone();
         let differs = |common: &RecordType| {
-            (common.keys, &common.values) != (types.keys, &types.values) || types.moves_key_columns(common)
+            let are_alike = common.is_keys_only() == types.is_keys_only();
+            !are_alike
+                || (common.keys, &common.values) != (types.keys, &types.values)
+                || types.moves_key_columns(common)
         };
         if common.as_ref().is_some_and(differs) {
             let message = format!("the records of {} are {types}, unlike those of the previous tables", path.display());
