@@ -14,11 +14,19 @@ pub(crate) const BYTES: &ValueType = &ValueType::Scalar(KeyType::Bytes);
 /// is shown as bytes.
 pub(crate) fn shown<'a>(value_type: &ValueType, value: &'a [u8]) -> Cow<'a, str> {
     match value_type {
-        ValueType::Scalar(KeyType::Bytes) => ogive_text::escaped(value),
+        ValueType::Scalar(KeyType::Bytes) => shown_bytes(value),
         ValueType::Scalar(key_type) => key::shown(*key_type, value),
         ValueType::Row(_) => {
-            fields(value_type, value).map_or_else(|| ogive_text::escaped(value), |fields| Cow::Owned(fields.join("\t")))
+            fields(value_type, value).map_or_else(|| shown_bytes(value), |fields| Cow::Owned(fields.join("\t")))
         }
+    }
+}
+
+/// Bytes as text that [`from_escaped`] reads as these bytes.
+fn shown_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(|letter| letter.is_control() || letter == '\\') => Cow::Borrowed(text),
+        _ => Cow::Owned(KeyType::Bytes.display(bytes)),
     }
 }
 
@@ -51,7 +59,7 @@ fn fields(value_type: &ValueType, value: &[u8]) -> Option<Vec<String>> {
     value_type.fields().iter().enumerate().map(shown).collect()
 }
 
-/// The bytes of a value given as an argument: a row is a record of CSV.
+/// The bytes of a value given as an argument: a row is a record of CSV as exports write it, without escapes.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it is not a value of the type.
@@ -59,7 +67,12 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
     if value_type.is_bytes() {
         return Ok(argument.to_vec());
     }
-    let value = std::str::from_utf8(argument).ok().and_then(|text| value_type.parse(text).ok());
+    let parsed = |text: &str| match value_type {
+        // The fields of rows in text have escapes, and those of exports have none.
+        ValueType::Row(_) => value_type.parse(&text.replace('\\', "\\\\")).ok(),
+        ValueType::Scalar(_) => value_type.parse(text).ok(),
+    };
+    let value = std::str::from_utf8(argument).ok().and_then(parsed);
     value.ok_or_else(|| {
         let hint = match value_type {
             ValueType::Row(_) => "write its fields in this order, separated by commas, each a value of its type",
@@ -89,6 +102,19 @@ pub(crate) fn from_escaped(argument: &[u8]) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_printed_and_exported_is_read_as_what_it_is() {
+        for bytes in [&b"\x01"[..], b"\\x01", b"\\", b"a\\b", b"\xff", b"plain", b"C:\\new"] {
+            assert_eq!(from_escaped(shown(BYTES, bytes).as_bytes()).unwrap(), bytes, "{bytes:?}");
+        }
+        let row: ValueType = "{t: text, b: bytes}".parse().unwrap();
+        for written in ["C:\\new,\\x41", "\\,\\\\", "\"a,\\t\",\\n"] {
+            let value = from_argument(&row, written.as_bytes()).unwrap();
+            let fields = to_json(&row, &value);
+            assert!(written.contains(fields["t"].as_str().unwrap()), "{written}: {fields}");
+        }
+    }
 
     #[test]
     fn rows_are_shown_field_by_field() {
