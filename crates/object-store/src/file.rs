@@ -549,13 +549,14 @@ impl ReadableFile for ObjectFile {
         self.shared.identity()?.stated_ns()
     }
 
-    fn distrust(&self) {
+    fn distrust(&self) -> Option<Error> {
         *self.tail.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if let Some(local) = &self.shared.client.cache
             && let Some(object) = self.shared.cached_object(local)
         {
             local.cache.forget(object);
         }
+        None
     }
 
     fn path(&self) -> &Path {

@@ -456,8 +456,7 @@ pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()>
 
 /// The error of bytes that fail their checksum, which no cache keeps.
 pub(crate) fn spoiled(file: &dyn ReadableFile, offset: u64, detail: impl Into<String>) -> Error {
-    file.distrust();
-    Error::damaged(file.path(), offset, detail)
+    file.distrust().unwrap_or_else(|| Error::damaged(file.path(), offset, detail))
 }
 
 /// Reads a file completely. Memory: its length.
@@ -546,8 +545,11 @@ pub trait ReadableFile: Debug + Send + Sync {
     }
 
     /// Says that bytes of this file fail their checksum. The answer with them may have been wrong: what a cache of the
-    /// storage keeps of the file is dropped, and the next read is one of the file itself.
-    fn distrust(&self) {}
+    /// storage keeps of the file is dropped, and the next read is one of the file itself. Returns the error that
+    /// explains it, where the storage knows that another file has taken the place of this one.
+    fn distrust(&self) -> Option<Error> {
+        None
+    }
 
     /// Whether the name still leads to this file, as far as the storage can tell.
     fn is_in_place(&self) -> bool {

@@ -11,7 +11,7 @@ use super::storage::{
     FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
     WritableFile, copy_file, open_as_listed, opened_as_known, read_as_listed, read_whole,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -274,8 +274,8 @@ impl<W: ReaderWrapper> ReadableFile for W {
         self.inner().is_direct()
     }
 
-    fn distrust(&self) {
-        self.inner().distrust();
+    fn distrust(&self) -> Option<Error> {
+        self.inner().distrust()
     }
 
     fn path(&self) -> &Path {

@@ -357,10 +357,8 @@ pub(super) fn read_tail(
     }
     let mut read = vec![0; bytes as usize];
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-    let tail = format::decode_tail(file.path(), file.len(), &read).map_err(|error| {
-        file.distrust();
-        with_format(error, &*file)
-    })?;
+    let tail = format::decode_tail(file.path(), file.len(), &read)
+        .map_err(|error| file.distrust().unwrap_or_else(|| with_format(error, &*file)))?;
     Ok((file, opening, tail))
 }
 

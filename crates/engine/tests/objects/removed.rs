@@ -197,7 +197,7 @@ fn a_late_request_of_a_removed_store_harms_none_that_is_made_in_its_place() {
                 let case = format!("{writes} writes, {late}, {new_writes} new writes");
                 let server = SimulatedObjects::new();
                 let sleeper = server.client();
-                let old = Db::open_in(std::sync::Arc::new(sleeper.clone()), &options()).unwrap();
+                let old = Db::open_in(Arc::new(sleeper.clone()), &options()).unwrap();
                 (0..writes).for_each(|n| old.insert(format!("old {n}"), "o").unwrap());
                 sleeper.fail_next(Mishap::Late);
                 let outcome = match late {
@@ -315,5 +315,36 @@ fn a_copy_into_a_place_that_was_emptied_harms_no_store_that_is_made_there() {
             assert_eq!(records(&again).unwrap(), expected, "{case}");
         }
         assert!(tried > 20, "{tried}");
+    }
+}
+
+/// A reader or writer of a removed store, in whose place another one has tables of the same names: their blocks are no
+/// damage of it.
+#[test]
+fn a_table_of_another_store_in_its_place_is_no_damage() {
+    for has_e_tags in [true, false] {
+        let server = SimulatedObjects::new();
+        let fill = |db: &Db, what: &str| {
+            for round in 0..4 {
+                (0..60).for_each(|n| db.insert(format!("{round} {n:03}"), what.repeat(20)).unwrap());
+                db.flush().unwrap();
+            }
+        };
+        let writing = server.client();
+        writing.state_e_tags(has_e_tags);
+        let old = Db::open_in(Arc::new(writing), &options()).unwrap();
+        fill(&old, "old");
+        let reading = server.client();
+        reading.state_e_tags(has_e_tags);
+        let reader = Db::open_read_only_in(Arc::new(reading), &small()).unwrap();
+        remove_all(&server);
+        let new = open(&client(&server)).unwrap();
+        fill(&new, "new");
+        for (who, told) in [("a reader", records(&reader).err()), ("the writer", records(&old).err())] {
+            assert!(matches!(told, Some(Error::Gone { .. })), "{who}, ETags {has_e_tags}: {told:?}");
+        }
+        let told = (0..80).find_map(|n| old.insert("late", format!("{n}")).and_then(|()| old.compact()).err());
+        assert!(matches!(told, Some(Error::Gone { .. })), "ETags {has_e_tags}: {told:?}");
+        assert_eq!(records(&new).unwrap().len(), 240);
     }
 }

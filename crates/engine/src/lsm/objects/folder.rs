@@ -5,7 +5,7 @@ use super::later_file::{FilePlace, LaterFile};
 use super::listing::Listing;
 use super::names::{ChainId, is_chain, parse_part_name};
 use super::object_file::ObjectFile;
-use super::owner::Owner;
+use super::owner::{Owner, root};
 use super::parts_file::PartsFile;
 use super::retired::RetiredFiles;
 use super::seal;
@@ -65,7 +65,7 @@ pub(crate) struct ObjectFolder {
     /// Whether the first manifest is known to be a stub.
     pub(super) has_stub: AtomicBool,
     /// The store whose objects these are.
-    pub(super) owner: Owner,
+    pub(super) owner: Arc<Owner>,
     /// A part that a listing showed, and that was not there.
     pub(super) absent_part: OnceLock<String>,
 }
@@ -108,7 +108,7 @@ impl ObjectFolder {
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
             has_stub: AtomicBool::new(false),
-            owner: Owner::default(),
+            owner: Arc::default(),
             absent_part: OnceLock::new(),
         }
     }
@@ -162,7 +162,7 @@ impl ObjectFolder {
     /// [`Error::Gone`] if the store was removed; errors of the storage.
     pub(crate) fn newest(&self, known: &StoreVersion) -> Result<Self> {
         let mut folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
-        folder.owner.go_on(&self.owner, known.manifest);
+        folder.owner = Arc::new(Owner::going_on(&self.owner, known.manifest));
         // What is wrong with the listing of another store does not matter.
         let listed = folder.list_anew().and_then(|()| folder.settle());
         listed.or_else(|error| self.check_in_place().and(Err(error)))?;
@@ -275,7 +275,7 @@ impl ObjectFolder {
     }
 
     pub(super) fn store(&self) -> PathBuf {
-        self.inner.path("x").parent().map(Into::into).unwrap_or_default()
+        root(&*self.inner)
     }
 
     /// States the end of a file, for its next opening.
@@ -309,7 +309,7 @@ impl ObjectFolder {
 
     /// The place of a file that is a single object.
     fn place_of(&self, object: &str) -> FilePlace {
-        FilePlace::new(&self.inner, object, self.is_reading())
+        FilePlace::new(&self.inner, object, self.is_reading(), &self.owner)
     }
 
     /// Whether this is a reader of the newest version.
@@ -573,8 +573,8 @@ pub(super) fn chain_of(name: &str) -> Option<ChainId> {
 }
 
 /// Opens an object when it is first read.
-pub(super) fn open_lazily(storage: &Arc<dyn Storage>, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
-    Arc::new(LaterFile::new(FilePlace::new(storage, name, false), KnownFile { length_bytes, tail: Arc::default() }))
+pub(super) fn open_lazily(place: FilePlace, length_bytes: u64) -> Arc<dyn ReadableFile> {
+    Arc::new(LaterFile::new(place, KnownFile { length_bytes, tail: Arc::default() }))
 }
 
 impl Storage for ObjectFolder {
@@ -595,9 +595,6 @@ impl Storage for ObjectFolder {
             Some(listed) => self.explained_part(&listed, self.inner.open_listed(&listed))?,
             None => self.place_of(&object).explained(self.inner.open(&object))?,
         };
-        if !self.is_reading() {
-            return Ok(file);
-        }
         let known = KnownFile { length_bytes: file.len(), tail: Arc::default() };
         let later = LaterFile::new(self.place_of(&object), known);
         _ = later.file.set(file);
@@ -618,7 +615,7 @@ impl Storage for ObjectFolder {
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         match chain_of(name) {
             Some(chain) => Ok(Arc::new(ChainWriter::new(&self.inner, chain, self.owner.identity()))),
-            None => Ok(Arc::new(ObjectFile::create(&self.inner, name)?)),
+            None => Ok(Arc::new(ObjectFile::create(&*self.inner, name, self.place_of(name))?)),
         }
     }
 

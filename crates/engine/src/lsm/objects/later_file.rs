@@ -1,6 +1,7 @@
 //! Files that are single objects, of a known length: opened when their end, which the manifest has, is not enough.
 
 use super::folder::KnownFile;
+use super::owner::Owner;
 use crate::error::{Error, Result};
 use crate::io::{ListedFile, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage};
 use std::io::ErrorKind;
@@ -23,12 +24,23 @@ pub(super) struct FilePlace {
     path: PathBuf,
     /// Whether the file belongs to a reader, from whom it may be removed.
     is_readers: bool,
+    /// The store that it is a file of.
+    owner: Arc<Owner>,
 }
 
 impl FilePlace {
-    pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool) -> Self {
-        let (storage, path) = (Arc::clone(storage), storage.path(name));
-        Self { storage, name: name.to_owned(), path, is_readers }
+    pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, is_readers: bool, owner: &Arc<Owner>) -> Self {
+        let (storage, path, owner) = (Arc::clone(storage), storage.path(name), Arc::clone(owner));
+        Self { storage, name: name.to_owned(), path, is_readers, owner }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The error of a file of a store that is not there any more: what has its name is of another one.
+    fn gone(&self) -> Option<Error> {
+        self.owner.check_in_place(&*self.storage).err().filter(|error| matches!(error, Error::Gone { .. }))
     }
 
     /// A file that a reader does not find was removed by the store's writer. Its writer has it.
@@ -46,7 +58,7 @@ impl FilePlace {
                         Err(Error::VersionGone { path })
                     }
                     Ok(is_there) if is_absent(&error) => Err(self.denied(is_there)),
-                    _ => Err(error),
+                    _ => Err(self.gone().unwrap_or(error)),
                 }
             }
             outcome => outcome,
@@ -108,10 +120,9 @@ impl ReadableFile for LaterFile {
         Ok(Box::new(PlacedReads { reads, place: self.place.clone() }))
     }
 
-    fn distrust(&self) {
-        if let Some(file) = self.file.get() {
-            file.distrust();
-        }
+    fn distrust(&self) -> Option<Error> {
+        let explained = self.file.get().and_then(|file| file.distrust());
+        explained.or_else(|| self.place.gone())
     }
 
     fn path(&self) -> &Path {

@@ -1,20 +1,19 @@
 //! A file that is written as a whole, and read after that: a value file.
 
-use crate::error::Result;
+use super::later_file::FilePlace;
+use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
     PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
     not_for_objects,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// An object that appears at its first sync, and can be read from then on.
 #[derive(Debug)]
 pub(super) struct ObjectFile {
-    storage: Arc<dyn Storage>,
-    name: String,
-    path: PathBuf,
+    place: FilePlace,
     upload: Mutex<Upload>,
     stored: OnceLock<Arc<dyn ReadableFile>>,
 }
@@ -27,21 +26,16 @@ struct Upload {
 }
 
 impl ObjectFile {
-    pub(super) fn create(storage: &Arc<dyn Storage>, name: &str) -> Result<Self> {
+    /// Begins an object at its place.
+    pub(super) fn create(storage: &dyn Storage, name: &str, place: FilePlace) -> Result<Self> {
         let upload = Upload { file: Some(storage.create(name)?), length_bytes: 0 };
-        Ok(Self {
-            storage: Arc::clone(storage),
-            name: name.to_owned(),
-            path: storage.path(name),
-            upload: Mutex::new(upload),
-            stored: OnceLock::new(),
-        })
+        Ok(Self { place, upload: Mutex::new(upload), stored: OnceLock::new() })
     }
 
     fn stored(&self) -> Result<&Arc<dyn ReadableFile>> {
         match self.stored.get() {
             Some(file) => Ok(file),
-            None => Err(not_for_objects("read, before it is complete,", self.path.clone())),
+            None => Err(not_for_objects("read, before it is complete,", self.place.path().to_owned())),
         }
     }
 }
@@ -63,14 +57,12 @@ impl ReadableFile for ObjectFile {
         self.stored()?.start_reads(ranges)
     }
 
-    fn distrust(&self) {
-        if let Some(stored) = self.stored.get() {
-            stored.distrust();
-        }
+    fn distrust(&self) -> Option<Error> {
+        self.stored.get()?.distrust()
     }
 
     fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
     }
 }
 
@@ -79,19 +71,19 @@ impl UpdatableFile for ObjectFile {
         let mut upload = self.upload.lock();
         let is_end = offset == upload.length_bytes;
         let file = upload.file.as_mut().filter(|_| is_end);
-        file.ok_or_else(|| not_for_objects("update", self.path.clone()))?.append(bytes)?;
+        file.ok_or_else(|| not_for_objects("update", self.place.path().to_owned()))?.append(bytes)?;
         upload.length_bytes += bytes.len() as u64;
         Ok(())
     }
 
     fn set_len(&self, length_bytes: u64) -> Result<()> {
-        if length_bytes == self.len() { Ok(()) } else { Err(not_for_objects("truncate", self.path.clone())) }
+        if length_bytes == self.len() { Ok(()) } else { Err(not_for_objects("truncate", self.place.path().to_owned())) }
     }
 
     fn sync(&self) -> Result<()> {
         let Some(mut file) = self.upload.lock().file.take() else { return self.stored().map(drop) };
         file.sync()?;
-        let stored = super::folder::open_lazily(&self.storage, &self.name, self.len());
+        let stored = super::folder::open_lazily(self.place.clone(), self.len());
         _ = self.stored.set(stored);
         Ok(())
     }

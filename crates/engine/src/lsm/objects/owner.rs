@@ -10,6 +10,7 @@
 //! a manifest          is put only while the anchor is that of the writer's store, and won only if it still is then
 //! a refused put       the anchor tells whether the store is gone
 //! a collection        removes nothing unless the anchor is the store's
+//! a failed checksum   is damage only if the anchor is the store's
 //! a refresh           compares the anchor that is listed with the one that was read
 //! ```
 
@@ -23,7 +24,7 @@ use crate::io::sync::Mutex;
 use crate::io::{ListedFile, Storage};
 use crate::lsm::version::FileKind;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -49,13 +50,30 @@ impl Owner {
         self.identity.get().copied()
     }
 
-    /// Goes on with what a reader knows.
-    pub(super) fn go_on(&mut self, before: &Self, manifest: u64) {
-        before.identity().into_iter().for_each(|identity| self.set(identity));
-        // What one of them finds out, the other one knows.
-        self.anchor = Arc::clone(&before.anchor);
-        self.lacks_anchor.store(before.lacks_anchor.load(Ordering::Relaxed), Ordering::Relaxed);
-        _ = self.known_manifest.set(manifest);
+    /// That of a reader that goes on with what it knows.
+    pub(super) fn going_on(before: &Self, manifest: u64) -> Self {
+        Self {
+            identity: before.identity.clone(),
+            // What one of them finds out, the other one knows.
+            anchor: Arc::clone(&before.anchor),
+            lacks_anchor: before.lacks_anchor.load(Ordering::Relaxed).into(),
+            known_manifest: manifest.into(),
+            is_settled: OnceLock::new(),
+        }
+    }
+
+    fn check_anchor(&self, storage: &dyn Storage, anchor: Anchor, store: u64) -> Result<()> {
+        let is_as_before = anchor == Anchor::Absent && self.lacks_anchor.load(Ordering::Relaxed);
+        if anchor.denies(store) && !is_as_before { Err(Error::Gone { path: root(storage) }) } else { Ok(()) }
+    }
+
+    /// Fails if the store is not there any more, or another one is in its place.
+    ///
+    /// # Errors
+    /// [`Error::Gone`]; errors of the storage.
+    pub(super) fn check_in_place(&self, storage: &dyn Storage) -> Result<()> {
+        let Some(store) = self.identity() else { return Ok(()) };
+        self.check_anchor(storage, read_anchor(storage)?, store)
     }
 }
 
@@ -86,6 +104,11 @@ fn read_part(storage: &dyn Storage, listed: &ListedFile) -> Result<Option<Vec<u8
         Some(Err(error)) => Err(error),
         None => Ok(None),
     }
+}
+
+/// The path of the store of a storage.
+pub(super) fn root(storage: &dyn Storage) -> PathBuf {
+    storage.path("x").parent().map(Into::into).unwrap_or_default()
 }
 
 fn read_anchor(storage: &dyn Storage) -> Result<Anchor> {
@@ -122,11 +145,6 @@ fn in_the_way(storage: &dyn Storage, name: &str) -> Error {
 }
 
 impl ObjectFolder {
-    fn check_anchor(&self, anchor: Anchor, store: u64) -> Result<()> {
-        let is_as_before = anchor == Anchor::Absent && self.owner.lacks_anchor.load(Ordering::Relaxed);
-        if anchor.denies(store) && !is_as_before { Err(Error::Gone { path: self.store() }) } else { Ok(()) }
-    }
-
     /// Notes that the store, which had no anchor, has its stub.
     pub(super) fn note_stub_put(&self) {
         self.owner.lacks_anchor.store(false, Ordering::Relaxed);
@@ -138,8 +156,7 @@ impl ObjectFolder {
     /// # Errors
     /// [`Error::Gone`]; errors of the storage.
     pub(crate) fn check_in_place(&self) -> Result<()> {
-        let Some(store) = self.owner.identity() else { return Ok(()) };
-        self.check_anchor(read_anchor(&*self.inner)?, store)
+        self.owner.check_in_place(&*self.inner)
     }
 
     /// As [`Self::check_in_place`], without a request if a listing shows the anchor that was read before.
@@ -161,7 +178,7 @@ impl ObjectFolder {
             // The listing may be old.
             _ => read_anchor(&*self.inner)?,
         };
-        self.check_anchor(anchor, store)
+        self.owner.check_anchor(&*self.inner, anchor, store)
     }
 
     fn note_anchor(&self, listing: &Listing, anchor: Anchor) {
