@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
+use super::entry::Sequence;
 use super::folder::{NewFolder, remove_manifests};
 use super::keyspace::Keyspace;
 use super::learning::LearningStats;
@@ -64,6 +65,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) core: Arc<Core>,
+    /// The newest operation when it was opened.
+    opened_at: Sequence,
     /// Background threads; they are stopped and joined before the store closes.
     workers: Mutex<Vec<Worker>>,
     is_closed: Mutex<bool>,
@@ -204,6 +207,7 @@ impl Db {
         let core = Arc::new(core);
         let open = Open {
             core: Arc::clone(&core),
+            opened_at: core.visible(),
             workers: Mutex::default(),
             is_closed: Mutex::default(),
             new_folder: Mutex::default(),
@@ -373,7 +377,8 @@ impl Db {
     /// # Errors
     /// [`Error::StoreReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
     /// is then still open, and [`Self::resume`] may help. Errors of the storage after that: all writes are durable, and
-    /// the store is closed; the next opening takes longer.
+    /// the store is closed; the next opening takes longer. [`Error::Gone`] if this handle has written to a store on an
+    /// object store that was removed: the store is closed, and these writes are lost.
     pub fn close(&self) -> Result<()> {
         self.default.open().close()
     }
@@ -389,14 +394,6 @@ impl Db {
     }
 }
 
-/// A store whose folder is gone can be closed: what was acknowledged is in that folder, wherever it is.
-fn may_be_gone(outcome: Result<()>) -> Result<()> {
-    match outcome {
-        Err(Error::Gone { .. }) => Ok(()),
-        outcome => outcome,
-    }
-}
-
 impl Open {
     fn close(&self) -> Result<()> {
         // Another caller waits here until the store is closed.
@@ -404,14 +401,25 @@ impl Open {
         if *is_closed {
             return Ok(());
         }
-        if !self.core.read_only {
-            may_be_gone(self.core.persist())?;
+        let persisted = if self.core.read_only { Ok(()) } else { self.core.persist() };
+        if !matches!(persisted, Ok(()) | Err(Error::Gone { .. })) {
+            return persisted;
         }
         self.core.refuse_uses();
         *is_closed = true;
-        let outcome = may_be_gone(self.finish());
+        let finished = self.finish();
         self.core.end_reads();
-        outcome
+        self.explain_gone(persisted.and(finished))
+    }
+
+    /// The outcome of a closing. A store whose folder is gone can be closed: what was acknowledged is in that folder,
+    /// wherever it is. Of an object store that is gone, so is what this handle wrote.
+    fn explain_gone(&self, outcome: Result<()>) -> Result<()> {
+        let is_lost = self.core.objects.is_some() && self.core.visible() > self.opened_at;
+        match outcome {
+            Err(Error::Gone { .. }) if !is_lost => Ok(()),
+            outcome => outcome,
+        }
     }
 
     fn take_back(&self) -> Result<bool> {
@@ -425,9 +433,9 @@ impl Open {
         // A write that is under way ends first.
         drop(self.core.writer_alone());
         if self.core.visible.load(Ordering::Acquire) > 0 {
-            let finished = may_be_gone(self.finish());
+            let finished = self.finish();
             self.core.end_reads();
-            return finished.map(|()| false);
+            return self.explain_gone(finished).map(|()| false);
         }
         self.core.stop();
         self.workers.lock().clear();
