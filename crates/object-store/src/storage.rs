@@ -24,7 +24,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
 
 /// Longer objects are copied through this machine: S3 copies at most 5 GB by one request.
@@ -408,7 +408,17 @@ impl Storage for ObjectStorage {
         let client = Arc::clone(&self.client);
         run(&from.path.clone(), async move {
             let (client, from, to) = (&client, &from, &to);
+            let is_again = &AtomicBool::new(false);
             let copy = |_| async move {
+                // A copy has no condition, so what may be another one's since is not replaced.
+                if is_again.swap(true, Ordering::Relaxed) {
+                    match client.store.head(&to.location).await.map_err(Failure::from) {
+                        Ok(found) if found.size == meta.size => return Ok(()),
+                        Ok(_) => return Err(Failure::new(FailureKind::Exists, "another object has its name")),
+                        Err(failure) if failure.kind == FailureKind::NotFound => {}
+                        Err(failure) => return Err(failure),
+                    }
+                }
                 client.store.copy(&from.location, &to.location).await.map_err(Failure::from)?;
                 // Some servers answer before they have copied, and then cannot.
                 match client.store.head(&to.location).await.map_err(Failure::from)?.size {
