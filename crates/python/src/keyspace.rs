@@ -328,7 +328,7 @@ impl Keyspace {
             let keyspace = opened.keyspace_of(&current.db, &name)?;
             match stated.whole().or_else(|| stated.added_to(&keyspace.record_type())) {
                 Some(whole) => {
-                    let pinned = keyspace.declare(&whole.named_as(&keyspace.record_type())).or_raise()?;
+                    let pinned = keyspace.named(whole).and_then(|types| keyspace.declare(&types)).or_raise()?;
                     Ok(Typed::of_pinned(pinned, current.generation, opened.is_read_only))
                 }
                 None => stated.typed(keyspace, current.generation),

@@ -4,7 +4,9 @@
 //! least an eighth is stored uncompressed, since decompressing it would cost time at every lookup and save hardly a
 //! read. LZ4 data is in the *LZ4 block format*, zstd data is one frame of RFC 8878 without a dictionary.
 
+use crate::error::Error;
 use std::fmt;
+use std::path::Path;
 
 /// Codec byte of an uncompressed block.
 pub const CODEC_STORED: u8 = 0;
@@ -60,6 +62,19 @@ pub enum CodecError {
         /// The codec's message.
         detail: String,
     },
+}
+
+impl CodecError {
+    /// The error of a block of a file: the damage that it is, unless this program was built without the codec.
+    pub(crate) fn in_file(&self, path: &Path, damaged: impl FnOnce() -> Error) -> Error {
+        match self {
+            Self::NotBuilt { .. } => {
+                let hint = format!("{self}; read it with one that has it");
+                Error::Unsupported { path: path.to_owned(), action: "read", hint }
+            }
+            _ => damaged(),
+        }
+    }
 }
 
 impl fmt::Display for CodecError {
@@ -360,5 +375,14 @@ mod tests {
                 prop_assert_eq!(unpacked.len(), length);
             }
         }
+    }
+
+    #[test]
+    fn a_codec_that_is_not_built_in_is_no_damage() {
+        let damaged = || Error::damaged("x.ogive", 0, "it cannot be decompressed");
+        let missing = CodecError::NotBuilt { feature: "zstd" }.in_file(Path::new("x.ogive"), damaged).to_string();
+        assert!(missing.starts_with("cannot read x.ogive: the block is packed with zstd"), "{missing}");
+        let error = CodecError::Unknown { codec: 9 }.in_file(Path::new("x.ogive"), damaged);
+        assert!(matches!(error, Error::Damaged { .. }));
     }
 }

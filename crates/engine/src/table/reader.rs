@@ -15,6 +15,7 @@ use super::search::keeps_filter;
 use super::value::VALUE_BYTES_MAX;
 use super::versions::{ResidentParts, SharedOptions};
 use crate::block::cache::{BlockCache, BlockKey};
+use crate::block::compress::CodecError;
 use crate::block::slots::SlotDirectory;
 use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Error, Result};
@@ -653,9 +654,7 @@ impl TableInner {
         if codec == compress::CODEC_STORED {
             return Ok(bytes.into());
         }
-        self.unpack(bytes, codec)
-            .map(Into::into)
-            .ok_or_else(|| damaged(format!("block {child} cannot be decompressed")))
+        self.unpack(child, section.offset, bytes, codec).map(Into::into)
     }
 
     /// Distinguishes a data table that was replaced after indexing from a damaged one.
@@ -670,7 +669,18 @@ impl TableInner {
         }
     }
 
-    pub(super) fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
+    /// Decompresses a block at this offset.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; [`Error::Unsupported`] if this program was built without the codec.
+    pub(super) fn unpack(&self, block: u64, offset: u64, bytes: &[u8], codec: u8) -> Result<Vec<u8>> {
+        let unpacked = self.unpack_with(bytes, codec);
+        let damaged = || spoiled(&*self.data, offset, format!("block {block} cannot be decompressed"));
+        unpacked.ok_or_else(damaged)?.map_err(|error| error.in_file(self.data.path(), damaged))
+    }
+
+    /// `None` for a length that no block has.
+    fn unpack_with(&self, bytes: &[u8], codec: u8) -> Option<Result<Vec<u8>, CodecError>> {
         let (packed, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
         let (packed, length) = packed.split_last_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;
@@ -679,9 +689,10 @@ impl TableInner {
             return None;
         }
         let mut raw = Vec::new();
-        compress::decompress(codec, packed, length, &mut raw).ok()?;
-        raw.extend_from_slice(trailer);
-        Some(raw)
+        Some(compress::decompress(codec, packed, length, &mut raw).map(|()| {
+            raw.extend_from_slice(trailer);
+            raw
+        }))
     }
 
     /// Converts records of a foreign file to the form of a dense block.

@@ -194,8 +194,7 @@ impl Table {
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
         let mut body = None;
         if codec != compress::CODEC_STORED {
-            let unpacked = inner.unpack(bytes, codec);
-            body = Some(unpacked.ok_or_else(|| damaged(format!("block {block} cannot be decompressed")))?);
+            body = Some(inner.unpack(block, offset, bytes, codec)?);
         }
         if let (Some(widths), CODED_FLAG) = (self.dense_widths(), form) {
             let raw = body.as_deref().unwrap_or(bytes);

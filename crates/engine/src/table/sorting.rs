@@ -21,7 +21,8 @@ const VALUE_SEPARATE: u8 = 1;
 /// Writes a table from records in any order. Records with equal keys keep the order in which they were appended.
 ///
 /// Records are collected in a buffer, and in temporary files next to the table when it is full ([`super::sort`]).
-/// Values too long for a block are written to the table's file at once; only their locations are sorted.
+/// Values too long for a block, or for the buffer, are written to the table's file at once; only their locations are
+/// sorted.
 ///
 /// Memory use: the sort budget, about 16 MiB for the writer, and a few bytes for each block.
 ///
@@ -114,12 +115,15 @@ impl SortingWriter {
     /// Appends a record.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that must be stored in a block and takes more than a
-    /// quarter of the budget, which leaves the writer usable; storage errors, which end the sort.
+    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that must be stored in a block, as those of a fixed
+    /// width and of versions must, and takes more than a quarter of the budget, which leaves the writer usable; storage
+    /// errors, which end the sort.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.writer.check_value(self.records, value)?;
         self.writer.check_shape(self.records, key, value.len() as u64)?;
-        if self.writer.stores_separately(value.len()) {
+        // Its location fits where a value of less than half a block does not.
+        let is_too_long = || self.order == SortLayout::Placed && placed_bytes(key, value) > self.record_bytes_max();
+        if self.writer.stores_separately(value.len()) || is_too_long() {
             return self.append_separate_value(key, &mut &value[..]);
         }
         match self.order {
@@ -254,6 +258,11 @@ impl SortingWriter {
         drop(sorted);
         writer.finish()
     }
+}
+
+/// Bytes of a record with the byte that says where its value is.
+fn placed_bytes(key: &[u8], value: &[u8]) -> u64 {
+    key.len() as u64 + value.len() as u64 + 1
 }
 
 /// Appends a key in an escaped form that keeps the order when more data follows: a zero byte becomes 0 1, and 0 0 ends

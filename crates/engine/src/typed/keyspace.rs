@@ -48,7 +48,19 @@ impl Keyspace {
         // Stores of older versions do not say that their keys are alone.
         let may_be_older = types.is_keys_only() && types.keys == found.keys && found.values.is_bytes();
         let is_older = may_be_older && !found.is_keys_only() && !self.is_undecided()?;
-        self.declare(&if is_older { types.with_values() } else { types }.named_as(&found))
+        self.declare(&self.named(if is_older { types.with_values() } else { types })?)
+    }
+
+    /// These types as those of this keyspace, as [`RecordType::named_as`] makes them; but one without records takes
+    /// values, even if its keys were alone.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn named(&self, types: RecordType) -> Result<RecordType> {
+        let found = self.record_type();
+        let named = types.clone().named_as(&found);
+        let is_alone = named.is_keys_only() && !types.is_keys_only();
+        Ok(if is_alone && self.is_empty()? { types.named_as(&found.as_ref().clone().with_values()) } else { named })
     }
 }
 

@@ -5,7 +5,7 @@ use super::pointer::ValueFilePointer;
 use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
-use crate::block::compress::CODEC_STORED;
+use crate::block::compress::{CODEC_STORED, CodecError};
 use crate::block::header::{HEADER_BYTES, HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
@@ -301,7 +301,7 @@ impl ValueFile {
         spoiled(&*self.file, offset, "the value is missing or damaged")
     }
 
-    fn malformed(&self, offset: u64, error: &dyn std::fmt::Display) -> Error {
-        Error::damaged(self.file.path(), offset, error.to_string())
+    fn malformed(&self, offset: u64, error: &CodecError) -> Error {
+        error.in_file(self.file.path(), || spoiled(&*self.file, offset, error.to_string()))
     }
 }

@@ -99,7 +99,8 @@ impl ChunkSource for ValueChunks {
             chunk.clear();
             chunk.extend_from_slice(bytes.get(head.value.clone()).unwrap_or_default());
         } else {
-            head.unpack(bytes, chunk).map_err(|error| damaged(error.to_string()))?;
+            head.unpack(bytes, chunk)
+                .map_err(|error| error.in_file(self.file.path(), || damaged(error.to_string())))?;
         }
         self.position += head.chunk_bytes() as u64;
         Ok(())

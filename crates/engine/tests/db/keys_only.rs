@@ -81,3 +81,22 @@ fn keys_alone_get_no_values_and_values_do_not_vanish() {
     untyped.typed::<[u8], ()>().unwrap().insert(&b"l"[..], ()).unwrap();
     assert_eq!(untyped.record_type().to_string(), "bytes -> bytes");
 }
+
+#[test]
+fn an_emptied_keyspace_of_keys_alone_takes_values() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let open = || Db::open_in(storage.clone(), &DbOptions::default()).unwrap();
+    let db = open();
+    db.keyspace("ids").unwrap().typed::<u64, ()>().unwrap().insert(1, ()).unwrap();
+    db.close().unwrap();
+    let db = open();
+    let ids = db.keyspace("ids").unwrap();
+    assert!(ids.typed::<u64, Vec<u8>>().unwrap().insert(2, &b"two"[..]).is_err());
+    ids.remove(1_u64.to_be_bytes()).unwrap();
+    drop(ids);
+    db.close().unwrap();
+    let db = open();
+    let ids = db.keyspace("ids").unwrap();
+    ids.typed::<u64, Vec<u8>>().unwrap().insert(2, &b"two"[..]).unwrap();
+    assert_eq!(ids.record_type().to_string(), "u64 -> bytes");
+}

@@ -188,3 +188,24 @@ fn a_full_or_failing_disk_leaves_no_file_at_all() {
         assert!(failed > 0, "{operation:?} was never called");
     }
 }
+
+/// Values that fit a block, and not the memory of the sort, are stored as longer ones are.
+#[test]
+fn values_that_fit_a_block_pass_a_budget_that_none_of_them_fits() {
+    for (block_bytes, lengths) in [(1 << 17, [30_000, 60_000, 70_000]), (1 << 20, [17_000, 300_000, 600_000])] {
+        let storage = Arc::new(MemoryStorage::new());
+        let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(block_bytes);
+        let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
+        assert!(writer.record_bytes_max() < 17_000);
+        let value = |key: u64| vec![key as u8; lengths[key as usize % 3]];
+        for key in [7_u64, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6] {
+            writer.append(&key.to_be_bytes(), &value(key)).unwrap();
+        }
+        writer.finish().unwrap();
+        let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let found: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
+        let expected: Vec<_> = (0..12_u64).map(|key| (key.to_be_bytes().to_vec(), value(key))).collect();
+        assert!(found == expected, "blocks of {block_bytes} bytes");
+        assert!(table.verify(&mut |_, _| {}).unwrap().findings.is_empty());
+    }
+}
