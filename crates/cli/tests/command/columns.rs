@@ -273,3 +273,19 @@ fn keys_alone_empty_no_values() {
     folder.run(&["db", "import", "s_bytes", "k.txt", "--payload", "0"]).exits_with(0);
     folder.run(&["db", "scan", "s_bytes", "--json"]).exits_with(0).prints("{\"id\":1,\"value\":\"\"}\n");
 }
+
+#[test]
+fn values_that_a_keyspace_does_not_take_are_named_as_such() {
+    let folder = Folder::new();
+    folder.write("keys.csv", "key\n5\n6\n");
+    folder.write("values.csv", "key,v\n5,1\n");
+    folder.run(&["db", "import", "s", "keys.csv"]).exits_with(0);
+    let refused = folder.run(&["db", "import", "s", "values.csv"]).exits_with(1);
+    let refused = refused.complains_of("are keys alone, and these have values of type {v: u64}");
+    refused.complains_of("another keyspace for other values");
+    let long = "x".repeat((1 << 20) + 1);
+    folder.write("long.csv", format!("key,value\n1,short\n2,{long}\n"));
+    folder.build("long.csv", "long.ogive", &["--value-type", "text", "--row-limit", "4MiB"]);
+    let refused = folder.run(&["db", "ingest", "t", "long.ogive", "--memory", "1GiB"]).exits_with_error();
+    refused.complains_of("write its records instead").keeps_quiet_about("--memory");
+}

@@ -428,3 +428,11 @@ fn columns_of_parquet_become_keys_of_an_index_where_that_is_exact() {
     }
     index(&folder, &["count", "i.ogx"]).exits_with(0).prints("2\n");
 }
+
+#[test]
+fn a_write_to_a_file_of_another_format_leaves_nothing_beside_it() {
+    let folder = Folder::new();
+    folder.write("people.csv", "id,name\n1,ann\n");
+    folder.run(&["index", "put", "people.csv", "1", "ann"]).exits_with_error();
+    assert_eq!(folder.names(), ["people.csv"]);
+}

@@ -147,7 +147,15 @@ impl IncomingTables<'_> {
     }
 
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
-        examine(self.core, storage, name, &mut self.seen)
+        examine(self.core, storage, name, &mut self.seen).map_err(|error| match error {
+            // No memory helps: a store keeps longer values in files of their own.
+            Error::ValueTooLarge { path, length, limit } if limit == INLINE_BYTES_MAX => {
+                let detail = "is longer than those of tables that can be ingested; write its records instead";
+                let path = path.display();
+                Error::InvalidArgument(format!("{path}: a value of {length} bytes {detail} ({limit} at most)"))
+            }
+            error => error,
+        })
     }
 
     /// Takes an object of the store's folder by reference.

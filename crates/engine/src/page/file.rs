@@ -97,6 +97,8 @@ impl PageFile {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
         }
         storage.check_only_name(name)?;
+        // First, so that a file of another format gets no lock file beside it.
+        Header::read(&*storage.open(name)?)?;
         let lock = storage.lock(&lock_name(name))?;
         Self::open_locked(storage, name, options, lock)
     }

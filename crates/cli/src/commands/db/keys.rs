@@ -144,10 +144,14 @@ pub(super) fn resolve(
         return Ok((Keys(keys), Some(types)));
     }
     if types.values != found.values {
-        return Err(Failure::refused(
-            format!("the values of the keyspace {:?} are {}, not {}", keyspace.name(), found.values, types.values),
-            OTHER_KEYSPACE,
-        ));
+        let (name, values) = (keyspace.name(), &types.values);
+        let message = match found.is_keys_only() {
+            true => {
+                format!("the records of the keyspace {name:?} are keys alone, and these have values of type {values}")
+            }
+            false => format!("the values of the keyspace {name:?} are {}, not {values}", found.values),
+        };
+        return Err(Failure::refused(message, "use another keyspace for other values, with --keyspace"));
     }
     // Existing keys without a type may be bytes, so only this command treats them as numbers.
     check_fit(keyspace, keys, OTHER_KEYSPACE)?;
