@@ -63,6 +63,8 @@ enum ObjectChange {
     PutIfAbsent(String, Arc<[u8]>),
     /// Stores an object in any case.
     Put(String, Arc<[u8]>),
+    /// Stores an object in place of the one with this ETag.
+    PutInPlace(String, String, Arc<[u8]>),
     Remove(String),
 }
 
@@ -72,7 +74,14 @@ impl Server {
             ObjectChange::PutIfAbsent(name, _) if self.objects.contains_key(name) && !self.ignores_conditions => {
                 return Err(ErrorKind::AlreadyExists);
             }
-            ObjectChange::PutIfAbsent(name, bytes) | ObjectChange::Put(name, bytes) => {
+            ObjectChange::PutInPlace(name, e_tag, _)
+                if self.objects.get(name).is_none_or(|bytes| e_tag_of(bytes) != *e_tag) && !self.ignores_conditions =>
+            {
+                return Err(ErrorKind::AlreadyExists);
+            }
+            ObjectChange::PutIfAbsent(name, bytes)
+            | ObjectChange::PutInPlace(name, _, bytes)
+            | ObjectChange::Put(name, bytes) => {
                 self.objects.insert(name.clone(), Arc::clone(bytes));
             }
             ObjectChange::Remove(name) => {
@@ -285,6 +294,7 @@ impl ObjectClient {
         match change {
             ObjectChange::PutIfAbsent(name, content) => ObjectChange::PutIfAbsent(name, cut(content)),
             ObjectChange::Put(name, content) => ObjectChange::Put(name, cut(content)),
+            ObjectChange::PutInPlace(name, e_tag, content) => ObjectChange::PutInPlace(name, e_tag, cut(content)),
             ObjectChange::Remove(name) => ObjectChange::Remove(name),
         }
     }
@@ -446,6 +456,11 @@ impl Storage for ObjectClient {
 
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         self.upload(name, ObjectChange::Put)
+    }
+
+    fn create_in_place_of(&self, found: &ListedFile) -> Result<Box<dyn WritableFile>> {
+        let Some(e_tag) = found.e_tag.clone() else { return self.create_replacing(&found.name) };
+        self.upload(&found.name, move |name, content| ObjectChange::PutInPlace(name, e_tag.clone(), content))
     }
 
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::support::{Records, client, open, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::{Error, Result};
-use ogive_testkit::{Mishap, Random, SimulatedObjects};
+use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::{Arc, Mutex};
 
 /// Removes all objects, as `aws s3 rm --recursive` does.
@@ -351,4 +351,53 @@ fn a_table_of_another_store_in_its_place_is_no_damage() {
         assert!(matches!(told, Some(Error::Gone { .. })), "ETags {has_e_tags}: {told:?}");
         assert_eq!(records(&new).unwrap().len(), 240);
     }
+}
+
+/// The seal that an opening puts over a part of another store arrives when the objects were removed again, and a third
+/// store is there: it replaces no part of it.
+#[test]
+fn a_seal_that_arrives_late_replaces_no_part_of_another_store() {
+    let mut late = 0;
+    for writes in 1..5 {
+        for at in 0.. {
+            let case = format!("{writes} writes, change {at}");
+            let server = SimulatedObjects::new();
+            let die = |client: &ObjectClient, db: Db| {
+                client.die_at(client.changes(), None);
+                drop(db);
+            };
+            let (first, second) = (server.client(), server.client());
+            let a = Db::open_in(Arc::new(first.clone()), &options()).unwrap();
+            (0..writes).for_each(|n| a.insert(format!("a {n}"), "a").unwrap());
+            remove_all(&server);
+            let b = Db::open_in(Arc::new(second.clone()), &options()).unwrap();
+            (0..writes).for_each(|n| b.insert(format!("b {n}"), "b").unwrap());
+            // Its part lies behind those of the second store.
+            a.insert("late", "a").unwrap();
+            die(&first, a);
+            die(&second, b);
+            let opening = server.client();
+            opening.die_at(at, Some(Mishap::Late));
+            drop(Db::open_in(Arc::new(opening.clone()), &options()));
+            if !opening.is_dead() {
+                break;
+            }
+            remove_all(&server);
+            let mut expected = Records::new();
+            let third = Db::open_in(client(&server), &options()).unwrap();
+            go_on(&third, &mut expected, 0, 6, &case);
+            while server.deliver(&mut Random::new(1)) {
+                late += 1;
+            }
+            let read = || records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+            assert_eq!(read(), expected, "{case}");
+            go_on(&third, &mut expected, 6, 6, &case);
+            assert_eq!(read(), expected, "{case}");
+            drop(third);
+            // Another late request may be in the way of an opening, which says that it is to be repeated.
+            let again = (0..3).find_map(|_| open(&client(&server)).ok()).unwrap_or_else(|| panic!("{case}"));
+            assert_eq!(records(&again).unwrap(), expected, "{case}");
+        }
+    }
+    assert!(late > 8, "{late}");
 }
