@@ -409,25 +409,25 @@ impl Storage for ObjectStorage {
         run(&from.path.clone(), async move {
             let (client, from, to) = (&client, &from, &to);
             let is_again = &AtomicBool::new(false);
+            let check = |copied: u64| match copied == meta.size {
+                true => Ok(()),
+                false => {
+                    let detail = format!("it says that it has copied {} bytes, but has {copied}", meta.size);
+                    Err(Failure::new(FailureKind::Wrong, detail))
+                }
+            };
             let copy = |_| async move {
                 // A copy has no condition, so what may be another one's since is not replaced.
                 if is_again.swap(true, Ordering::Relaxed) {
                     match client.store.head(&to.location).await.map_err(Failure::from) {
-                        Ok(found) if found.size == meta.size => return Ok(()),
-                        Ok(_) => return Err(Failure::new(FailureKind::Exists, "another object has its name")),
+                        Ok(found) => return check(found.size),
                         Err(failure) if failure.kind == FailureKind::NotFound => {}
                         Err(failure) => return Err(failure),
                     }
                 }
                 client.store.copy(&from.location, &to.location).await.map_err(Failure::from)?;
                 // Some servers answer before they have copied, and then cannot.
-                match client.store.head(&to.location).await.map_err(Failure::from)?.size {
-                    copied if copied == meta.size => Ok(()),
-                    copied => {
-                        let detail = format!("it says that it has copied {} bytes, but has {copied}", meta.size);
-                        Err(Failure::new(FailureKind::Wrong, detail))
-                    }
-                }
+                check(client.store.head(&to.location).await.map_err(Failure::from)?.size)
             };
             Call::begin(client.limits).attempts("copy", &from.path, copy).await
         })
