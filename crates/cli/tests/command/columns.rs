@@ -269,6 +269,13 @@ fn keys_alone_empty_no_values() {
         }
         folder.run(&["db", "get", &store, "1"]).exits_with(0).prints(&format!("{value}\n"));
     }
+    // Nor do they if they come with a table of values, whichever is first.
+    folder.write("value.csv", "id,value\n1,val\n");
+    folder.build("value.csv", "values.ogive", &["--key-type", "u64", "--value", "value", "--value-type", "bytes"]);
+    for tables in [["values.ogive", "k.ogive"], ["k.ogive", "values.ogive"]] {
+        folder.run(&[&["db", "ingest", "both"], &tables[..]].concat()).exits_with(1).complains_of("unlike those");
+    }
+    assert!(!folder.path("both").exists());
     // Empty values are asked for.
     folder.run(&["db", "import", "s_bytes", "k.txt", "--payload", "0"]).exits_with(0);
     folder.run(&["db", "scan", "s_bytes", "--json"]).exits_with(0).prints("{\"id\":1,\"value\":\"\"}\n");
