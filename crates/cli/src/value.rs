@@ -67,19 +67,20 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
     if value_type.is_bytes() {
         return Ok(argument.to_vec());
     }
-    let parsed = |text: &str| match value_type {
+    let text = String::from_utf8_lossy(argument);
+    let text = match value_type {
         // The fields of rows in text have escapes, and those of exports have none.
-        ValueType::Row(_) => value_type.parse(&text.replace('\\', "\\\\")).ok(),
-        ValueType::Scalar(_) => value_type.parse(text).ok(),
+        ValueType::Row(_) => Cow::Owned(text.replace('\\', "\\\\")),
+        ValueType::Scalar(_) => text,
     };
-    let value = std::str::from_utf8(argument).ok().and_then(parsed);
+    let value = std::str::from_utf8(argument).ok().and_then(|_| value_type.parse(&text).ok());
     value.ok_or_else(|| {
         let hint = match value_type {
             ValueType::Row(_) => "write its fields in this order, separated by commas, each a value of its type",
             ValueType::Scalar(_) => "all values here have this type",
         };
         let fault = match value_type {
-            ValueType::Row(row_type) => format!(": {}", row_type.fault(&String::from_utf8_lossy(argument))),
+            ValueType::Row(row_type) => format!(": {}", row_type.fault(&text)),
             ValueType::Scalar(_) => String::new(),
         };
         let shown = ogive_text::shortened(argument);
@@ -136,6 +137,9 @@ mod tests {
             assert_eq!(failure.exit_code(), 2);
             assert!(failure.to_string().ends_with(fault), "{failure}");
         }
+        let with_bytes: ValueType = "{b: bytes, d: date}".parse().unwrap();
+        let failure = from_argument(&with_bytes, b"C:\\quiet,soon").unwrap_err().to_string();
+        assert!(failure.ends_with("its field 'd' is not of type date"), "{failure}");
         assert_eq!(shown(&value_type, b"\xff"), "\\xff", "not a row");
         assert_eq!(shown(BYTES, b"a\tb"), "a\\tb");
         assert_eq!(to_json(&KeyType::U64.into(), &7_u64.to_be_bytes()), 7);
