@@ -76,7 +76,7 @@
 //! |---|---|
 //! | [`table`], [`tune`] | the table format and its writers; the search for the fastest index design |
 //! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
-//! | [`lsm`], [`check`] | stores; verification of stores, and repair |
+//! | [`lsm`], [`verify`], [`repair`] | stores; verification of stores, and repair |
 //! | [`backup`] | incremental backups of stores that may be open, and restoring them |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
 //! | [`typed`] | keyspaces and tables with Rust types for keys and values; structs as rows |
@@ -92,7 +92,6 @@ mod options;
 
 pub mod backup;
 pub mod block;
-pub mod check;
 mod durability;
 mod error;
 mod file_format;
@@ -102,18 +101,17 @@ pub mod join;
 mod log;
 pub mod lsm;
 pub mod page;
+pub mod repair;
 pub mod table;
 mod telemetry;
 pub mod tune;
 pub mod typed;
 pub mod types;
+pub mod verify;
 mod vlog;
 
 pub use backup::{BackupOptions, Backups};
 pub use block::{Compression, Slice};
-pub use check::{
-    FileRepairReport, LostRange, RepairReport, StoreReport, repair_index, repair_store, repair_table, verify_store,
-};
 pub use durability::Durability;
 pub use error::{Error, Result};
 pub use file_format::FileFormat;
@@ -127,12 +125,14 @@ pub use join::{
 };
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
 pub use page::PageOptions;
+pub use repair::{FileRepairReport, LostRange, RepairReport, repair_index, repair_store, repair_table};
 pub use table::{
     ReadTrace, SortingWriter, Table, TableOptions, TableRange, TableReport, TableVerifyReport, TableWriteOptions,
     TableWriter,
 };
 pub use tune::DesignRequest;
 pub use types::{KeyType, encode_f64, encode_i64};
+pub use verify::{StoreReport, verify_store};
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -6,9 +6,9 @@
 
 use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
-use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, STORE_FORMAT, checkpoint_store_in, set_newest_format};
+use ogive::verify::verify_store;
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -2,9 +2,10 @@
 
 use crate::input::take_u8;
 use ogive::block::checksum;
-use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::repair::repair_store;
+use ogive::verify::verify_store;
 use std::sync::Arc;
 
 /// The file of the manifest that is made of an input, and its number.

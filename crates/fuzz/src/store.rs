@@ -2,9 +2,9 @@
 
 use crate::input::take_u8;
 use ogive::Durability;
-use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::verify::verify_store;
 use std::sync::{Arc, OnceLock};
 
 /// The files of a store, by name.

@@ -31,8 +31,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "types", "durability", "error"]),
     ("typed", &["lsm", "table", "block", "io", "types", "error"]),
-    ("backup", &["check", "lsm", "block", "io", "file_format", "error"]),
-    ("check", &["lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"]),
+    ("backup", &["verify", "lsm", "block", "io", "file_format", "error"]),
+    ("verify", &["lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"]),
+    (
+        "repair",
+        &["verify", "lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"],
+    ),
 ];
 
 /// Uses that go against the direction, and modules that have no place in it yet.
@@ -204,7 +208,7 @@ mod tests {
     fn a_finding_names_its_line() {
         assert_eq!(
             lines(
-                "crates/engine/src/io/local.rs",
+                "crates/engine/src/io/local/folder.rs",
                 "use std::fs;\nuse crate::{\n    error::Result,\n    tune::Row,\n};\n"
             ),
             [4]

@@ -72,8 +72,8 @@ fn module_file(source: &Source) -> Option<Finding> {
 }
 
 fn is_declaration(statement: &str) -> bool {
-    let mut words = statement.split_whitespace().skip_while(|word| *word == "pub" || word.starts_with("pub("));
-    match words.next() {
+    let declared = statement.strip_prefix("pub(").and_then(|rest| rest.split_once(')')).map_or(statement, |(_, it)| it);
+    match declared.split_whitespace().find(|word| *word != "pub") {
         Some("mod") => !statement.contains('{'),
         Some("use") => true,
         _ => false,
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_module_file_only_declares_and_re_exports() {
-        let good = "//! Doc.\n\n#[cfg(test)]\nmod tests;\npub(crate) mod a;\npub use a::{\n    B,\n    C,\n};\n";
+        let good = "//! Doc.\n\n#[cfg(test)]\nmod tests;\npub(crate) mod a;\npub(in crate::b) mod c;\npub use a::{\n    B,\n    C,\n};\n";
         assert_eq!(lines("a/src/x/mod.rs", good), []);
         assert_eq!(lines("a/src/x/mod.rs", "//! Doc.\nmod a;\n\nfn f() {}\n"), [4]);
         assert_eq!(lines("a/src/x/mod.rs", "//! Doc.\nmod a { fn f() {} }\n"), [2]);

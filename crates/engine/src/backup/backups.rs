@@ -6,7 +6,7 @@ use super::record::BackupRecord;
 use super::restore;
 use crate::error::Result;
 use crate::io::{LocalStorage, Storage, locate_folder};
-use crate::lsm::closed_image::in_new_folder;
+use crate::lsm::images::closed_image::in_new_folder;
 use crate::lsm::{Db, DbOptions, LOCK_NAME};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

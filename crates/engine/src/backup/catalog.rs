@@ -4,7 +4,7 @@ use super::record::{BackupRecord, stored_name};
 use crate::error::{Error, Result};
 use crate::io::{FileLock, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
-use crate::lsm::version::parse_file_name;
+use crate::lsm::state::version::parse_file_name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;

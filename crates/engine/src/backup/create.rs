@@ -5,12 +5,12 @@ use super::backups::{BackupInfo, BackupOptions, BackupSummary};
 use super::catalog::{self, Catalog, RunningMark};
 use super::copy::copy_checked;
 use super::record::{BackupFile, BackupRecord, stored_name};
-use crate::check::verify_closed;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
-use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, closed_image};
-use crate::lsm::live::{changed, is_removal};
-use crate::lsm::version::{FileKind, ManifestState, parse_file_name};
+use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, closed_image};
+use crate::lsm::images::live::{changed, is_removal};
+use crate::lsm::state::version::{FileKind, ManifestState, parse_file_name};
+use crate::verify::verify_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -247,5 +247,5 @@ fn identities(state: &ManifestState) -> impl Iterator<Item = (String, ImmutableF
         let nonce = state.binding_of(number).nonce;
         (nonce != 0).then_some((number, FileKind::Values, nonce))
     });
-    tables.chain(values).map(|identity| (crate::lsm::version::file_name(identity.0, identity.1), identity))
+    tables.chain(values).map(|identity| (crate::lsm::state::version::file_name(identity.0, identity.1), identity))
 }

@@ -6,8 +6,8 @@ use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
 use crate::file_format::{BACKUP_MAGIC, check_not_of_development};
 use crate::io::{FrozenFiles, Storage};
-use crate::lsm::closed_image::ClosedImage;
-use crate::lsm::version::{FileKind, file_name, parse_file_name};
+use crate::lsm::images::closed_image::ClosedImage;
+use crate::lsm::state::version::{FileKind, file_name, parse_file_name};
 use std::path::Path;
 use std::sync::Arc;
 

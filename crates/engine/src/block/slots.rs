@@ -10,7 +10,7 @@
 //! with up to [`MARKS_MAX`] marks a block: a block starts without a mark and gets one at each hit, so blocks brought in
 //! by a long scan are evicted before the working set of lookups.
 
-use crate::io::sync::{Mutex, RwLock};
+use crate::io::local::sync::{Mutex, RwLock};
 use crate::telemetry::Counter;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -59,18 +59,18 @@
 //! `ogive_testkit::index` has tests for structures and routers. The crate `ogive-papers` uses this module for AULID,
 //! AirIndex, FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
-pub use super::btree::BtreeRouter;
-pub use super::kind::{IndexKind, StructureFactory, Tunable};
-pub use super::leaves::LeafTree;
-pub use super::ogive::CodedRouter;
+pub use super::entries::word::Word;
+pub use super::kinds::kind::{IndexKind, StructureFactory, Tunable};
 pub use super::options::IndexLayout;
-pub use super::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
-pub use super::structure::{
+pub use super::tree::btree::BtreeRouter;
+pub use super::tree::coded::CodedRouter;
+pub use super::tree::leaves::LeafTree;
+pub use super::tree::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
+pub use super::tree::structure::{
     Amount, Cursor, Entries, LevelStatistics, Rescued, RescuedEntries, Statistics, Structure, Visit, Visitor,
 };
-pub use super::word::Word;
 
 /// Binary search over words stored at a fixed stride in a page.
 pub mod packed {
-    pub use super::super::packed::{lower_bound, upper_bound, word_at};
+    pub use super::super::entries::packed::{lower_bound, upper_bound, word_at};
 }

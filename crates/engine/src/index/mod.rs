@@ -38,47 +38,27 @@
 //! baseline. Its nodes are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add
 //! structures through [`extend`].
 
-mod any;
-mod btree;
+mod entries;
 pub mod extend;
 mod handle;
-mod header;
-mod key;
-mod kind;
 mod kinds;
-mod leaves;
-mod load;
-mod loader;
-mod ogive;
 mod options;
-mod packed;
-mod payload;
-mod range;
-mod reader;
-mod rescue;
-mod router;
-mod shared;
-mod structure;
 #[cfg(test)]
 mod test_documents;
-mod values;
-mod verify;
-mod view;
-mod word;
-mod write;
+mod tree;
 
-pub use any::{AnyIndex, WordIndex};
-pub use handle::Index;
-pub use key::{Key, Raw};
-pub use kind::IndexKind;
-pub use loader::SortingLoader;
+pub use entries::key::{Key, Raw};
+pub use entries::payload::Payload;
+pub(crate) use entries::values::ValueForm;
+pub use entries::word::Word;
+pub use handle::loader::SortingLoader;
+pub use handle::open::Index;
+pub use handle::range::{IndexRange, TransactionRange};
+pub use handle::reader::IndexReader;
+pub(crate) use handle::rescue::{RescuedIndex, WordRescue};
+pub use handle::verify::IndexVerifyReport;
+pub use handle::write::WriteTransaction;
+pub use kinds::any::{AnyIndex, WordIndex};
+pub use kinds::kind::IndexKind;
 pub use options::{IndexLayout, IndexOptions};
-pub use payload::Payload;
-pub use range::{IndexRange, TransactionRange};
-pub use reader::IndexReader;
-pub(crate) use rescue::{RescuedIndex, WordRescue};
-pub use structure::{LevelStatistics, Statistics, Visit};
-pub(crate) use values::ValueForm;
-pub use verify::IndexVerifyReport;
-pub use word::Word;
-pub use write::WriteTransaction;
+pub use tree::structure::{LevelStatistics, Statistics, Visit};

@@ -1,6 +1,6 @@
 //! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
-use super::kind::{IndexKind, Tunable};
+use super::kinds::kind::{IndexKind, Tunable};
 use crate::page::PageOptions;
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 
@@ -67,7 +67,7 @@ impl Default for IndexOptions {
 
 impl IndexOptions {
     /// Bytes of a payload beside those of a value of variable width: its length.
-    pub const LENGTH_BYTES: usize = super::values::LENGTH_BYTES;
+    pub const LENGTH_BYTES: usize = super::entries::values::LENGTH_BYTES;
 
     /// With these types of keys and values, and names of key columns.
     #[must_use]

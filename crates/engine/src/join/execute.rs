@@ -1,20 +1,20 @@
 //! The execution of a planned join: preparation once, then a join of each range of keys on a thread.
 
-use super::group::KeyGroup;
-use super::hash::HashJoin;
-use super::inlj::IndexLookup;
-use super::merge::{self, RowSink};
-use super::method::JoinMethod;
-use super::options::{JoinKind, JoinOptions, Side};
-use super::overflow::SpilledRun;
-use super::parallel::{self, Parallel};
-use super::partition;
+use super::input::sorted::{self, SortProgress};
+use super::input::source::{KeyRange, Relation};
+use super::methods::group::KeyGroup;
+use super::methods::hash::HashJoin;
+use super::methods::lookup::IndexLookup;
+use super::methods::merge::{self, RowSink};
+use super::methods::overflow::SpilledRun;
+use super::methods::parallel::{self, Parallel};
+use super::methods::partition;
 use super::plan::Plan;
-use super::sorted::{self, SortProgress};
-use super::source::{KeyRange, Relation};
-use super::spill::Spill;
-use super::stoppable::StoppableSink;
-use super::task::Task;
+use super::rows::method::JoinMethod;
+use super::rows::options::{JoinKind, JoinOptions, Side};
+use super::rows::spill::Spill;
+use super::rows::stoppable::StoppableSink;
+use super::rows::task::Task;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;

@@ -91,13 +91,13 @@
 //!
 //! The crate `ogive-papers` uses this module for the probe loops and the B-trees of its papers.
 
-pub use super::inlj::{
+pub use super::input::source::RelationFacts;
+pub use super::methods::lookup::{
     BlockIndex, BlockReader, BlockSeparators, Finger, InnerTable, NumericSeparators, Probe, ProbeJob, ProbeMethod,
     ProbeSink, StringSeparators, Window, key_prefix_of, upper_bound,
 };
-pub use super::partition::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
+pub use super::methods::partition::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
 pub use super::plan::CostModel;
-pub use super::rows::{RowStream, RowsView, Span};
-pub use super::source::RelationFacts;
-pub use super::spill::SpillName;
-pub use super::task::MemoryGrant;
+pub use super::rows::spill::SpillName;
+pub use super::rows::stream::{RowStream, RowsView, Span};
+pub use super::rows::task::MemoryGrant;

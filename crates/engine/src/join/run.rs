@@ -1,17 +1,17 @@
 //! The entry points `join` and `explain`: one join, from its relations to its durable output.
 
-use super::emit::RowForm;
 use super::execute::Execution;
-use super::joined::JoinedRecords;
-use super::method::JoinMethod;
-use super::no_spill::NoSpillStorage;
-use super::options::{JoinOptions, JoinPhase};
+use super::input::joined::JoinedRecords;
+use super::input::source::{JoinSource, Relation, RelationFacts};
+use super::methods::emit::RowForm;
 use super::output::JoinOutput;
 use super::plan::{Explanation, Plan, plan};
-use super::report::JoinReport;
-use super::source::{JoinSource, Relation, RelationFacts};
-use super::spill::Spill;
-use super::task::{Task, TimedPhase};
+use super::rows::method::JoinMethod;
+use super::rows::no_spill::NoSpillStorage;
+use super::rows::options::{JoinOptions, JoinPhase};
+use super::rows::report::JoinReport;
+use super::rows::spill::Spill;
+use super::rows::task::{Task, TimedPhase};
 use crate::error::{Error, Result, VALUE_BYTES_MAX};
 use crate::io::Storage;
 use crate::types::{KeyType, NullTest};

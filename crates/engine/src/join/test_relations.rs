@@ -1,12 +1,12 @@
 //! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
-use super::merge::RowSink;
-use super::options::{JoinKind, JoinOptions, Watcher};
-use super::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
-use super::rows::{RowStream, RowsView};
-use super::source::{KeyRange, Relation};
-use super::spill::Spill;
-use super::task::Task;
+use super::input::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
+use super::input::source::{KeyRange, Relation};
+use super::methods::merge::RowSink;
+use super::rows::options::{JoinKind, JoinOptions, Watcher};
+use super::rows::spill::Spill;
+use super::rows::stream::{RowStream, RowsView};
+use super::rows::task::Task;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::table::external::RecordFile;

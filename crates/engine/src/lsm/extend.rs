@@ -57,13 +57,13 @@
 //!
 //! The crate `ogive-papers` uses this module for Bourbon, and [`LookupStep`] for breakdowns of lookups.
 
-pub use super::learning::{Learning, LearningStats};
-pub use super::level::LevelTables;
-pub use super::lookup_times::{LookupTotals, TableLookups};
-pub use super::table_file::TableFile;
+pub use super::state::learning::{Learning, LearningStats};
+pub use super::state::level::LevelTables;
+pub use super::state::lookup_times::{LookupTotals, TableLookups};
+pub use super::state::table_file::TableFile;
 pub use crate::block::cache::Reservation;
 pub use crate::block::varint::{put_varint, take_varint};
-pub use crate::table::versions::{LookupStart, LookupStep, SearchHint};
+pub use crate::table::read::versions::{LookupStart, LookupStep, SearchHint};
 
 use crate::error::Result;
 use std::fmt::Debug;

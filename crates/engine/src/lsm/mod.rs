@@ -16,103 +16,42 @@
 //!                       levels 1 to 6  <------------------'----- one table of each level
 //! ```
 //!
-//! | file | contents |
+//! | room | contents |
 //! |---|---|
-//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | the public interface |
-//! | `core`, `view`, `memtable_set` | state shared by threads, and the views that readers hold |
-//! | `commit`, `commit_stream`, `wal`, `memtable`, `entry` | the write path |
-//! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
-//! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
-//! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
-//! | `room` | the memory of open tables: what an opening accepts, and what flushes and compactions need |
-//! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
-//! | `pinned_types`, `stating` | the types of keyspaces: handles that use them, and changes that state them |
-//! | `ingest`, `tombstone_cleanup` | ingestion, cleanup of tombstones that iterators skip |
-//! | `checkpoint`, `live`, `closed_image` | checkpoints; images of stores that another process has open, and copies |
-//! | `extend`, `learning` | the extension API: learning policies of other crates |
-//! | `objects`, `in_flight` | the folder of a store on an object store; groups that are put at once |
-//! | `stats`, `table_stats`, `lookup_times` | statistics |
+//! | `state` | what all rooms share: entries, memtables, versions and the manifest, tables, views, options, the core |
+//! | `write` | batches, group commit, the write-ahead log, ingestion |
+//! | `read` | from memtables and tables to visible entries and their values |
+//! | `compact` | flushes, the choice of compactions, their runs, collection of dead values |
+//! | `open` | recovery, replay of logs, store folders, keyspaces and their types |
+//! | `images` | images of stores that another process has open; checkpoints |
+//! | `objects` | the folder of a store on an object store |
+//! | `handles` | the public interface: stores, keyspaces, ranges, snapshots, statistics |
+//! | [`extend`] | the extension API: learning policies of other crates |
 
-mod background;
-mod batch;
-mod batch_get;
-pub(crate) mod checkpoint;
-pub(crate) mod closed_image;
-mod commit;
-mod commit_stream;
 pub(crate) mod compact;
-mod core;
-mod counters;
-pub(crate) mod cursor;
-mod db;
-pub(crate) mod entry;
 pub mod extend;
-pub(crate) mod file_numbers;
-mod folder;
-mod in_flight;
-mod ingest;
-mod keyspace;
-#[cfg(test)]
-mod keyspace_tests;
-mod learning;
-mod level;
-#[cfg(test)]
-mod level_tests;
-pub(crate) mod live;
-mod log_replay;
-mod lookup_times;
-mod maintain;
-pub(crate) mod memtable;
-mod memtable_set;
-pub(crate) mod merge;
-#[cfg(test)]
-mod merge_tests;
+mod handles;
+pub(crate) mod images;
 pub(crate) mod objects;
-mod obsolete_file;
-mod options;
-mod pinned_types;
-mod range;
-pub(crate) mod range_tombstones;
-mod recover;
-mod room;
-#[cfg(test)]
-mod schedule_tests;
-mod snapshot;
-mod stating;
-mod stats;
-pub(crate) mod table_file;
-mod table_stats;
-mod telemetry;
-#[cfg(test)]
-mod test_model;
-#[cfg(test)]
-mod thread_tests;
-mod tombstone_cleanup;
-pub(crate) mod unreferenced;
-mod value_ahead;
-mod value_files;
-mod value_wave;
-pub(crate) mod version;
-mod view;
-mod visible;
-#[cfg(test)]
-mod visible_tests;
-pub(crate) mod wal;
+pub(crate) mod open;
+pub(crate) mod read;
+pub(crate) mod state;
+pub(crate) mod write;
 
-pub use batch::Batch;
-pub use closed_image::{checkpoint_store, checkpoint_store_in};
-pub use counters::Activity;
-pub use db::Db;
-pub use folder::{has_store, is_store_file, is_store_object};
-pub use ingest::IngestSummary;
-pub use keyspace::{Keyspace, Swap};
-pub use learning::{Learning, LearningStats};
+pub use handles::db::Db;
+pub use handles::keyspace::{Keyspace, Swap};
+pub use handles::range::{DbRange, LazyRecord};
+pub use handles::snapshot::DbSnapshot;
+pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
+pub use handles::table_stats::{TableKeyRange, TableStats};
+pub use images::closed_image::{checkpoint_store, checkpoint_store_in};
 pub use objects::StoreVersion;
-pub use options::{DbOptions, INLINE_BYTES_MAX};
-pub use pinned_types::PinnedTypes;
-pub use range::{DbRange, LazyRecord};
-pub(crate) use recover::LOCK_NAME;
-pub use snapshot::DbSnapshot;
-pub use stats::{DbStats, KeyspaceStats, LevelStats};
-pub use table_stats::{TableKeyRange, TableStats};
-pub use version::{STORE_FORMAT, set_newest_format};
+pub use open::folder::{has_store, is_store_file, is_store_object};
+pub use open::pinned_types::PinnedTypes;
+pub(crate) use open::recover::LOCK_NAME;
+pub use state::counters::Activity;
+pub use state::learning::{Learning, LearningStats};
+pub use state::options::{DbOptions, INLINE_BYTES_MAX};
+pub use state::version::{STORE_FORMAT, set_newest_format};
+pub use write::batch::Batch;
+pub use write::ingest::IngestSummary;

@@ -15,7 +15,7 @@ use super::telemetry::PageTelemetry;
 use super::transaction::Transaction;
 use super::writer::PageWriter;
 use crate::error::{Error, Result};
-use crate::io::sync::{Condvar, Mutex, RwLock};
+use crate::io::local::sync::{Condvar, Mutex, RwLock};
 use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, is_of_no_file, random_u64};
 use crate::log::{SegmentId, segment_name, segment_numbers};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
 use crate::block::{BlockCache, BlockKey, NumberHash};
 use crate::io::Purpose;
-use crate::io::sync::RwLock;
+use crate::io::local::sync::RwLock;
 use std::collections::HashMap;
 
 /// The version of a page that the page file holds, rather than the log.

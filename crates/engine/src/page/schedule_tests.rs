@@ -3,9 +3,10 @@
 
 use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use crate::error::Result;
+use crate::io::reads::test_schedule;
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
-    UpdaterWrapper, test_schedule,
+    UpdaterWrapper,
 };
 use std::sync::Arc;
 

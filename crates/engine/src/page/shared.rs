@@ -14,7 +14,7 @@ use super::telemetry::{self, PageTelemetry};
 use super::writer::PageWriter;
 use crate::block::checksum;
 use crate::error::{Error, Result};
-use crate::io::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::io::local::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::io::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use crate::log::Segment;
 use std::collections::BTreeMap;

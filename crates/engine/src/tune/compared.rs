@@ -1,6 +1,6 @@
 //! The designs that a search compared: a record of what was chosen, and of what lost.
 
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use serde::Serialize;
 
 /// Largest number of designs that are kept.

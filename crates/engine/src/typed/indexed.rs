@@ -8,7 +8,7 @@ use super::multimap::{MultimapRange, TypedMultimap, TypedPart};
 use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
 use crate::table::KEY_BYTES_MAX;
 use crate::types::{Component, KeyType, range_of_prefix};

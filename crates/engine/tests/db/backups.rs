@@ -6,9 +6,9 @@
 use crate::support::{Draws, Files, Records, collect, files, memory, small};
 use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
-use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::verify::verify_store;
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Repeat, SimulatedDisk, enumerate_crashes, enumerate_faults, seeds,
 };

@@ -6,10 +6,11 @@
 
 use crate::support::{Files, files, memory};
 use ogive::backup::{BackupOptions, Backups};
-use ogive::check::{repair_store, verify_store};
 use ogive::io::{FastPaths, MemoryStorage, Storage, StorageWrapper, UpdatableFile};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
+use ogive::repair::repair_store;
 use ogive::table::{TableWriteOptions, TableWriter};
+use ogive::verify::verify_store;
 use ogive::{Error, KeyType};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::collections::BTreeMap;

@@ -269,7 +269,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
         };
         let report = db.verify(&mut |_, _| {}).map_err(|error| error.to_string())?;
         drop(db);
-        let orphans = ogive::check::verify_store(&storage, &mut |_, _| {}).map_err(|error| error.to_string())?.orphans;
+        let orphans = ogive::verify::verify_store(&storage, &mut |_, _| {}).map_err(|error| error.to_string())?.orphans;
         if is_right && report.is_sound() && orphans.is_empty() {
             return Ok(());
         }
@@ -298,7 +298,7 @@ fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
             db.insert(i.to_be_bytes(), "other").unwrap();
         }
         db.compact().unwrap();
-        let report = ogive::check::verify_store(&target, &mut |_, _| {}).unwrap();
+        let report = ogive::verify::verify_store(&target, &mut |_, _| {}).unwrap();
         assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
         let copy = Db::open_in(target, &options).unwrap();
         assert_eq!(all(&copy), model);
@@ -390,7 +390,7 @@ fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores()
             assert!(held.len() == 40 || (held.len() < 2 && outcome.is_err()), "{operation:?} {at}: {}", held.len());
             assert!(db.verify(&mut |_, _| {}).unwrap().is_sound(), "{operation:?} {at}");
             drop(db);
-            let report = ogive::check::verify_store(&storage, &mut |_, _| {}).unwrap();
+            let report = ogive::verify::verify_store(&storage, &mut |_, _| {}).unwrap();
             assert!(report.is_sound() && report.orphans.is_empty(), "{operation:?} {at}: {report:?}");
         });
     }

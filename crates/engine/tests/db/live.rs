@@ -6,9 +6,9 @@
 
 use crate::support::{Draws, Records, collect, small};
 use ogive::backup::{BackupOptions, Backups};
-use ogive::check::verify_store;
 use ogive::io::{LocalStorage, MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
 use ogive::lsm::{Db, DbOptions, checkpoint_store, checkpoint_store_in};
+use ogive::verify::verify_store;
 use ogive::{Durability, Error};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;

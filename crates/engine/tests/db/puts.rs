@@ -4,9 +4,9 @@
 
 use crate::support::{Records, files, memory};
 use ogive::Durability;
-use ogive::check::verify_store;
 use ogive::io::{FastPaths, MemoryStorage, Meter, Purpose, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::verify::verify_store;
 use ogive_testkit::Random;
 use std::sync::Arc;
 

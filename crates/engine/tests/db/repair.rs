@@ -4,10 +4,11 @@
 
 use crate::verify::{Model, copy, key, names, needed, options, repaired, shared, store, verify};
 use ogive::Error;
-use ogive::check::{RepairReport, StoreFinding, StoreReport, repair_store, verify_store};
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::Db;
+use ogive::repair::{RepairReport, repair_store};
 use ogive::types::{KeyType, RecordType, ValueType};
+use ogive::verify::{StoreFinding, StoreReport, verify_store};
 use ogive_testkit::BadSectors;
 use std::sync::Arc;
 

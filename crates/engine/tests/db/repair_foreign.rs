@@ -4,9 +4,10 @@
 //! the store.
 
 use crate::support::{Files, files, memory};
-use ogive::check::{RepairReport, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::repair::{RepairReport, repair_store};
+use ogive::verify::verify_store;
 use std::sync::Arc;
 
 fn options() -> DbOptions {

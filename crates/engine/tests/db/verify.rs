@@ -5,9 +5,10 @@
 
 use crate::support::in_any_memory;
 use ogive::Error;
-use ogive::check::{StoreReport, repair_store, verify_store};
 use ogive::io::{FastPaths, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::repair::repair_store;
+use ogive::verify::{StoreReport, verify_store};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ pub(crate) fn needed(memory: &MemoryStorage) -> Vec<String> {
 }
 
 /// Repairs a store, checks that it is sound, and returns its contents.
-pub(crate) fn repaired(memory: &MemoryStorage) -> (ogive::check::RepairReport, Model) {
+pub(crate) fn repaired(memory: &MemoryStorage) -> (ogive::repair::RepairReport, Model) {
     let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
     let report = verify(memory).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);

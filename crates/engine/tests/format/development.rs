@@ -4,12 +4,13 @@
 
 use ogive::FileFormat;
 use ogive::backup::{BackupOptions, Backups};
-use ogive::check::{repair_store, verify_store};
 use ogive::index::Index;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::page::PageOptions;
+use ogive::repair::repair_store;
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::verify::verify_store;
 use ogive::{Error, Result};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //! refuses handles of other types by name. Method: random types and entries against a map, across reopening, joins and
 //! repair.
 
-use ogive::check::repair_index;
 use ogive::index::{Index, IndexKind, IndexOptions, Raw};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::PageOptions;
+use ogive::repair::repair_index;
 use ogive::types::{KeyColumn, RecordType, Row, Value, ValueType};
 use ogive::{Error, JoinMethod, JoinOptions, JoinOutput, JoinSource, KeyType, Table, TableOptions, join};
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 
 use crate::support::{Records, client, leaks, open, put_part, records, small};
 use ogive::Error;
-use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, checkpoint_store_in};
+use ogive::verify::verify_store;
 use ogive_testkit::{Fault, FaultInjector, Mishap, Operation, Random, Repeat, SimulatedObjects, seeds};
 use std::sync::Arc;
 

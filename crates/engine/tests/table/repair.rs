@@ -4,8 +4,8 @@
 //! place of each record from the reads of the sound table.
 
 use ogive::block::compress::Compression;
-use ogive::check::{FileRepairReport, LostRange, repair_table};
 use ogive::io::{FastPaths, LenientStorage, MemoryStorage, Purpose, Storage};
+use ogive::repair::{FileRepairReport, LostRange, repair_table};
 use ogive::table::external::index_table;
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};

@@ -17,8 +17,8 @@ mod model;
 mod reader;
 
 use model::{COUNTER, key, operations, value};
-use ogive::check::verify_store;
 use ogive::io::{Storage, locate_folder};
+use ogive::verify::verify_store;
 use ogive::{Db, DbOptions};
 use std::error::Error;
 use std::panic::resume_unwind;

@@ -7,10 +7,10 @@
 
 use super::support::{Map, NAME, Numbers, options};
 use crate::{BadSectors, Random, SimulatedDisk};
-use ogive::check::{FileRepairReport, LostRange, repair_index};
 use ogive::index::IndexKind;
 use ogive::io::Storage;
 use ogive::page::{PageFile, PageOptions};
+use ogive::repair::{FileRepairReport, LostRange, repair_index};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;

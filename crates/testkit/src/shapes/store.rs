@@ -5,10 +5,10 @@ use super::rows::Rows;
 use super::shape::{Shape, StoreForm};
 use ogive::Durability;
 use ogive::block::compress::Compression;
-use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
 use ogive::table::TableWriter;
+use ogive::verify::verify_store;
 use std::sync::Arc;
 
 /// Approximate size of a batch, in bytes of rows.
@@ -142,7 +142,7 @@ fn insert(db: &Db, order: &[usize], rows: &Rows, fill: impl Fn(usize, &mut Vec<u
     batch.commit()
 }
 
-fn check_sound(what: &str, report: ogive::Result<ogive::check::StoreReport>) -> Result<(), String> {
+fn check_sound(what: &str, report: ogive::Result<ogive::verify::StoreReport>) -> Result<(), String> {
     let report = doing(what, report)?;
     match report.findings.first() {
         None => Ok(()),

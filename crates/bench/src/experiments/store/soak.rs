@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use ogive::Durability;
 use ogive::block::Compression;
-use ogive::check::verify_store;
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace, Learning};
+use ogive::verify::verify_store;
 use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 
 use super::super::{Context, Experiment, Output};

@@ -9,8 +9,8 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
 use ogive::Error;
-use ogive::check::{RepairReport, repair_store};
 use ogive::io::Storage;
+use ogive::repair::{RepairReport, repair_store};
 use serde_json::json;
 use std::sync::Arc;
 

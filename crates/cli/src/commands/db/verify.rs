@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::urls::is_url;
-use ogive::check::StoreReport;
+use ogive::verify::StoreReport;
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;

@@ -2,15 +2,15 @@
 
 use super::destination::JoinOutput;
 use crate::error::{Error, Result};
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::io::{Handoff, Worker};
-use crate::join::merge::RowSink;
-use crate::join::options::JoinOptions;
-use crate::join::packed_rows::{pack, packed_bytes, unpack};
-use crate::join::report::JoinReport;
+use crate::join::input::source::JoinSource;
+use crate::join::methods::merge::RowSink;
+use crate::join::rows::options::JoinOptions;
+use crate::join::rows::packed_rows::{pack, packed_bytes, unpack};
+use crate::join::rows::report::JoinReport;
+use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::join::run::join;
-use crate::join::source::JoinSource;
-use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::path::Path;

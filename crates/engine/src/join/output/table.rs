@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::io::Storage;
-use crate::join::emit::{RowForm, RowWriter};
-use crate::join::task::{MemoryGrant, Task, TimedPhase};
+use crate::join::methods::emit::{RowForm, RowWriter};
+use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{TableWriteOptions, TableWriter};
 use crate::types::RecordType;
 use std::sync::Arc;

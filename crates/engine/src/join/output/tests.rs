@@ -3,11 +3,11 @@
 use super::JoinOutput;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage};
-use crate::join::emit::{RowForm, RowMarks};
-use crate::join::joined::JoinedRecords;
-use crate::join::merge::RowSink;
-use crate::join::options::{JoinKind, JoinOptions};
-use crate::join::task::Task;
+use crate::join::input::joined::JoinedRecords;
+use crate::join::methods::emit::{RowForm, RowMarks};
+use crate::join::methods::merge::RowSink;
+use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::task::Task;
 use crate::table::external::{RecordFile, index_records};
 use crate::table::{Table, TableOptions, TableWriteOptions};
 use crate::types::{KeyType, RecordType};

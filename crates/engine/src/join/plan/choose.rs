@@ -3,8 +3,8 @@
 use super::cost::Cost;
 use super::cost_model::CostModel;
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
-use crate::join::method::{JoinMethod, MethodImplementation};
-use crate::join::options::{JoinKind, Side};
+use crate::join::rows::method::{JoinMethod, MethodImplementation};
+use crate::join::rows::options::{JoinKind, Side};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]

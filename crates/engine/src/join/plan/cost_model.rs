@@ -4,7 +4,7 @@ use super::cost::Cost;
 use super::device::Requests;
 use super::facts::PlanInput;
 use super::rates;
-use crate::join::options::Side;
+use crate::join::rows::options::Side;
 
 /// The facts of a planned join, and the predicted costs of common steps, in the planner's own units.
 ///

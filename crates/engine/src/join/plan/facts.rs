@@ -2,7 +2,7 @@
 
 use super::spread::Spread;
 use crate::io::Profile;
-use crate::join::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, Side};
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;

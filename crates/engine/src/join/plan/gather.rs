@@ -6,10 +6,10 @@ use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSum
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
 use crate::error::{Error, Result};
-use crate::join::method::JoinMethod;
-use crate::join::options::{JoinOptions, Side};
-use crate::join::report::JoinReport;
-use crate::join::source::Relation;
+use crate::join::input::source::Relation;
+use crate::join::rows::method::JoinMethod;
+use crate::join::rows::options::{JoinOptions, Side};
+use crate::join::rows::report::JoinReport;
 use crate::table::{HistogramPoint, Table};
 
 /// The plan of a join.

@@ -11,8 +11,8 @@ use super::rates;
 use super::shape::{ReadShape, StreamShape};
 use super::spread::{ReadRule, worthwhile_gap_bytes};
 use crate::join::execute::merge_scan_bytes;
-use crate::join::inlj::batch_shape;
-use crate::join::options::Side;
+use crate::join::methods::lookup::batch_shape;
+use crate::join::rows::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
 /// of that is prefetch.

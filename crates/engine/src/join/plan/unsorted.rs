@@ -5,8 +5,8 @@ use super::device::Requests;
 use super::facts::{LookupAccess, PlanInput, SideFacts};
 use super::rates;
 use crate::io::Profile;
-use crate::join::hash::{table_memory_bytes, table_room_bytes};
-use crate::join::options::Side;
+use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
+use crate::join::rows::options::Side;
 
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;

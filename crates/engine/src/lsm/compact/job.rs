@@ -1,7 +1,7 @@
 //! Compaction jobs.
 
-use crate::lsm::entry::KeyspaceId;
-use crate::lsm::version::{KeySpan, KeyspaceLevels, ManifestEdit, TableFileMeta};
+use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::version::{KeySpan, KeyspaceLevels, ManifestEdit, TableFileMeta};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl CompactionJob {
     ) -> Option<Self> {
         let span = KeySpan::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
         let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
-        let is_bottom = (output_level + 1..crate::lsm::version::LEVELS)
+        let is_bottom = (output_level + 1..crate::lsm::state::version::LEVELS)
             .all(|level| levels.overlapping(level, span.bounds()).next().is_none());
         Some(Self {
             keyspace,

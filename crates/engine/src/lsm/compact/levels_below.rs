@@ -1,6 +1,6 @@
 //! The levels below a compaction's output, and whether they may contain a given key.
 
-use super::super::version::{KeyspaceLevels, LEVELS, TableFileMeta};
+use crate::lsm::state::version::{KeyspaceLevels, LEVELS, TableFileMeta};
 use std::sync::Arc;
 
 /// The key ranges of tables with older entries than a compaction's inputs.

@@ -5,6 +5,7 @@
 //! that are being collected (`relocate`), and writes tables (`output`). The next job is a pure function of the state of
 //! the store and of the running jobs (`pick`), by the sizes of its levels (`targets`).
 
+pub(super) mod background;
 mod context;
 mod form;
 mod job;
@@ -23,6 +24,7 @@ mod targets;
 pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
+pub(super) mod tombstone_cleanup;
 
 pub(crate) use context::JobContext;
 pub(crate) use form::TableForm;

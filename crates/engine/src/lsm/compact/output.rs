@@ -1,18 +1,18 @@
 //! The output tables of a flush or a compaction.
 
 use super::super::compact::OutputCuts;
-use super::super::entry::{Sequence, ValueKind};
 use super::super::extend::ModelWriter;
-use super::super::options::DbOptions;
-use super::super::range_tombstones::RangeTombstones;
-use super::super::table_file::{
-    KEYSPACE_PROPERTY, MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY,
-    TableOrigin, store_property,
-};
-use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use super::form::TableForm;
 use crate::error::{Error, Result};
+use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::range_tombstones::RangeTombstones;
+use crate::lsm::state::table_file::{
+    KEYSPACE_PROPERTY, MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY,
+    TableOrigin, store_property,
+};
+use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use crate::types::KeyType;

@@ -2,9 +2,9 @@
 
 use super::job::{CompactionJob, JobReason};
 use super::targets::LevelTargets;
-use crate::lsm::entry::{KeyspaceId, Sequence};
-use crate::lsm::options::DbOptions;
-use crate::lsm::version::{KeyBounds, KeySpan, KeyspaceLevels, LEVELS, ManifestState, SpanEnd, TableFileMeta};
+use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::version::{KeyBounds, KeySpan, KeyspaceLevels, LEVELS, ManifestState, SpanEnd, TableFileMeta};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

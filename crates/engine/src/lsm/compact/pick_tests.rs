@@ -4,7 +4,7 @@
 
 use super::job::{CompactionJob, JobReason};
 use super::pick::{PickLimits, Picker, RangeStep};
-use crate::lsm::version::{LEVELS, ManifestEdit, ManifestState, TableFileMeta};
+use crate::lsm::state::version::{LEVELS, ManifestEdit, ManifestState, TableFileMeta};
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -1,8 +1,8 @@
 //! Value relocation: copies live values out of value files that are being collected, and values out of memtables.
 
-use super::super::version::{FileKind, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
+use crate::lsm::state::version::{FileKind, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeMap;
 use std::sync::Arc;

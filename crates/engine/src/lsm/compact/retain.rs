@@ -1,8 +1,8 @@
 //! Retention: the decision whether an entry or a range tombstone survives a compaction.
 
-use super::super::entry::{Entry, Sequence, ValueKind};
-use super::super::range_tombstones::{RangeTombstones, reaches};
 use super::levels_below::LevelsBelow;
+use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
+use crate::lsm::state::range_tombstones::{RangeTombstones, reaches};
 
 /// The decision on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

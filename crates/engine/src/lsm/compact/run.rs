@@ -1,17 +1,17 @@
 //! The execution of one flush or compaction job, from merged inputs to new files.
 
 use super::super::compact::OutputCuts;
-use super::super::cursor::EntryCursor;
-use super::super::entry::{Sequence, ValueKind};
-use super::super::memtable::Memtable;
-use super::super::range_tombstones::RangeTombstones;
-use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use super::levels_below::LevelsBelow;
 use super::output::{OutputLimits, OutputWriter};
 use super::relocate::{CollectedFiles, Relocator};
 use super::retain::{RetainDecision, RetentionFilter};
 use crate::error::Result;
+use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::range_tombstones::RangeTombstones;
+use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::ValueFile;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@
 
 use super::job::{CompactionJob, JobReason};
 use super::pick::{JobRequest, LAST_LEVEL, Picker, RangeStep, groups};
-use crate::lsm::entry::KeyspaceId;
-use crate::lsm::version::{KeyBounds, KeyspaceLevels, LEVELS, TableFileMeta};
+use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::version::{KeyBounds, KeyspaceLevels, LEVELS, TableFileMeta};
 use std::sync::Arc;
 
 /// Maximum number of small tables merged at once, since each needs a buffer.

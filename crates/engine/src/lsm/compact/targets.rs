@@ -1,6 +1,6 @@
 //! Target sizes of levels.
 
-use crate::lsm::version::{KeyspaceLevels, LEVELS};
+use crate::lsm::state::version::{KeyspaceLevels, LEVELS};
 
 /// The last level.
 const LAST_LEVEL: usize = LEVELS - 1;
@@ -42,7 +42,7 @@ impl LevelTargets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsm::version::TableFileMeta;
+    use crate::lsm::state::version::TableFileMeta;
     use std::sync::Arc;
 
     const BASE_BYTES: u64 = 256;

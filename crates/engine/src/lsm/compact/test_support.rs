@@ -1,15 +1,15 @@
 //! Test support for jobs: a folder to run them in, and the tables read back.
 
-use super::super::entry::Sequence;
-use super::super::options::DbOptions;
-use super::super::table_file::{TableFile, TableOrigin};
-use super::super::test_model::{History, OwnedEntry};
-use super::super::version::TableFileMeta;
 use super::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::block::cache::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
+use crate::lsm::handles::test_model::{History, OwnedEntry};
+use crate::lsm::state::entry::Sequence;
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::table_file::{TableFile, TableOrigin};
+use crate::lsm::state::version::TableFileMeta;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 

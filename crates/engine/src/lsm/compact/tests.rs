@@ -1,14 +1,6 @@
 //! Tests of compaction against a model. Goal: no reader sees a difference, invisible entries are dropped, and a failed
 //! job leaves no file.
 
-use super::super::cursor::EntryCursor;
-use super::super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
-use super::super::level::{LevelCursor, LevelTables};
-use super::super::merge::MergeCursor;
-use super::super::options::DbOptions;
-use super::super::table_file::TableFile;
-use super::super::test_model::{History, TestOperation, keys, steps};
-use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::subcompactions::run_subcompactions;
 use super::test_support::{OWNER, TestFolder, entries, job};
 use super::{CollectedFiles, JobRange, LevelsBelow, MergeJob, run_job};
@@ -20,6 +12,14 @@ use crate::io::{
     LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, Timer,
     UpdatableFile, UpdaterWrapper, WritableFile, WriterWrapper,
 };
+use crate::lsm::handles::test_model::{History, TestOperation, keys, steps};
+use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::level::{LevelCursor, LevelTables};
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use proptest::prelude::*;
 use std::io::ErrorKind;

@@ -4,11 +4,11 @@ use super::names::ChainId;
 use super::owner;
 use super::tag::{self, TAG_BYTES};
 use crate::error::{Error, Result};
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::io::{
     ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects,
 };
-use crate::lsm::version::file_name;
+use crate::lsm::state::version::file_name;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

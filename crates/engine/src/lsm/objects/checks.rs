@@ -20,7 +20,7 @@ use super::stub::{self, FIRST_MANIFEST, stub_name};
 use crate::error::{Error, Result};
 use crate::io::{ListedFile, Storage, remove_if_present};
 use crate::lsm::LOCK_NAME;
-use crate::lsm::version::{FileKind, ManifestState};
+use crate::lsm::state::version::{FileKind, ManifestState};
 use std::io::ErrorKind;
 
 /// Listings that are asked for after a put, until one shows what was put.

@@ -12,12 +12,12 @@ use super::seal;
 use super::stub::{self, FIRST_MANIFEST};
 use super::version::StoreVersion;
 use crate::error::{Error, Result};
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::io::{
     FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
     not_for_objects, remove_if_present,
 };
-use crate::lsm::version::{FileKind, ManifestState, file_name, parse_file_name};
+use crate::lsm::state::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@ use super::stub::{FIRST_MANIFEST, STUB_BYTES, stub_name};
 use super::version::StoreVersion;
 use crate::error::Result;
 use crate::io::{FolderListing, ListedFile, Storage};
-use crate::lsm::version::{FileKind, file_name};
+use crate::lsm::state::version::{FileKind, file_name};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The objects of a store as an object store lists them: at one time, or by several answers after each other.

@@ -8,7 +8,7 @@
 //! A listing may take several requests. It has manifests before logs, so that the logs in it are never older than the
 //! manifest that names them.
 
-use crate::lsm::version::FileKind;
+use crate::lsm::state::version::FileKind;
 
 /// The kinds of files that are chains, with the first word of their parts' names.
 const CHAINS: [(FileKind, &str); 2] = [(FileKind::Manifest, "manifest"), (FileKind::Log, "wal")];

@@ -2,7 +2,7 @@
 
 use super::later_file::FilePlace;
 use crate::error::{Error, Result};
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::io::{
     PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
     not_for_objects,

@@ -1,6 +1,6 @@
 //! Files that are not part of the newest version, and wait for their removal, since readers may still use them.
 
-use crate::io::sync::Mutex;
+use crate::io::local::sync::Mutex;
 use crate::io::unix_time_s;
 use std::collections::BTreeMap;
 

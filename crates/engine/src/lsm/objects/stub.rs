@@ -6,7 +6,7 @@
 use super::names::ChainId;
 use crate::block::checksum;
 use crate::file_format::STUB_MAGIC;
-use crate::lsm::version::FileKind;
+use crate::lsm::state::version::FileKind;
 
 /// Length of a stub in bytes; the first part of a manifest is longer.
 pub(super) const STUB_BYTES: usize = 24;

@@ -8,8 +8,8 @@ use super::names::{ChainId, parse_part_name};
 use super::stub;
 use crate::block::checksum;
 use crate::file_format::PART_MAGIC;
-use crate::lsm::version::{FileKind, manifest_store};
-use crate::lsm::wal;
+use crate::lsm::state::version::{FileKind, manifest_store};
+use crate::lsm::write::wal;
 
 /// Length of a tag in bytes.
 pub(super) const TAG_BYTES: usize = 24;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::names::ChainId;
 use crate::error::Error;
-use crate::lsm::version::FileKind;
+use crate::lsm::state::version::FileKind;
 
 /// A version of a store on an object store: what its writer had acknowledged at one time. It is shown, and read, as
 /// `MANIFEST.PARTS-LOG.PARTS`.

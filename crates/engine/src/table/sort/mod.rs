@@ -29,6 +29,7 @@ mod loser_tree;
 mod merge;
 mod run;
 mod sorter;
+pub(super) mod sorting;
 mod stream;
 #[cfg(test)]
 mod tests;

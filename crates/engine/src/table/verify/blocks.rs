@@ -1,16 +1,16 @@
 //! The verification of data: blocks, records, long values, and the counts and filter that describe them.
 
-use super::super::block::{BlockView, StoredValue};
-use super::super::counts::RecordCounts;
-use super::super::external::block_checksums;
-use super::super::filter::{self, hash_key};
-use super::super::format::{DataSource, FilterMeta, Section};
-use super::super::value::ValuePointer;
 use super::space::FileCoverage;
 use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest};
+use crate::table::block::view::{BlockView, StoredValue};
+use crate::table::external::build::block_checksums;
+use crate::table::format::counts::RecordCounts;
+use crate::table::format::filter::{self, hash_key};
+use crate::table::format::meta::{DataSource, FilterMeta, Section};
+use crate::table::format::value::ValuePointer;
 
 /// The state that the walk carries from one block to the next.
 struct WalkState {

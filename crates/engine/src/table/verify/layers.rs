@@ -1,12 +1,14 @@
 //! The verification of index and filter pages: checksums, node order, and that pages follow each other without gaps.
 
-use super::super::filter;
-use super::super::format::{NodeKind, Section};
-use super::super::index_page::{ChildWindow, INDEX_PAGE_TRAILER_BYTES, IndexPageView, RouteTarget, StoredNodes};
-use super::super::reader::TableInner;
 use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::block::checksum;
 use crate::error::Result;
+use crate::table::format::filter;
+use crate::table::format::index_page::{
+    ChildWindow, INDEX_PAGE_TRAILER_BYTES, IndexPageView, RouteTarget, StoredNodes,
+};
+use crate::table::format::meta::{NodeKind, Section};
+use crate::table::read::reader::TableInner;
 use ogive_model::{coded, line, step};
 
 /// The range that a run of nodes leads to: its first child, and the first child after it if the nodes determine it.

@@ -11,6 +11,7 @@
 mod blocks;
 mod layers;
 mod report;
+pub(super) mod rescue;
 mod route;
 mod space;
 #[cfg(test)]

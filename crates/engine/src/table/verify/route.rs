@@ -1,11 +1,11 @@
 //! The verification of index routes: each key, present or absent, is led to its place within the reads that the file
 //! states, without widening an approximate window.
 
-use super::super::index_page::{ChildWindow, IndexPageView, RouteTarget};
-use super::super::key::KeyBound;
-use super::super::locations::BlockLocations;
 use super::walk::VerifyWalk;
 use crate::error::Result;
+use crate::table::block::key::KeyBound;
+use crate::table::format::index_page::{ChildWindow, IndexPageView, RouteTarget};
+use crate::table::format::locations::BlockLocations;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The verification of file space: each byte belongs to exactly one section or is a zero between two sections.
 
-use super::super::format::{DataSource, Section};
 use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::error::Result;
+use crate::table::format::meta::{DataSource, Section};
 use std::collections::BTreeMap;
 
 /// Limit for the number of separate ranges. Only long values stored in another order than their keys produce many.

@@ -2,11 +2,11 @@
 //! nodes, and is reported where it is in exact nodes or in anything else that readers trust. Method: tables are
 //! written, parts of them are changed and sealed again.
 
-use super::super::format::{NodeKind, TableMeta, encode_tail};
-use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
 use super::super::{Table, TableOptions, TableVerifyReport, TableWriteOptions, TableWriter};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
+use crate::table::format::index_page::INDEX_PAGE_TRAILER_BYTES;
+use crate::table::format::meta::{NodeKind, TableMeta, encode_tail};
 use crate::types::KeyType;
 use ogive_model::line::{self, LineNode};
 use ogive_model::step;
@@ -60,7 +60,7 @@ fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) 
     let inner = &*table.inner;
     let (mut root, mut meta) = (inner.root.clone(), inner.meta.clone());
     let locations = match &inner.locations {
-        super::super::locations::BlockLocations::Coded { stored, .. } => stored.clone(),
+        crate::table::format::locations::BlockLocations::Coded { stored, .. } => stored.clone(),
         _ => Vec::new(),
     };
     change(&mut root, &mut meta);
@@ -353,7 +353,7 @@ fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<
     change(&mut meta);
     let mut forged = content[..inner.tail_offset as usize].to_vec();
     let draft = encode_tail(inner.file_id, 0, &inner.root, &[], &meta);
-    let zeros = super::super::format::padding(forged.len() as u64, draft.len() as u64);
+    let zeros = crate::table::format::meta::padding(forged.len() as u64, draft.len() as u64);
     forged.resize(forged.len() + zeros as usize, 0);
     let tail = encode_tail(inner.file_id, forged.len() as u64, &inner.root, &[], &meta);
     [forged, tail].concat()

@@ -1,11 +1,12 @@
 //! The verification walk: its steps, its progress, and its handling of errors.
 
-use super::super::format::{self, DataSource, Section};
-use super::super::reader::{ReadContext, Table, TableInner};
 use super::report::TableVerifyReport;
 use super::route::RouteCache;
 use crate::error::{Error, Result};
 use crate::io::{LenientStorage, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
+use crate::table::format::meta as format;
+use crate::table::format::meta::{DataSource, Section};
+use crate::table::read::reader::{ReadContext, Table, TableInner};
 use std::sync::Arc;
 
 /// Size of a read in bytes.

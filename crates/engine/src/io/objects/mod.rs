@@ -1,0 +1,3 @@
+//! Objects of object stores, as the engine writes them.
+
+pub(super) mod object_writer;

@@ -1,0 +1,149 @@
+//! Clocks and random numbers: a modelled clock that prices reads by a storage profile, a real timer, and a random
+//! source.
+
+use super::curve::Profile;
+use crate::io::storage::observer::{ObservedRange, ObservedStorage, StorageObserver};
+use crate::io::storage::traits::Storage;
+use crate::io::storage::wrapper::StorageWrapper;
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
+
+/// A storage that forwards to another and adds up the time that the reads would take on a device with a given profile:
+/// T(n) for each read, and up to P at once for [`read_many`](crate::io::ReadableFile::read_many). It does not delay
+/// anything.
+///
+/// Writes to an [`UpdatableFile`](crate::io::UpdatableFile) cost as much as reads of their size: the profile has no
+/// other price, and devices buffer writes. Other writes, syncs and directory operations cost nothing. The reads of
+/// several threads add up as if they were sequential. Clones share the time.
+#[derive(Clone, Debug)]
+pub struct ModelledClock {
+    storage: ObservedStorage<Elapsed>,
+}
+
+#[derive(Debug)]
+struct Elapsed {
+    profile: Profile,
+    nanoseconds: AtomicU64,
+}
+
+impl Elapsed {
+    fn add(&self, time_us: f64) {
+        self.nanoseconds.fetch_add((time_us * 1e3).round() as u64, Ordering::Relaxed);
+    }
+}
+
+impl StorageObserver for Elapsed {
+    fn read(&self, _path: &Path, ranges: &[ObservedRange]) {
+        self.add(match ranges {
+            [range] => self.profile.time_us(range.bytes),
+            _ => self.profile.batch_us(&ranges.iter().map(|range| range.bytes).collect::<Vec<_>>()),
+        });
+    }
+
+    fn update(&self, _path: &Path, range: ObservedRange) {
+        self.add(self.profile.time_us(range.bytes));
+    }
+}
+
+impl ModelledClock {
+    /// Creates a clock at zero that prices the reads of `inner` by `profile`.
+    pub fn new(inner: Arc<dyn Storage>, profile: Profile) -> Self {
+        Self { storage: ObservedStorage::new(inner, Elapsed { profile, nanoseconds: AtomicU64::new(0) }) }
+    }
+
+    /// Modelled microseconds since the start or the last reset. Each read call is rounded to a nanosecond.
+    pub fn elapsed_us(&self) -> f64 {
+        self.storage.observer().nanoseconds.load(Ordering::Relaxed) as f64 / 1e3
+    }
+
+    /// Resets the clock to zero and returns its last value in microseconds.
+    pub fn reset(&self) -> f64 {
+        self.storage.observer().nanoseconds.swap(0, Ordering::Relaxed) as f64 / 1e3
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.storage.observer().profile
+    }
+}
+
+impl StorageWrapper for ModelledClock {
+    fn inner(&self) -> &dyn Storage {
+        &self.storage
+    }
+}
+
+/// A monotonic stopwatch, used for all real-time measurements.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    start: Instant,
+}
+
+impl Timer {
+    /// Starts a timer.
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// Microseconds since the start.
+    pub fn elapsed_us(&self) -> f64 {
+        self.start.elapsed().as_nanos() as f64 / 1e3
+    }
+
+    /// Seconds since the start.
+    pub fn elapsed_s(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+thread_local! {
+    static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
+    static TIME_S: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Seconds since the start of 1970, by the clock of the machine, which may be wrong.
+pub fn unix_time_s() -> u64 {
+    unix_time_ms() / 1000
+}
+
+/// As [`unix_time_s`], in milliseconds.
+pub fn unix_time_ms() -> u64 {
+    let elapsed = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let stopped_ms = TIME_S.get().map(|time_s| time_s.saturating_mul(1000));
+    stopped_ms.unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_millis() as u64))
+}
+
+/// Stops the clock of [`unix_time_s`] on this thread at a time, so that a test can let time pass; `None` starts it
+/// again.
+pub fn set_unix_time_s(time_s: Option<u64>) {
+    TIME_S.set(time_s);
+}
+
+/// Makes [`random_u64`] deterministic on this thread, with the sequence of `seed`, so that a test can repeat a run
+/// exactly; `None` makes it random again.
+pub fn seed_random(seed: Option<u64>) {
+    DRAWN.set(seed);
+}
+
+/// A random number that differs between calls and runs; not for cryptography.
+pub fn random_u64() -> u64 {
+    if let Some(drawn) = DRAWN.get() {
+        // SplitMix64.
+        let next = drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        DRAWN.set(Some(next));
+        let mixed = (next ^ next >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        return mixed ^ mixed >> 31;
+    }
+    // Each `RandomState` has its own keys, seeded by the operating system.
+    RandomState::new().build_hasher().finish()
+}
+
+/// Number of threads that this machine runs in parallel; 1 if unknown.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

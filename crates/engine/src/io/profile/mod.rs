@@ -1,0 +1,6 @@
+//! Profiles of storages: measured, stated, and the clock they are measured by.
+
+pub(super) mod clock;
+pub(super) mod curve;
+pub(super) mod measure;
+pub(super) mod spread;

@@ -1,0 +1,13 @@
+//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers.
+
+pub(super) mod block_run;
+pub(super) mod joined;
+pub(super) mod prefetch;
+pub(super) mod read_lanes;
+pub(super) mod records;
+pub(super) mod scan;
+#[cfg(test)]
+mod scan_tests;
+pub(super) mod sorted;
+pub(super) mod source;
+pub(super) mod stored;

@@ -1,0 +1,603 @@
+//! Keyspaces: named, independent key spaces of a store, with their read and write methods.
+
+use super::db::{Db, Open};
+use super::range::DbRange;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::io::FastPaths;
+use crate::lsm::read::batch_get;
+use crate::lsm::read::value_wave::BatchLimits;
+use crate::lsm::state::core::Core;
+use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use crate::lsm::state::level::LevelTables;
+use crate::lsm::state::value_files::ValueFiles;
+use crate::lsm::state::view::{FoundValue, KeyspaceTree, KeyspaceView};
+use crate::lsm::write::batch::{Operations, check_key};
+use crate::lsm::write::stating::Statement;
+use crate::table::LookupSample;
+use crate::table::read::versions::LookupStep;
+use crate::types::range_of_prefix;
+use crate::vlog::ValueStream;
+use std::io::Read;
+use std::ops::{Bound, RangeBounds};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A named, independent map from keys to values within a store. It is cheap to clone, and can be used by many threads.
+/// One [`Batch`](crate::lsm::Batch) may change several keyspaces. A [`Db`](crate::lsm::Db) acts as its keyspace
+/// `default`.
+///
+/// Keys are byte strings of at most 64 KiB in bytewise order; encode integers as big-endian. Values have at most 1 GiB.
+#[derive(Clone, Debug)]
+pub struct Keyspace {
+    open: Arc<Open>,
+    tree: Arc<KeyspaceTree>,
+    /// What writes of this handle state.
+    statement: Option<Arc<Statement>>,
+}
+
+/// Handles are equal if they are of one keyspace: one that was dropped and made again is another.
+impl PartialEq for Keyspace {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.tree, &other.tree)
+    }
+}
+
+impl Eq for Keyspace {}
+
+/// The outcome of a conditional write, such as [`Keyspace::compare_and_swap`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "the write may not have been made"]
+pub enum Swap<V = Slice> {
+    /// The write was made.
+    Done,
+    /// Nothing was written: the key has this value, or none.
+    Mismatch(Option<V>),
+}
+
+impl<V> Swap<V> {
+    /// Whether the write was made.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
+    }
+
+    /// The current value of the key, with another type.
+    pub(crate) fn map<W>(self, with: impl FnOnce(V) -> W) -> Swap<W> {
+        match self {
+            Self::Done => Swap::Done,
+            Self::Mismatch(current) => Swap::Mismatch(current.map(with)),
+        }
+    }
+}
+
+impl AsRef<Keyspace> for Keyspace {
+    fn as_ref(&self) -> &Keyspace {
+        self
+    }
+}
+
+impl Keyspace {
+    pub(in crate::lsm) fn new(open: Arc<Open>, tree: Arc<KeyspaceTree>) -> Self {
+        Self { open, tree, statement: None }
+    }
+
+    /// The same keyspace, whose writes state this.
+    pub(in crate::lsm) fn with(self, statement: Option<Arc<Statement>>) -> Self {
+        Self { statement, ..self }
+    }
+
+    /// What its writes state, if anything.
+    #[inline]
+    pub(in crate::lsm) fn statement(&self) -> Option<&Statement> {
+        self.statement.as_deref()
+    }
+
+    pub(in crate::lsm) fn open(&self) -> &Arc<Open> {
+        &self.open
+    }
+
+    pub(in crate::lsm) fn id(&self) -> KeyspaceId {
+        self.tree.id
+    }
+
+    /// Its number, which no other keyspace of the store ever has.
+    pub(crate) fn number(&self) -> u32 {
+        self.id()
+    }
+
+    /// The store that it belongs to.
+    pub(crate) fn store(&self) -> Result<Db> {
+        Db::of(Arc::clone(&self.open))
+    }
+
+    pub(in crate::lsm) fn tree(&self) -> &Arc<KeyspaceTree> {
+        &self.tree
+    }
+
+    pub(in crate::lsm) fn core(&self) -> &Core {
+        &self.open.core
+    }
+
+    /// An estimate of the number of records, and the bytes of tables and memtables. Each version of a record counts,
+    /// and so do removals that are not compacted away yet.
+    #[must_use]
+    pub fn estimate(&self) -> (u64, u64) {
+        let view = self.tree().view.get();
+        let levels = view.levels.numbered().flat_map(|(_, level)| level.tables());
+        let tables = view.levels.newest.iter().chain(levels).map(|file| (file.meta.records, file.meta.bytes));
+        let memtables = view.sealed.iter().chain([&view.active]);
+        let memtables = memtables.map(|memtable| (memtable.len() as u64, memtable.memory_bytes()));
+        tables.chain(memtables).fold((0, 0), |(rows, bytes), (more, longer)| (rows + more, bytes + longer))
+    }
+
+    /// Keys, ascending, that cut the records into at most `parts` parts of about equal size, each at the first key of a
+    /// table; fewer if there are fewer tables.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// db.insert("apple", "green")?;
+    /// assert!(db.split_keys(4).is_empty());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn split_keys(&self, parts: usize) -> Vec<Vec<u8>> {
+        let view = self.tree().view.get();
+        let records = |level: &LevelTables| level.tables().iter().map(|table| table.meta.records).sum::<u64>();
+        let largest = view.levels.numbered().map(|(_, level)| level).max_by_key(|level| records(level));
+        let Some((tables, records)) = largest.map(|level| (level.tables(), records(level).max(1))) else {
+            return Vec::new();
+        };
+        let (mut before, mut part, mut keys) = (0, 0, Vec::new());
+        for table in tables {
+            let reached = before as u128 * parts as u128 / u128::from(records);
+            if reached > part {
+                keys.push(table.meta.smallest.clone());
+                part = reached;
+            }
+            before += table.meta.records;
+        }
+        keys
+    }
+
+    /// The folder of the store, for error messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.core().path()
+    }
+
+    /// The name of the keyspace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.tree.name
+    }
+
+    /// Whether there is no record. Reads keys alone, so that no value is too long for it.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.is_empty()?);
+    /// db.insert("apple", "green")?;
+    /// assert!(!db.is_empty()?);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.iter().keys().next().transpose()?.is_none())
+    }
+
+    /// Refuses a keyspace of another store.
+    pub(in crate::lsm) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
+        if Arc::ptr_eq(&self.open, open) {
+            return Ok(());
+        }
+        let detail = format!("the keyspace {:?} belongs to another store, {}", self.name(), self.path().display());
+        Err(Error::InvalidArgument(detail))
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        if self.tree.is_dropped() {
+            return Err(self.core().gone(&self.tree));
+        }
+        Ok(())
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// As [`Batch::commit`](crate::lsm::Batch::commit).
+    pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push(self, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
+        self.write(operations)
+    }
+
+    /// Sets the value of a key to the contents of a stream, which are never in memory as a whole. Other writes wait in
+    /// the meantime, so the stream itself must not write to the same store.
+    ///
+    /// # Errors
+    /// As [`Self::insert`]; errors of the stream.
+    pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
+        check_key(self, key.as_ref())?;
+        self.check_value_bytes(1)?;
+        self.core().commit_stream(self, key.as_ref(), value, None)
+    }
+
+    /// Removes a key, if present.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push(self, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
+        self.write(operations)
+    }
+
+    /// Removes all keys in a range, at a cost independent of their number.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push_range(self, &range);
+        self.write(operations)
+    }
+
+    fn write(&self, mut operations: Operations) -> Result<()> {
+        operations.take_error()?;
+        self.core().commit(operations, None)
+    }
+
+    /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
+    /// absent). [`Self::insert_if_absent`], [`Self::replace_if`] and [`Self::remove_if`] take anything that has bytes.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use ogive::lsm::Swap;
+    ///
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.compare_and_swap("lock", None, Some(b"mine"))?.is_done());
+    /// match db.compare_and_swap("lock", None, Some(b"yours"))? {
+    ///     Swap::Mismatch(Some(current)) => assert_eq!(&*current, b"mine"),
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::get`].
+    pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
+        self.swap_if(key.as_ref(), new, |current| {
+            let is_expected = current.as_deref() == expected;
+            Ok((current, is_expected))
+        })
+    }
+
+    /// Atomically sets the value of a key to `new`, or removes it, if `is_expected` says so of its current value, which
+    /// it returns as a mismatch has it.
+    pub(in crate::lsm) fn swap_if(
+        &self,
+        key: &[u8],
+        new: Option<&[u8]>,
+        is_expected: impl Fn(Option<Slice>) -> Result<(Option<Slice>, bool)>,
+    ) -> Result<Swap> {
+        let mut found = None;
+        let condition = || {
+            let (current, is_expected) = is_expected(self.get(key)?)?;
+            found = Some(current);
+            Ok(is_expected)
+        };
+        match self.set_if(key, new, condition)? {
+            true => Ok(Swap::Done),
+            false => Ok(Swap::Mismatch(found.flatten())),
+        }
+    }
+
+    /// Atomically sets the value of a key to `new`, or removes it, if `condition` holds; returns whether it did.
+    fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let mut operations = Operations::default();
+        let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
+        operations.push(self, Action::Put(kind), key, new.unwrap_or_default());
+        operations.take_error()?;
+        self.core().commit_if(condition, operations, None)
+    }
+
+    /// Atomically sets the value of a key that is absent; returns whether it was. As [`Self::insert_if_absent`], but
+    /// without the current value, which is not read and so never too long.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.insert_new("lock", "mine")?);
+    /// assert!(!db.insert_new("lock", "yours")?);
+    /// assert!(db.remove_present("lock")?);
+    /// assert!(!db.remove_present("lock")?);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::contains_key`].
+    pub fn insert_new(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        self.set_if(key, Some(value.as_ref()), || Ok(!self.contains_key(key)?))
+    }
+
+    /// Atomically removes a key; returns whether it was present. Its value is not read.
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::contains_key`].
+    pub fn remove_present(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        self.set_if(key, None, || self.contains_key(key))
+    }
+
+    /// Atomically sets the value of a key that is absent.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.insert_if_absent("lock", b"mine")?.is_done());
+    /// assert!(!db.insert_if_absent("lock", b"yours")?.is_done());
+    /// assert!(db.replace_if("lock", "mine", 7_u64.to_be_bytes())?.is_done());
+    /// assert!(db.remove_if("lock", 7_u64.to_be_bytes())?.is_done());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn insert_if_absent(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<Swap> {
+        self.compare_and_swap(key, None, Some(value.as_ref()))
+    }
+
+    /// Atomically sets the value of a key to `new` if its value is `expected`.
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn replace_if(&self, key: impl AsRef<[u8]>, expected: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<Swap> {
+        self.compare_and_swap(key, Some(expected.as_ref()), Some(new.as_ref()))
+    }
+
+    /// Atomically removes a key if its value is `expected`.
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn remove_if(&self, key: impl AsRef<[u8]>, expected: impl AsRef<[u8]>) -> Result<Swap> {
+        self.compare_and_swap(key, Some(expected.as_ref()), None)
+    }
+
+    /// A sample of the keys that are looked up in this keyspace from now on, by all its handles and snapshots, until
+    /// the store is closed. Without a call, nothing is sampled; later calls return the same sample, whatever its size.
+    #[must_use]
+    pub fn sample_lookups(&self, keys: usize) -> LookupSample {
+        self.tree.lookup_sample.get_or_init(|| LookupSample::new(keys)).clone()
+    }
+
+    /// Returns the value of a key.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] for a value larger than the memory limit: read it with [`Self::get_stream`];
+    /// [`Error::KeyspaceDropped`]; errors of the storage, and damage.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
+        self.get_at(key.as_ref(), Sequence::MAX)
+    }
+
+    /// As [`Self::get`]; calls `ended` at the end of each step, to measure where the time of lookups goes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
+        self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
+        self.check_alive()?;
+        loop {
+            let view = self.tree.view.peek();
+            let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+                continue;
+            }
+            if found.is_none() {
+                self.check_alive()?;
+            }
+            let value = found.map(|found| self.value(found, &view.values)).transpose()?;
+            ended(LookupStep::ReadValue);
+            return Ok(value);
+        }
+    }
+
+    /// Copies the value of a key into `value`, replacing its contents; returns `false` and clears `value` if the key is
+    /// absent. Reusing the buffer avoids allocations.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
+        self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
+        value.clear();
+        let limit_bytes = self.core().options.memory_bytes;
+        self.check_alive()?;
+        loop {
+            let view = self.tree.view.peek();
+            match view.find_into(key.as_ref(), self.core().visible(), value)? {
+                Some(ValueKind::Pointer) if !self.is_current(&view) => value.clear(),
+                Some(ValueKind::Pointer) => {
+                    let pointer = std::mem::take(value);
+                    view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
+                    return Ok(true);
+                }
+                Some(_) => return Ok(true),
+                None => {
+                    value.clear();
+                    return self.check_alive().map(|()| false);
+                }
+            }
+        }
+    }
+
+    /// Returns the value of a key as a stream, whatever its length.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
+        self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
+            (ValueKind::Pointer, pointer) => {
+                let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
+                Ok(Box::new(stream) as Box<dyn Read + Send>)
+            }
+            (_, value) => Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>),
+        })
+    }
+
+    /// Whether a key is present; its value is not read.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        self.contains_at(key.as_ref(), Sequence::MAX)
+    }
+
+    /// Returns the values of many keys, in their order and all as of the same time. The blocks and values that are not
+    /// in memory are read side by side, in waves that take at most a sixteenth of the memory of the store.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Slice>>> {
+        self.multi_get_at(keys.into_iter().collect(), Sequence::MAX)
+    }
+
+    pub(in crate::lsm) fn multi_get_at<K: AsRef<[u8]>>(
+        &self,
+        keys: Vec<K>,
+        at: Sequence,
+    ) -> Result<Vec<Option<Slice>>> {
+        self.core().telemetry.batched_gets.add(keys.len() as u64);
+        keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
+        self.check_alive()?;
+        let (view, at) = self.view_at(at);
+        let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
+        // In key order, blocks read for one key serve the next.
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        if batches {
+            order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
+        }
+        let values = if batches && prefetch {
+            let limits = BatchLimits { memory_bytes: self.core().options.memory_bytes, path: &|| self.path() };
+            batch_get::multi_get(&view, at, &keys, &order, &limits)?
+        } else {
+            let mut values = vec![None; keys.len()];
+            for index in order {
+                if let Some(found) = view.find(keys[index].as_ref(), at)? {
+                    values[index] = Some(self.value(found, &view.values)?);
+                }
+            }
+            values
+        };
+        self.check_alive()?;
+        Ok(values)
+    }
+
+    /// The records whose keys are within `bounds`, in key order, from either end.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
+    ///     db.insert(key, value)?;
+    /// }
+    /// let (key, value) = db.range("b"..).rev().next().expect("there are two")?;
+    /// assert_eq!((&*key, &*value), (&b"c"[..], &b"3"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> DbRange {
+        self.range_at(bounds, Sequence::MAX)
+    }
+
+    /// The records whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> DbRange {
+        self.prefix_at(prefix.as_ref(), Sequence::MAX)
+    }
+
+    /// All records.
+    #[must_use]
+    pub fn iter(&self) -> DbRange {
+        self.range::<&[u8]>(..)
+    }
+
+    pub(in crate::lsm) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
+        self.find(key, at, |found, values| self.value(found, values))
+    }
+
+    pub(in crate::lsm) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
+        Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
+    }
+
+    pub(in crate::lsm) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
+    }
+
+    pub(in crate::lsm) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
+        DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), at)
+    }
+
+    /// Adds a lookup to the sample, if there is one.
+    #[inline]
+    fn note_lookup(&self, key: &[u8]) {
+        if let Some(sample) = self.tree.lookup_sample.get() {
+            sample.note(key);
+        }
+    }
+
+    /// Finds the newest entry of a key at `at`, and converts it by `read`.
+    fn find<T>(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.core().telemetry.gets.add(1);
+        self.note_lookup(key.as_ref());
+        self.check_alive()?;
+        loop {
+            // The view is taken first: it may lack later operations, but must not miss any visible one.
+            let view = self.tree.view.peek();
+            let found = view.find(key, at.min(self.core().visible()))?;
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+                continue;
+            }
+            if found.is_none() {
+                // The view of a keyspace that was dropped, or of a store that was closed, is empty.
+                self.check_alive()?;
+            }
+            return found.map(|found| read(found, &view.values)).transpose();
+        }
+    }
+
+    /// Whether no other view was published since this one. An operation that became visible after the view was taken is
+    /// in its memtable, but may point into a value file that only the next view has.
+    fn is_current(&self, view: &Arc<KeyspaceView>) -> bool {
+        Arc::ptr_eq(view, &self.tree.view.peek())
+    }
+
+    /// The current view, and the newest operation up to `at` that is visible, whose value files the view has.
+    pub(in crate::lsm) fn view_at(&self, at: Sequence) -> (Arc<KeyspaceView>, Sequence) {
+        loop {
+            let view = self.tree.view.get();
+            let at = at.min(self.core().visible());
+            if self.is_current(&view) {
+                return (view, at);
+            }
+        }
+    }
+
+    pub(in crate::lsm) fn value(&self, found: FoundValue, values: &ValueFiles) -> Result<Slice> {
+        match found {
+            (ValueKind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
+            (_, value) => Ok(value),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The handles of the public interface: stores, keyspaces, ranges, snapshots, statistics.
+
+pub(super) mod db;
+pub(super) mod keyspace;
+#[cfg(test)]
+mod keyspace_tests;
+pub(super) mod range;
+#[cfg(test)]
+mod schedule_tests;
+pub(super) mod snapshot;
+pub(super) mod stats;
+pub(super) mod table_stats;
+#[cfg(test)]
+pub(super) mod test_model;
+#[cfg(test)]
+mod thread_tests;

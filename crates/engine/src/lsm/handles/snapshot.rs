@@ -1,0 +1,237 @@
+//! Snapshots: read views of a store at one sequence number.
+
+use super::db::{Db, check_name};
+use super::keyspace::Keyspace;
+use super::range::DbRange;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::io::local::sync::Mutex;
+use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::view::{KeyspaceTree, KeyspaceView};
+use std::collections::BTreeMap;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+/// The live snapshots, whose entries must be kept.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct LiveSnapshots(Mutex<BTreeMap<SnapshotId, Arc<KeptKeyspaces>>>);
+
+/// The sequence number of a snapshot, and a number that tells those of one sequence number apart.
+type SnapshotId = (Sequence, u64);
+
+/// The keyspaces that were dropped since a snapshot was taken, each with its last view, which keeps its files.
+#[derive(Debug, Default)]
+struct KeptKeyspaces(Mutex<BTreeMap<KeyspaceId, KeptKeyspace>>);
+
+#[derive(Debug)]
+struct KeptKeyspace {
+    /// Its handles have this tree, whose view is empty.
+    dropped: Arc<KeyspaceTree>,
+    last: Arc<KeyspaceTree>,
+}
+
+impl LiveSnapshots {
+    /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
+    /// misses it.
+    fn acquire(&self, visible: impl FnOnce() -> Sequence) -> (SnapshotId, Arc<KeptKeyspaces>) {
+        let mut live_snapshots = self.0.lock();
+        let sequence = visible();
+        let last = live_snapshots.range((sequence, 0)..=(sequence, u64::MAX)).next_back();
+        let id = (sequence, last.map_or(0, |((_, number), _)| number + 1));
+        let kept = Arc::new(KeptKeyspaces::default());
+        live_snapshots.insert(id, Arc::clone(&kept));
+        (id, kept)
+    }
+
+    /// Releases a snapshot; returns whether it was the last one of the oldest sequence number.
+    fn release(&self, id: SnapshotId) -> bool {
+        let mut live_snapshots = self.0.lock();
+        live_snapshots.remove(&id);
+        live_snapshots.keys().next().is_none_or(|(oldest, _)| *oldest > id.0)
+    }
+
+    /// The oldest live snapshot.
+    pub(in crate::lsm) fn oldest(&self) -> Option<Sequence> {
+        self.0.lock().keys().next().map(|(sequence, _)| *sequence)
+    }
+
+    /// The sequence numbers of live snapshots, oldest first.
+    pub(in crate::lsm) fn sequences(&self) -> Vec<Sequence> {
+        let mut sequences: Vec<Sequence> = self.0.lock().keys().map(|(sequence, _)| *sequence).collect();
+        sequences.dedup();
+        sequences
+    }
+
+    /// Keeps a keyspace that is about to be dropped, for all live snapshots. The caller holds the writer's lock.
+    pub(in crate::lsm) fn keep(&self, dropped: &Arc<KeyspaceTree>) {
+        let live_snapshots = self.0.lock();
+        if live_snapshots.is_empty() {
+            return;
+        }
+        let last = Arc::new(dropped.copy());
+        for kept in live_snapshots.values() {
+            let (dropped, last) = (Arc::clone(dropped), Arc::clone(&last));
+            kept.0.lock().insert(dropped.id, KeptKeyspace { dropped, last });
+        }
+    }
+
+    /// Releases the files of kept keyspaces, of a store that is closed.
+    pub(in crate::lsm) fn forget_kept(&self, empty_view: &KeyspaceView) {
+        for kept in self.0.lock().values() {
+            for keyspace in kept.0.lock().values() {
+                keyspace.last.mark_dropped(true);
+                keyspace.last.view.set(empty_view.clone());
+            }
+        }
+    }
+}
+
+/// A consistent read view of all keyspaces of a store at one time, those that are dropped later too. It is cheap to
+/// create and to clone. The entries it sees are kept on disk until its last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct DbSnapshot {
+    pin: Arc<PinnedSequence>,
+}
+
+#[derive(Debug)]
+struct PinnedSequence {
+    db: Db,
+    id: SnapshotId,
+    kept: Arc<KeptKeyspaces>,
+}
+
+impl PinnedSequence {
+    fn sequence(&self) -> Sequence {
+        self.id.0
+    }
+}
+
+impl Drop for PinnedSequence {
+    fn drop(&mut self) {
+        let core = self.db.core();
+        if core.live_snapshots.release(self.id) {
+            // Entries kept for the snapshot may be dropped now, so background work checks again.
+            drop(core.shared.lock());
+            core.changed.notify_all();
+        }
+    }
+}
+
+impl DbSnapshot {
+    pub(in crate::lsm) fn new(db: Db) -> Self {
+        let core = db.core();
+        let (id, kept) = core.live_snapshots.acquire(|| core.visible());
+        Self { pin: Arc::new(PinnedSequence { db, id, kept }) }
+    }
+
+    /// The keyspace with this name, if the store has one, or had one that was dropped since; its handle reads with this
+    /// snapshot then.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// db.keyspace("fruit")?.insert("apple", "red")?;
+    /// let before = db.snapshot();
+    /// db.drop_keyspace("fruit")?;
+    /// let fruit = before.keyspace("fruit").expect("the snapshot has it");
+    /// assert_eq!(before.get(&fruit, "apple")?.as_deref(), Some(&b"red"[..]));
+    /// assert!(before.keyspace("vegetables").is_none());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn keyspace(&self, name: &str) -> Option<Keyspace> {
+        check_name(name).ok()?;
+        let kept = self.pin.kept.0.lock();
+        let dropped = kept.values().map(|kept| &kept.dropped).find(|tree| tree.name == name && tree.is_dropped());
+        let tree = dropped.cloned();
+        drop(kept);
+        let current = || self.pin.db.core().shared.lock().tree_named(name).cloned();
+        tree.or_else(current).map(|tree| Keyspace::new(Arc::clone(self.pin.db.open()), tree))
+    }
+
+    /// The handle that reads the last view of a keyspace, if that was dropped since.
+    fn kept(&self, keyspace: &Keyspace) -> Option<Keyspace> {
+        if !keyspace.tree().is_dropped() {
+            return None;
+        }
+        let kept = self.pin.kept.0.lock();
+        let last = Arc::clone(&kept.get(&keyspace.id())?.last);
+        Some(Keyspace::new(Arc::clone(keyspace.open()), last))
+    }
+
+    /// Reads a keyspace; again if it is dropped meanwhile.
+    fn read<T>(&self, keyspace: &Keyspace, read: impl Fn(&Keyspace) -> Result<T>) -> Result<T> {
+        keyspace.check_store(self.pin.db.open())?;
+        if let Some(kept) = self.kept(keyspace) {
+            return read(&kept);
+        }
+        let outcome = read(keyspace);
+        match (&outcome, self.kept(keyspace)) {
+            (Err(Error::KeyspaceDropped { .. }), Some(kept)) => read(&kept),
+            _ => outcome,
+        }
+    }
+
+    /// A range of a keyspace, which goes on if the keyspace is dropped. It is an error if that was dropped before.
+    fn read_range(&self, keyspace: &Keyspace, range: impl Fn(&Keyspace) -> DbRange) -> DbRange {
+        let was_dropped = keyspace.tree().is_dropped();
+        let found = range(keyspace);
+        // A view that was taken after a drop is empty.
+        let found = match self.kept(keyspace) {
+            Some(kept) => range(&kept).outliving_drops(),
+            None if was_dropped => found,
+            None => found.outliving_drops(),
+        };
+        found.checked_for_store(self.pin.db.open())
+    }
+
+    /// The number of the last write that it sees, counted from the creation of the store.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.pin.sequence()
+    }
+
+    /// Returns the value of a key.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
+        self.read(keyspace.as_ref(), |keyspace| keyspace.get_at(key.as_ref(), self.sequence()))
+    }
+
+    /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(
+        &self,
+        keyspace: impl AsRef<Keyspace>,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Vec<Option<Slice>>> {
+        let keys: Vec<K> = keys.into_iter().collect();
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(keys.clone(), self.sequence()))
+    }
+
+    /// Whether a key is present.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn contains_key(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<bool> {
+        self.read(keyspace.as_ref(), |keyspace| keyspace.contains_at(key.as_ref(), self.sequence()))
+    }
+
+    /// The records in a key range.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        let bounds = (own(bounds.start_bound()), own(bounds.end_bound()));
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.range_at(bounds.clone(), self.sequence()))
+    }
+
+    /// The records whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
+        self.read_range(keyspace.as_ref(), |keyspace| keyspace.prefix_at(prefix.as_ref(), self.sequence()))
+    }
+}

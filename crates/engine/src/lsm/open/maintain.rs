@@ -1,0 +1,291 @@
+//! Operations on the store as a whole: creating and dropping keyspaces, syncing, flushing, resuming after a failure,
+//! closing.
+
+use crate::error::{Error, Result};
+use crate::io::local::sync::MutexGuard;
+use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
+use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
+use crate::lsm::state::view::KeyspaceTree;
+use crate::lsm::write::commit::{WriterState, fresh_memtables};
+use crate::lsm::write::wal::WalWriter;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The longest name of a keyspace, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+impl Core {
+    /// Returns the keyspace with this name, creating it if necessary; its types are undecided then.
+    pub(in crate::lsm) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(Error::InvalidArgument(format!(
+                "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
+                name.len()
+            )));
+        }
+        let is_new = self.shared.lock().tree_named(name).is_none();
+        if is_new {
+            self.check_place()?;
+        }
+        let mut shared = self.shared.lock();
+        if self.is_closed() {
+            return Err(self.closed());
+        }
+        if let Some(tree) = shared.tree_named(name) {
+            return Ok(Arc::clone(tree));
+        }
+        if let Some(error) = self.refusal(&shared) {
+            return Err(error);
+        }
+        let id = shared.state.next_keyspace;
+        let edit = ManifestEdit {
+            keyspaces_created: vec![(id, name.to_owned())],
+            next_keyspace: Some(id + 1),
+            ..ManifestEdit::default()
+        };
+        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), StatedTypes::default(), shared.empty_view.clone()));
+        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
+        shared.trees.insert(id, Arc::clone(&tree));
+        Ok(tree)
+    }
+
+    /// Drops a keyspace; returns `false` if there is none.
+    pub(in crate::lsm) fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        let mut writer = self.writer_alone();
+        self.check_place()?;
+        let mut shared = self.shared.lock();
+        let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
+        if tree.id == crate::lsm::state::core::DEFAULT_KEYSPACE {
+            return Err(Error::InvalidArgument(format!(
+                "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
+            )));
+        }
+        if let Some(error) = self.refusal(&shared) {
+            return Err(error);
+        }
+        let numbers: Vec<u64> = shared
+            .state
+            .levels(tree.id)
+            .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
+            .unwrap_or_default();
+        self.live_snapshots.keep(&tree);
+        // Readers must learn of the drop before they could find the keyspace empty.
+        tree.mark_dropped(true);
+        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
+        let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
+        if outcome.is_err() {
+            tree.mark_dropped(false);
+            return outcome.map(|()| false);
+        }
+        shared.trees.remove(&tree.id);
+        shared.active.remove(&tree.id);
+        shared.skips.remove(&tree.id);
+        writer.active.forget(tree.id);
+        for number in numbers {
+            shared.hidden.remove(&number);
+            if let Some(table) = shared.tables.remove(&number) {
+                table.mark_obsolete();
+            }
+        }
+        if let Some(learner) = &self.learner {
+            learner.levels_changed(tree.id, &[]);
+        }
+        tree.view.set(shared.empty_view.clone());
+        Ok(true)
+    }
+
+    /// Syncs all writes.
+    pub(in crate::lsm) fn persist(&self) -> Result<()> {
+        let mut writer = self.writer_alone();
+        self.check_writable()?;
+        let outcome = writer.sync();
+        if let Err(error) = &outcome {
+            writer.abandon();
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    /// Flushes the memtables, and waits for completion.
+    pub(in crate::lsm) fn flush(&self) -> Result<()> {
+        let mut writer = self.writer_alone();
+        self.check_writable()?;
+        if !writer.active.is_empty() {
+            self.switch(&mut writer)?;
+        }
+        drop(writer);
+        self.wait_until(|shared| shared.sealed.is_empty() && !shared.is_flushing)
+    }
+
+    /// Waits for background work, or runs it if there are no background threads.
+    pub(in crate::lsm) fn wait_until(&self, is_done: impl Fn(&SharedState) -> bool) -> Result<()> {
+        let mut shared = self.shared.lock();
+        loop {
+            if is_done(&shared) {
+                return Ok(());
+            }
+            if let Some(error) = self.refusal(&shared) {
+                return Err(error);
+            }
+            shared = self.work_or_wait(shared)?;
+        }
+    }
+
+    /// Refuses if the store is closed to writes.
+    pub(in crate::lsm) fn check_writable(&self) -> Result<()> {
+        if !self.has_failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let shared = self.shared.lock();
+        self.refusal(&shared).map_or(Ok(()), Err)
+    }
+
+    /// Reopens the store for writes after a failure.
+    pub(in crate::lsm) fn resume(&self) -> Result<()> {
+        if self.read_only || self.is_closed() {
+            return self.check_writable();
+        }
+        let mut writer = self.writer_alone();
+        let mut shared = self.shared.lock();
+        if shared.failure.is_none() {
+            return Ok(());
+        }
+        if let Some(lasting) = self.lasting_failure(&shared) {
+            return Err(lasting);
+        }
+        let outcome = self.try_resume(&mut writer, &mut shared);
+        drop(shared);
+        drop(writer);
+        // Flushing the data at risk proves that the storage works again.
+        outcome.and_then(|()| self.flush())?;
+        self.report_resumed();
+        Ok(())
+    }
+
+    fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
+        if self.objects.is_some() {
+            // Names may be taken by a writer of a store that was removed from there.
+            self.numbers.pass(largest_number(&*self.storage)?);
+        }
+        // The effect of a failed edit on the old manifest is unknown; the new one contains the full state. The old one
+        // gets no further edits, even if the new one fails.
+        self.renew_manifest(shared)?;
+        shared.failure = None;
+        shared.recheck_all();
+        self.has_failed.store(false, Ordering::Release);
+        if writer.log.is_none() {
+            let outcome = self.restart_log(writer, shared);
+            if let Err(error) = &outcome {
+                self.fail(shared, error);
+            }
+            return outcome;
+        }
+        Ok(())
+    }
+
+    /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
+    fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
+        if let (Some(objects), Some(failed)) = (&self.objects, writer.active.logs.last()) {
+            // The part that failed may still arrive, and would change versions that readers have.
+            objects.seal(FileKind::Log, failed.number, self.binding.nonce)?;
+        }
+        let number = self.number_within(shared)?;
+        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, None)?;
+        let memtables = fresh_memtables(shared);
+        let last_sequence = writer.next_sequence - 1;
+        let mut next = MemtableSet::of(memtables.clone());
+        (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
+        next.reservation = self.reserve_for_memtables(0);
+        let sealed = std::mem::replace(&mut writer.active, next);
+        shared.sealed.push_back(Arc::new(sealed));
+        let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
+        let edit =
+            ManifestEdit { logs_added: vec![number], last_sequence: Some(last_sequence), ..ManifestEdit::default() };
+        self.apply(shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
+        writer.log = Some(log);
+        Ok(())
+    }
+
+    /// Refuses all further uses. Writes and waits that are under way end with an error, or before the store is closed.
+    pub(in crate::lsm) fn refuse_uses(&self) {
+        let shared = self.shared.lock();
+        self.is_closed.store(true, Ordering::Release);
+        self.has_failed.store(true, Ordering::Release);
+        drop(shared);
+        self.changed.notify_all();
+    }
+
+    /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they
+    /// read.
+    pub(in crate::lsm) fn end_reads(&self) {
+        let mut writer = self.writer_alone();
+        let mut shared = self.shared.lock();
+        // No edit may follow the closed manifest.
+        shared.manifest = None;
+        let empty_view = shared.empty_view.clone();
+        for tree in shared.trees.values() {
+            tree.mark_dropped(true);
+            tree.view.set(empty_view.clone());
+        }
+        self.live_snapshots.forget_kept(&empty_view);
+        (writer.log, writer.values, writer.active) = (None, None, MemtableSet::default());
+        shared.active.clear();
+        shared.sealed.clear();
+        shared.tables.clear();
+        (shared.values, shared.published_values) = (Arc::default(), Arc::default());
+        drop((shared, writer));
+        *self.lock.lock() = None;
+    }
+
+    /// Tells background work to stop.
+    pub(in crate::lsm) fn stop(&self) {
+        let shared = self.shared.lock();
+        self.stop.store(true, Ordering::Release);
+        drop(shared);
+        self.changed.notify_all();
+    }
+
+    /// Closes the store: syncs everything and writes a closed manifest with the length of each file.
+    pub(in crate::lsm) fn close(&self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        let mut writer = self.writer_alone();
+        let mut shared = self.shared.lock();
+        // Another thread may be at work in the name of its own call.
+        while shared.is_flushing || !shared.running.is_empty() {
+            shared = self.changed.wait(&self.shared, shared);
+        }
+        if shared.failure.is_some()
+            && let Some(error) = self.failure(&shared)
+        {
+            return Err(error);
+        }
+        drop(shared);
+        writer.sync()?;
+        writer.finish_values()?;
+        let shared = self.shared.lock();
+        let mut logs: Vec<(u64, u64)> = Vec::new();
+        let memtable_sets = shared.sealed.iter().map(|memtable_set| &**memtable_set).chain([&writer.active]);
+        for part in memtable_sets.clone().flat_map(|memtable_set| &memtable_set.logs) {
+            logs.push((part.number, part.bytes));
+        }
+        if let (Some(log), Some(last)) = (&writer.log, logs.last_mut()) {
+            last.1 = log.len_bytes();
+        }
+        let young = memtable_sets.flat_map(|memtable_set| &memtable_set.values);
+        let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
+        value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
+        value_files.sort_unstable();
+        let mut state = shared.state.clone();
+        self.new_manifest(&mut state, Some(&ClosedLengths { logs, value_files }))?;
+        Ok(())
+    }
+}
+
+/// Whether a keyspace still exists.
+pub(in crate::lsm) fn is_there(shared: &SharedState, id: KeyspaceId) -> bool {
+    shared.trees.contains_key(&id)
+}

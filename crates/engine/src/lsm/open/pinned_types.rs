@@ -1,0 +1,316 @@
+//! The types of a keyspace as its users see them: they are stated under the writer's lock, may be extended at any time,
+//! and are replaced only while no handle uses them and no version that is still read has a record.
+//!
+//! ```text
+//! undecided (generation 0) --> stated (1) --> extended (2): handles of generation 1 go on
+//!                                        `--> replaced (2): there is no handle of generation 1, and no record
+//! ```
+
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::lsm::handles::keyspace::{Keyspace, Swap};
+use crate::lsm::handles::range::DbRange;
+use crate::lsm::state::core::Core;
+use crate::lsm::state::version::StatedTypes;
+use crate::lsm::state::view::KeyspaceTree;
+use crate::types::{RecordType, ValueType};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The types of a keyspace in one generation, as a handle uses them. While it lives, no other types replace them in
+/// this process. They may be extended: a field that is added at the end is a new generation, in which the handle goes
+/// on and does not see the field; rows that it writes are null there.
+///
+/// [`Keyspace::declare`] and [`Keyspace::pin_types`] make one. Typed keyspaces, their ranges and batches hold one each.
+///
+/// ```
+/// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+/// use ogive::types::{KeyType, RecordType};
+///
+/// let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+/// let ages = db.keyspace("ages")?;
+/// assert!(ages.is_undecided()?);
+/// let pinned = ages.declare(&RecordType::new(KeyType::Text, KeyType::U32))?;
+/// assert_eq!((pinned.generation(), pinned.is_current()), (1, true));
+/// let refused = ages.declare(&RecordType::new(KeyType::Text, KeyType::I32)).unwrap_err();
+/// assert!(refused.to_string().contains("1 typed handle"));
+///
+/// drop(pinned);
+/// ages.declare(&RecordType::new(KeyType::Text, KeyType::I32))?;
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PinnedTypes {
+    keyspace: Keyspace,
+    types: Arc<RecordType>,
+    generation: u64,
+}
+
+impl PinnedTypes {
+    /// Pins types of a keyspace. The caller holds the lock of the shared state, or that of the writer.
+    fn new(keyspace: Keyspace, types: Arc<RecordType>, generation: u64) -> Self {
+        keyspace.tree().pins.fetch_add(1, Ordering::AcqRel);
+        Self { keyspace: keyspace.with(None), types, generation }
+    }
+
+    /// The same types of the keyspace in another version of its store, of a reader that went on: rows are read without
+    /// the fields that were added since.
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`] if its types are others now; as [`Keyspace::get`].
+    pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
+        let is_undecided = keyspace.is_undecided()?;
+        let _shared = keyspace.core().shared.lock();
+        Self::for_reading(keyspace, &self.types, is_undecided)
+    }
+
+    /// Types that a reader goes by: they extend those of the store, or are those from before fields were added.
+    fn for_reading(keyspace: &Keyspace, types: &Arc<RecordType>, is_undecided: bool) -> Result<Self> {
+        let found = keyspace.tree().types.get();
+        // A generation that the types do not have lets each read be adapted.
+        let generation = match (is_undecided || types.extends(&found.types), found.types.extends(types)) {
+            (true, _) => found.generation,
+            (false, true) => 0,
+            (false, false) => return Err(wrong(keyspace, &found.types, types, 0)),
+        };
+        Ok(Self::new(keyspace.clone(), Arc::clone(types), generation))
+    }
+
+    /// The keyspace.
+    #[inline]
+    #[must_use]
+    pub fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    /// The types.
+    #[must_use]
+    pub fn types(&self) -> &Arc<RecordType> {
+        &self.types
+    }
+
+    /// The generation of the types of the keyspace when they were pinned: how often types had been stated.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether the types of the keyspace are still of this generation: one atomic load.
+    #[inline]
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.keyspace.tree().generation() == self.generation
+    }
+
+    /// Checks that the types of the keyspace are these, or extend them: one atomic load if they are of this generation.
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`].
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if self.is_current() { Ok(()) } else { self.newer().map(drop) }
+    }
+
+    /// The types of now, which are of another generation.
+    #[cold]
+    fn newer(&self) -> Result<Arc<StatedTypes>> {
+        let found = self.keyspace.tree().types.get();
+        let suits = found.generation == 0 || found.types.extends(&self.types) || self.types.extends(&found.types);
+        if suits { Ok(found) } else { Err(wrong(&self.keyspace, &found.types, &self.types, 0)) }
+    }
+
+    /// A value that was just read, as these types have it: without the fields that were added since. The check follows
+    /// the read, since a row with a new field is written after the new generation is published.
+    ///
+    /// # Errors
+    /// As [`Self::check`]; [`Error::InvalidArgument`] for bytes that are no such value.
+    #[inline]
+    pub fn adapt(&self, value: Slice) -> Result<Slice> {
+        if self.is_current() { Ok(value) } else { self.without_new_fields(value) }
+    }
+
+    #[cold]
+    fn without_new_fields(&self, value: Slice) -> Result<Slice> {
+        let found = self.newer()?;
+        match (&self.types.values, &found.types.values) {
+            (ValueType::Row(known), ValueType::Row(all)) if all.fields().len() > known.fields().len() => {
+                Ok(all.narrowed(known, &value)?.map_or(value, Slice::from))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// As [`Self::adapt`], of what a lookup found.
+    ///
+    /// # Errors
+    /// As [`Self::adapt`].
+    #[inline]
+    pub fn adapt_found(&self, found: Result<Option<Slice>>) -> Result<Option<Slice>> {
+        match found {
+            found if self.is_current() => found,
+            Ok(Some(value)) => self.without_new_fields(value).map(Some),
+            found => self.check().and(found),
+        }
+    }
+
+    /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
+    /// absent), both in bytes of these types. Values are [compared](ValueType::comparable) as these types have them.
+    ///
+    /// # Errors
+    /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; [`Error::InvalidArgument`] if `expected`, or the current
+    /// value, is not of these types.
+    pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
+        self.check()?;
+        let comparable = |bytes: &[u8]| {
+            let no_value =
+                || Error::InvalidArgument(format!("{} bytes are no value of type {}", bytes.len(), self.types));
+            self.types.values.comparable(bytes).ok_or_else(no_value)
+        };
+        let expected = expected.map(comparable).transpose()?;
+        self.keyspace.swap_if(key.as_ref(), new, |current| {
+            let current = current.map(|current| self.adapt(current)).transpose()?;
+            let is_expected = current.as_deref().map(comparable).transpose()? == expected;
+            Ok((current, is_expected))
+        })
+    }
+
+    /// A range of the keyspace whose values are those of these types, and which pins them.
+    #[must_use]
+    pub fn adapt_range(&self, range: DbRange) -> DbRange {
+        range.pinned(self.clone())
+    }
+}
+
+impl Clone for PinnedTypes {
+    fn clone(&self) -> Self {
+        Self::new(self.keyspace.clone(), Arc::clone(&self.types), self.generation)
+    }
+}
+
+impl Drop for PinnedTypes {
+    fn drop(&mut self) {
+        self.keyspace.tree().pins.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The error of types that do not fit, with the number of handles that keep them from being replaced.
+pub(in crate::lsm) fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType, handles: usize) -> Error {
+    let (path, name) = (keyspace.path(), keyspace.name().to_owned());
+    let shown = |types: &RecordType| match asked.moves_key_columns(found) {
+        true => format!("{types} with keys by {}", types.key_names()),
+        false => types.to_string(),
+    };
+    Error::WrongRecordType { path, name, found: shown(found), asked: shown(asked), handles }
+}
+
+impl Keyspace {
+    /// The types of its keys and values: bytes while they are undecided.
+    #[must_use]
+    pub fn record_type(&self) -> Arc<RecordType> {
+        Arc::clone(&self.tree().types.peek().types)
+    }
+
+    /// Whether no types were stated and there is no record: the first who writes decides. Another handle, or another
+    /// process, may decide at any time, so this is asked again before each use.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn is_undecided(&self) -> Result<bool> {
+        Ok(self.tree().generation() == 0 && self.is_empty()?)
+    }
+
+    /// Pins its types as they are.
+    #[must_use]
+    pub fn pin_types(&self) -> PinnedTypes {
+        let _shared = self.core().shared.lock();
+        let found = self.tree().types.get();
+        PinnedTypes::new(self.clone(), Arc::clone(&found.types), found.generation)
+    }
+
+    /// States types, in one step with the check that they can be those of the keyspace, and pins them.
+    ///
+    /// Undecided types are decided. Others are extended if the values are rows with fields added at their end, which
+    /// may be null ([`RowType::extends`](crate::types::RowType::extends)), and are replaced only while there is no
+    /// record, in the newest version and in all live snapshots, and no typed handle, range or batch in this process. A
+    /// reader changes nothing, and reads records by types that extend those of the store, or that these extend.
+    ///
+    /// Types are statements: keys and values that are written as bytes are not checked.
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`]; as [`Batch::commit`](crate::lsm::Batch::commit).
+    pub fn declare(&self, types: &RecordType) -> Result<PinnedTypes> {
+        types.check()?;
+        self.core().declare_types(self, &Arc::new(types.clone()))
+    }
+}
+
+impl Core {
+    /// See [`Keyspace::declare`].
+    fn declare_types(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Result<PinnedTypes> {
+        if let Some(pinned) = self.pin_if_same(keyspace, types) {
+            return Ok(pinned);
+        }
+        if self.read_only {
+            return self.pin_for_reading(keyspace, types);
+        }
+        // No record is written, and no types are stated, until they are pinned.
+        let _writer = self.writer_alone();
+        self.state_types(&[keyspace.with_statement(types, false)])?;
+        let _shared = self.shared.lock();
+        if keyspace.tree().is_dropped() {
+            return Err(self.gone(keyspace.tree()));
+        }
+        Ok(PinnedTypes::new(keyspace.clone(), Arc::clone(types), keyspace.tree().generation()))
+    }
+
+    /// Pins types that the keyspace has already; undecided ones are never the same.
+    fn pin_if_same(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Option<PinnedTypes> {
+        let _shared = self.shared.lock();
+        let found = keyspace.tree().types.get();
+        let is_same = found.generation > 0 && found.types == *types && !keyspace.tree().is_dropped();
+        is_same.then(|| PinnedTypes::new(keyspace.clone(), Arc::clone(types), found.generation))
+    }
+
+    /// The types of a reader never change.
+    fn pin_for_reading(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Result<PinnedTypes> {
+        PinnedTypes::for_reading(keyspace, types, keyspace.is_undecided()?)
+    }
+}
+
+impl Keyspace {
+    /// Refuses a value where keys are all that is stated, by the keyspace or by writes of this handle: no query would
+    /// show it.
+    #[inline]
+    pub(in crate::lsm) fn check_value_bytes(&self, bytes: u64) -> Result<()> {
+        let tree = self.tree();
+        let keys_only = match self.statement() {
+            Some(stated) if !stated.yields || tree.generation() == 0 => stated.types.is_keys_only(),
+            _ => tree.keys_only.load(Ordering::Acquire),
+        };
+        if bytes == 0 || !keys_only { Ok(()) } else { Err(tree.keys_only_error()) }
+    }
+}
+
+impl KeyspaceTree {
+    #[cold]
+    fn keys_only_error(&self) -> Error {
+        Error::InvalidArgument(format!(
+            "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
+            self.name
+        ))
+    }
+
+    /// How often types were stated; 0 while they are undecided.
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Publishes types, then their generation: who sees it sees them.
+    pub(in crate::lsm) fn set_types(&self, stated: StatedTypes) {
+        let generation = stated.generation;
+        self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
+        self.types.set(stated);
+        self.generation.store(generation, Ordering::Release);
+    }
+}

@@ -1,0 +1,645 @@
+//! Opening a store: reading the manifest, replaying the logs, and opening all tables.
+
+use super::log_replay::{LogReplay, ReplayedLogs};
+use super::unreferenced::{UnreferencedFiles, leftovers};
+use crate::block::BlockCache;
+use crate::block::header::new_nonce;
+use crate::error::{Error, Result};
+use crate::io::local::sync::{Condvar, Mutex};
+use crate::io::reads::fair::FairMutex;
+use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
+use crate::lsm::extend::{Learner, TableLookups};
+use crate::lsm::handles::snapshot::LiveSnapshots;
+use crate::lsm::images::live::{changed, is_removal};
+use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
+use crate::lsm::state::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
+use crate::lsm::state::counters::DbCounters;
+use crate::lsm::state::file_numbers::FileNumbers;
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
+use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::room::check_room;
+use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::telemetry::{FinishedOpening, StoreTelemetry};
+use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
+use crate::lsm::state::version::{
+    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name, newest_format,
+    parse_file_name, recover, recover_on, remove_leftovers,
+};
+use crate::lsm::state::view::{KeyspaceTree, KeyspaceView, OpenLevels};
+use crate::lsm::write::commit::{WriterState, fresh_memtables};
+use crate::lsm::write::in_flight::GroupsInFlight;
+use crate::lsm::write::wal::{ClosedLog, WalWriter};
+use crate::telemetry::{self, Counter};
+use crate::vlog::{ValueFileWriter, values_name};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// The lock file of a store that is open for writing.
+pub(crate) const LOCK_NAME: &str = "LOCK";
+
+/// Attempts of a read-only opening to find the store unchanged by its writer.
+const READ_ONLY_TRIES_MAX: u32 = 8;
+
+/// Filters read at once when a reader opens a store: as many requests as an object store serves at once.
+const FILTER_READS_MAX: usize = 64;
+
+/// An index larger than the memory takes at most this many times its stored bytes.
+const INDEX_EXPANSION_MAX: u64 = 4;
+
+/// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
+/// writer removes meanwhile makes it try again.
+///
+/// # Errors
+/// [`Error::VersionGone`] for a named version that is not there any more; [`Error::Fenced`] if another opening for
+/// writing was faster.
+fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPurpose) -> Result<Core> {
+    let stated = storage.profile().filter(|_| options.profile == Profile::default());
+    let options = &stated.map_or_else(|| options.clone(), |profile| options.clone().profile(profile.clone()));
+    let mut tried = None;
+    loop {
+        let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
+        let version = folder.version()?;
+        match open_folder(Arc::clone(&folder), options, None) {
+            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. })
+                if mode == FolderPurpose::Read(None) && tried != Some(version) =>
+            {
+                tried = Some(version);
+            }
+            // Another manifest may begin where the one of an old version is being removed.
+            Err(Error::Damaged { path, .. }) if is_manifest(&path) && folder.is_superseded()? => {
+                return Err(folder.version_gone());
+            }
+            Err(Error::VersionGone { .. }) if mode == FolderPurpose::Read(None) => return Err(folder.explain_gone()?),
+            Err(error @ Error::Damaged { .. }) if !matches!(mode, FolderPurpose::Read(Some(_))) => {
+                return Err(folder.explain_damage(error)?);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(parse_file_name);
+    matches!(name, Some((_, FileKind::Manifest)))
+}
+
+fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&Core>) -> Result<Core> {
+    let read_only = folder.is_reading();
+    open_once(Arc::clone(&folder) as Arc<dyn Storage>, Some(folder), options, before, read_only)
+}
+
+/// Opens the newest version of the store of a reader, with its cache and its open tables; `None` if the reader has it.
+pub(in crate::lsm) fn open_newer(before: &Core) -> Result<Option<Core>> {
+    let (Some(objects), Some(version)) = (&before.objects, before.version) else {
+        let hint = "only readers of stores on object stores can; open it again".to_owned();
+        return Err(Error::Unsupported { path: before.path(), action: "refresh", hint });
+    };
+    if before.is_closed() {
+        return Err(before.closed());
+    }
+    let mut tried = version;
+    loop {
+        let folder = Arc::new(objects.newest(&version)?);
+        let newest = folder.version()?;
+        // A listing may lag behind the version that the reader has.
+        if newest <= version {
+            return Ok(None);
+        }
+        match open_folder(folder, &before.options, Some(before)) {
+            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. }) if tried != newest => {
+                tried = newest;
+            }
+            Err(error @ Error::Gone { .. }) => return Err(error),
+            // The store may have been removed meanwhile.
+            Err(error) => return objects.check_in_place().and(Err(error)),
+            Ok(newer) => return Ok(Some(newer)),
+        }
+    }
+}
+
+/// Opens a version of a store, read-only.
+pub(in crate::lsm) fn open_version(
+    storage: &Arc<dyn Storage>,
+    options: &DbOptions,
+    version: StoreVersion,
+) -> Result<Core> {
+    if storage.is_object_store() {
+        return open_objects(storage, options, FolderPurpose::Read(Some(version)));
+    }
+    let hint = "only stores on object stores have named versions; open it at the newest one, or make a checkpoint";
+    let action = "open a version of";
+    Err(Error::Unsupported { path: folder(&**storage), action, hint: hint.to_owned() })
+}
+
+/// Opens a store. With `read_only`, nothing is written, and another process may be writing: the result is valid only if
+/// the manifest is still the same afterwards, since files may have been removed or recycled in between.
+pub(in crate::lsm) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+    if storage.is_object_store() {
+        return open_objects(
+            &storage,
+            options,
+            if read_only { FolderPurpose::Read(None) } else { FolderPurpose::Write },
+        );
+    }
+    if !read_only {
+        return open_once(storage, None, options, None, false);
+    }
+    let manifest = || Ok::<_, Error>(recover(&*storage)?.map(|found| (found.number, found.state)));
+    for tries in 1..=READ_ONLY_TRIES_MAX {
+        let before = manifest();
+        let opened = open_once(Arc::clone(&storage), None, options, None, true);
+        match (before, manifest()) {
+            (Ok(before), Ok(after)) if before == after => return opened,
+            (Err(error), _) | (_, Err(error))
+                if tries == READ_ONLY_TRIES_MAX && !is_removed_file(&*storage, &error) =>
+            {
+                return Err(error);
+            }
+            _ => {}
+        }
+    }
+    Err(changed(&*storage))
+}
+
+/// Whether an error is about a file of a store that was removed meanwhile, and not about its folder.
+fn is_removed_file(storage: &dyn Storage, error: &Error) -> bool {
+    is_removal(error) && !matches!(error, Error::Io { path, .. } if *path == folder(storage))
+}
+
+fn open_once(
+    storage: Arc<dyn Storage>,
+    objects: Option<Arc<ObjectFolder>>,
+    options: &DbOptions,
+    before: Option<&Core>,
+    read_only: bool,
+) -> Result<Core> {
+    let timer = Timer::start();
+    options.check(&folder(&*storage))?;
+    if read_only || !options.create {
+        refuse_other_folder(&*storage, objects.as_deref())?;
+    }
+    let lock = if read_only || objects.is_some() { None } else { Some(storage.lock(LOCK_NAME)?) };
+    if !read_only {
+        remove_leftovers(&*storage)?;
+    }
+    let nonce = new_nonce();
+    let mut replayed = before.and_then(|before| before.replayed.lock().take());
+    let (found, read) = match &objects {
+        Some(objects) if !read_only => (take_over(objects, nonce)?, None),
+        Some(objects) => read_on(objects, replayed.as_mut().and_then(|replayed| replayed.manifest.take()))?,
+        None => (recover(&*storage)?, None),
+    };
+    let manifest_number = found.as_ref().map_or(0, |found| found.number);
+    objects.as_ref().map_or(Ok(()), |objects| check_objects(objects, found.as_ref()))?;
+    let (mut state, closed) = match found {
+        Some(RecoveredManifest { state, closed, .. }) => (state, closed),
+        None => (ManifestState::new(random_u64()), None),
+    };
+    if !read_only {
+        state.begin_opening(nonce);
+    }
+    objects.iter().for_each(|objects| objects.name_objects(&state));
+    let reads_parts = read_only && objects.is_some();
+    let path = || folder(&*storage);
+    let cache = before.map_or_else(|| new_cache(options, reads_parts, &path()), |before| Arc::clone(&before.cache));
+    let learner = before.map_or_else(|| options.start_learning(), |before| before.learner.clone());
+    let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
+    let tables = opener.open_tables(&state, learner.as_deref())?;
+    replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
+    if let Some(objects) = &objects {
+        objects.set_known(FileKind::Log, replayed.iter().flat_map(ReplayedLogs::known_logs));
+        fetch(objects, &state, &tables, options)?;
+    }
+    let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
+    let mut replay = LogReplay::new(&storage, objects.as_deref(), &state, replayed)?;
+    replay.replay(&state, closed.as_ref(), &unnamed)?;
+    let replayed = read_only.then(|| replay.replayed(&cache, read));
+    let older = replay.older().collect();
+    let opening = FinishedOpening::of(&replay.memtable_set.logs, manifest_number == 0, closed.is_some());
+    let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
+    state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
+    let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
+    if !read_only {
+        let orphans = leftovers(storage.list()?, &state, |number| unflushed.contains(&number));
+        orphans.iter().try_for_each(|name| storage.remove(name))?;
+    }
+    if let Some(objects) = &objects {
+        objects.forget_listing();
+    }
+    let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed) };
+    let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
+    let mut core = opened.into_core(shared, options, read_only);
+    let begun = core.begin(memtable_set, closed.is_some(), &ends).and_then(|()| core.upgrade(options));
+    begun.map_err(|error| core.explain_lost_opening(error, manifest_number + 1))?;
+    if before.is_none() {
+        core.report_opening(timer, &opening);
+    }
+    Ok(core)
+}
+
+/// What a reader knows of a manifest, and of its parts.
+type KnownManifest = Option<(ReadManifest, KnownChain)>;
+
+/// Reads the newest manifest, or what of it is new to a reader. Also returns it as it is read now.
+fn read_on(objects: &ObjectFolder, before: KnownManifest) -> Result<(Option<RecoveredManifest>, KnownManifest)> {
+    objects.set_known(FileKind::Manifest, before.iter().map(|(read, known)| (read.number(), *known)));
+    let Some((found, read)) = recover_on(objects, before.map(|(read, _)| read))? else { return Ok((None, None)) };
+    let known = objects.end_chain(FileKind::Manifest, found.number, read.bytes)?;
+    Ok((Some(found), known.map(|known| (read, known))))
+}
+
+/// Refuses to read a state that is not the newest, and to create a store where a copy of one is being made.
+fn check_objects(objects: &ObjectFolder, found: Option<&RecoveredManifest>) -> Result<()> {
+    match found {
+        Some(found) if objects.reads_newest() => objects.check_current(found.number, &found.state),
+        None if !objects.is_reading() => objects.check_no_copy(),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the logs, and for a reader the filters of all tables with the same requests in flight.
+fn fetch(
+    objects: &ObjectFolder,
+    state: &ManifestState,
+    tables: &BTreeMap<u64, Arc<TableFile>>,
+    options: &DbOptions,
+) -> Result<()> {
+    let tables: Vec<&Arc<TableFile>> = match objects.is_reading() && options.fast_paths.prefetch {
+        true => tables.values().collect(),
+        false => Vec::new(),
+    };
+    let next = AtomicUsize::new(0);
+    // Filters that cannot be read are left to the lookups that need them.
+    let read_filters = || {
+        while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
+            _ = table.table.load_filter();
+        }
+    };
+    let helpers = if options.threads == 0 { 0 } else { tables.len().min(FILTER_READS_MAX) };
+    std::thread::scope(|scope| {
+        // If the system cannot start a thread, this one reads more.
+        let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read_filters)).collect();
+        let fetched = objects.fetch_logs(&state.logs, false);
+        read_filters();
+        fetched
+    })
+}
+
+/// Examines the files that the manifest does not name.
+///
+/// # Errors
+/// [`Error::Damaged`] if there are files that no crash leaves; errors of the storage.
+fn unreferenced(
+    storage: &Arc<dyn Storage>,
+    objects: Option<&ObjectFolder>,
+    state: &ManifestState,
+    read_only: bool,
+) -> Result<UnreferencedFiles> {
+    let unnamed = match objects {
+        Some(_) if read_only => UnreferencedFiles::default(),
+        Some(objects) => {
+            state.retired.iter().for_each(|(name, &since_s)| objects.retired.add_since(name, since_s));
+            UnreferencedFiles::find_in_objects(storage, objects, state)?
+        }
+        None => UnreferencedFiles::find(storage, state)?,
+    };
+    unnamed.check(&**storage)?;
+    Ok(unnamed)
+}
+
+/// What a store that is being opened consists of, apart from its shared state.
+struct OpenedStore {
+    storage: Arc<dyn Storage>,
+    objects: Option<Arc<ObjectFolder>>,
+    cache: Arc<BlockCache>,
+    learner: Option<Arc<dyn Learner>>,
+    lock: Option<Box<dyn FileLock>>,
+    manifest_number: u64,
+    version: Option<StoreVersion>,
+    replayed: Option<ReplayedLogs>,
+}
+
+impl OpenedStore {
+    fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
+        let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed } = self;
+        lock.iter().for_each(|lock| lock.guard_folder());
+        let visible = shared.state.last_sequence;
+        Core {
+            options: options.clone(),
+            binding: shared.state.binding(),
+            cache,
+            live_snapshots: LiveSnapshots::default(),
+            counters: DbCounters::register(&folder(&*storage)),
+            telemetry: StoreTelemetry::register(&folder(&*storage)),
+            learner,
+            queue: Mutex::default(),
+            written: Condvar::default(),
+            in_flight: GroupsInFlight::default(),
+            writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
+            first_file: shared.state.next_file,
+            has_opened: AtomicBool::new(false),
+            numbers: FileNumbers::new(shared.state.next_file),
+            hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
+            shared: Mutex::new(shared),
+            changed: Condvar::default(),
+            visible: AtomicU64::new(visible),
+            manifest_number: AtomicU64::new(manifest_number),
+            version,
+            replayed: Mutex::new(replayed),
+            objects,
+            read_only,
+            is_switch_requested: AtomicBool::new(false),
+            has_failed: AtomicBool::new(read_only),
+            stop: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            lock: Mutex::new(lock),
+            groups_unchecked: AtomicU32::new(0),
+            folder_identity: storage.folder_identity(),
+            storage,
+        }
+    }
+}
+
+/// Ends the chains that another writer may be writing, and reads the newest manifest. What that writer has acknowledged
+/// is in them.
+fn take_over(objects: &ObjectFolder, nonce: u64) -> Result<Option<RecoveredManifest>> {
+    let Some(found) = recover(objects)? else { return Ok(None) };
+    if found.number == ObjectFolder::FIRST_MANIFEST {
+        // The opening that created the store may have died before it did.
+        objects.check_conditions()?;
+    }
+    if found.closed.is_some() {
+        // Its writer has ended them.
+        return Ok(Some(found));
+    }
+    objects.seal(FileKind::Manifest, found.number, nonce)?;
+    let Some(found) = recover(objects)? else { return Ok(None) };
+    for &number in found.state.logs.iter().filter(|number| !found.state.logs_ended.contains_key(number)) {
+        objects.seal(FileKind::Log, number, nonce)?;
+    }
+    Ok(Some(found))
+}
+
+/// The shared state of a recovered store, without its keyspaces.
+fn shared(
+    state: ManifestState,
+    tables: BTreeMap<u64, Arc<TableFile>>,
+    values: ValueFiles,
+    unflushed_values: HashSet<u64>,
+) -> SharedState {
+    let empty_view = KeyspaceView {
+        active: Arc::new(Memtable::new()),
+        sealed: Vec::new(),
+        levels: Arc::new(OpenLevels::default()),
+        values: Arc::new(ValueFiles::default()),
+    };
+    SharedState {
+        manifest: None,
+        trees: BTreeMap::new(),
+        active: BTreeMap::new(),
+        sealed: VecDeque::new(),
+        tables,
+        past_lookups: TableLookups::default(),
+        published_values: Arc::clone(&empty_view.values),
+        empty_view,
+        values: Arc::new(values),
+        running: Vec::new(),
+        unflushed_values,
+        hidden: BTreeMap::new(),
+        skips: BTreeMap::new(),
+        cleanups: Vec::new(),
+        is_switch_due: false,
+        is_flushing: false,
+        recyclable: Vec::new(),
+        compaction_candidates: BTreeSet::new(),
+        hiding: BTreeSet::new(),
+        waiting_for_snapshot: BTreeSet::new(),
+        unread_filters: Vec::new(),
+        is_nothing_due: false,
+        checked_with_snapshot: 0,
+        failure: None,
+        is_fenced: false,
+        is_gone: false,
+        is_collecting: false,
+        state,
+    }
+}
+
+/// Refuses a folder without files of a store, before anything is created in it.
+fn refuse_other_folder(storage: &dyn Storage, objects: Option<&ObjectFolder>) -> Result<()> {
+    let is_ours = |name: &String| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest);
+    if storage.list()?.iter().any(is_ours) {
+        return Ok(());
+    }
+    objects.map_or(Ok(()), ObjectFolder::check_absent)?;
+    let path = folder(storage);
+    let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
+    Err(Error::NotAStore { path, detail })
+}
+
+fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockCache> {
+    let mut cache = match options.fast_paths.cache {
+        true => BlockCache::for_store(options.memory_bytes),
+        false => BlockCache::for_accounting(options.memory_bytes),
+    };
+    let store = store.display().to_string();
+    let counter = |metric| Counter::register(metric, &[("store", &*store)]);
+    cache.count_in(counter(telemetry::STORE_CACHE_HITS), counter(telemetry::STORE_CACHE_MISSES));
+    cache.reserve(options.buffer_bytes());
+    if reads_parts {
+        // For the parts of logs, from their answers until they are memtables.
+        cache.reserve(options.memtable_limit_bytes());
+    }
+    Arc::new(cache)
+}
+
+/// Opens the tables of a store.
+struct TableOpener<'a> {
+    storage: &'a Arc<dyn Storage>,
+    objects: Option<&'a ObjectFolder>,
+    cache: &'a Arc<BlockCache>,
+    options: &'a DbOptions,
+    /// A reader that may have some of them open.
+    before: Option<&'a Core>,
+}
+
+impl TableOpener<'_> {
+    /// Opens all tables: with no read if the manifest has the end of the table, else with one.
+    ///
+    /// # Errors
+    /// [`Error::MemoryShort`] if their resident parts exceed their share of memory, with the memory needed.
+    fn open_tables(
+        &self,
+        state: &ManifestState,
+        learner: Option<&dyn Learner>,
+    ) -> Result<BTreeMap<u64, Arc<TableFile>>> {
+        let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
+        for (_, level, meta) in state.tables() {
+            let table = match self.open(state.owner, meta, learner) {
+                Ok(table) => table,
+                // The index alone exceeds the whole memory; unfolded it takes about twice as much.
+                Err(Error::MemoryShort { needed_bytes, .. }) => {
+                    reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
+            // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
+            if reserved_bytes <= self.options.tables_limit_bytes() {
+                if let Some(learner) = learner {
+                    learner.table_added(level, &table);
+                }
+                tables.insert(meta.number, table);
+            }
+        }
+        check_room(self.options, reserved_bytes, || folder(&**self.storage))?;
+        Ok(tables)
+    }
+
+    fn open(&self, owner: u64, meta: &Arc<TableFileMeta>, learner: Option<&dyn Learner>) -> Result<Arc<TableFile>> {
+        let open = self.before.and_then(|before| before.shared.lock().tables.get(&meta.number).cloned());
+        if let Some(open) = open.filter(|open| open.meta.file_id == meta.file_id) {
+            return Ok(open);
+        }
+        if let (Some(objects), Some(tail)) = (self.objects, &meta.tail) {
+            let known = KnownFile { length_bytes: meta.bytes, tail: Arc::clone(tail) };
+            objects.set_known_end(&file_name(meta.number, FileKind::Table), known);
+        }
+        TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, self.options, learner)
+    }
+}
+
+/// The folder of a store, for error messages.
+fn folder(storage: &dyn Storage) -> PathBuf {
+    storage.path("x").parent().map(Into::into).unwrap_or_default()
+}
+
+impl Core {
+    /// Prepares a recovered store for use: read-only, or with a new manifest and a new log.
+    fn begin(&self, found: MemtableSet, was_closed: bool, ends: &BTreeMap<u64, u64>) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let mut shared = self.shared.lock();
+        self.create_trees(&mut shared, &found);
+        if self.read_only {
+            self.publish_all(&mut shared);
+            return Ok(());
+        }
+        let found = self.finish_value_files(&mut shared, found, ends)?;
+        if was_closed {
+            // The manifest that records this is replaced before the header of the next log does.
+            shared.state.logs_ended = found.logs.iter().map(|part| (part.number, part.bytes)).collect();
+        }
+        if shared.state.knows_many() {
+            // Removals of files of forgotten openings must be durable.
+            self.storage.sync_directory()?;
+            shared.state.forget_openings();
+        }
+        self.renew_manifest(&mut shared)?;
+        // After a crash, recovered entries are flushed, so a log with a torn tail is never read again. They are flushed
+        // as well if there might be no room for that later.
+        let keeps = was_closed
+            && found.logs.len() < KEPT_LOGS_MAX
+            && found.memory_bytes() < self.options.memtable_bytes / 2
+            && self.has_room_to_flush(&shared);
+        let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
+        let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
+        let number = self.number_within(&mut shared)?;
+        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, previous)?;
+        let mut active = found;
+        active.reservation = self.reserve_for_memtables(active.memory_bytes());
+        if !keeps {
+            let mut next = MemtableSet::of(fresh_memtables(&shared));
+            (next.last_sequence, next.reservation) = (active.last_sequence, self.reserve_for_memtables(0));
+            shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
+        }
+        active.logs.push(BackingLog { number, bytes: 0 });
+        active.last_sequence = active.last_sequence.max(shared.state.last_sequence);
+        shared.active = active.memtables().clone();
+        let edit = ManifestEdit { logs_added: vec![number], ..ManifestEdit::default() };
+        let moved = shared.trees.keys().copied().collect();
+        self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
+        let next_sequence = active.last_sequence + 1;
+        *writer = WriterState::new(Some(log), active, next_sequence);
+        let sealed = shared.sealed.front().cloned();
+        drop(shared);
+        drop(writer);
+        sealed.map_or(Ok(()), |memtable_set| self.flush_memtable_set(&memtable_set))
+    }
+
+    /// The error of an opening whose manifest was to have this number.
+    fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
+        match &self.objects {
+            Some(objects) => objects.explain_lost_opening(error, number),
+            None => error,
+        }
+    }
+
+    /// Raises the format if the options say so: last, so that an opening that fails before leaves it as it was.
+    fn upgrade(&mut self, options: &DbOptions) -> Result<()> {
+        if options.upgrade && !self.read_only {
+            self.raise_format()?;
+        }
+        Ok(())
+    }
+
+    /// Raises the format of the store to the newest, durably.
+    ///
+    /// # Errors
+    /// Errors of the storage: the format is unchanged, unless only the sync of the folder or the removal of the old
+    /// manifest failed.
+    fn raise_format(&self) -> Result<()> {
+        let mut shared = self.shared.lock();
+        if shared.state.format == newest_format() {
+            return Ok(());
+        }
+        shared.state.format = newest_format();
+        self.renew_manifest(&mut shared)
+    }
+
+    /// Syncs the value files that the logs point into; the process that wrote them may have left this to the operating
+    /// system.
+    fn finish_value_files(
+        &self,
+        shared: &mut SharedState,
+        mut found: MemtableSet,
+        ends: &BTreeMap<u64, u64>,
+    ) -> Result<MemtableSet> {
+        for handle in &mut found.values {
+            let number = handle.number;
+            if self.objects.is_some() {
+                // Objects are complete and durable.
+                continue;
+            }
+            if handle.file.is_finished()? {
+                self.storage.open_update(&values_name(number))?.sync()?;
+                continue;
+            }
+            let end = ends.get(&number).copied().unwrap_or(0);
+            let completed =
+                ValueFileWriter::resume(&self.storage, handle.file.binding(), number, end, self.options.compression);
+            let file = completed.and_then(ValueFileWriter::finish)?;
+            *handle = ValueHandle::new(&self.storage, number, file);
+            shared.add_values(Arc::clone(handle));
+        }
+        Ok(found)
+    }
+
+    /// Creates the tree of each keyspace.
+    fn create_trees(&self, shared: &mut SharedState, found: &MemtableSet) {
+        let keyspaces = shared.state.keyspaces.iter();
+        let trees = keyspaces.map(|(&id, found)| {
+            let types = found.types.clone();
+            (id, Arc::new(KeyspaceTree::new(id, found.name.clone(), types, shared.empty_view.clone())))
+        });
+        shared.trees = trees.collect();
+        shared.active = found.memtables().clone();
+        shared.recheck_all();
+    }
+}
+
+/// Logs that a cleanly closed store keeps at opening; with more, their entries are flushed.
+const KEPT_LOGS_MAX: usize = 8;

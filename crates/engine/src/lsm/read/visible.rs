@@ -1,0 +1,395 @@
+//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone.
+
+use super::cursor::EntryCursor;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::lsm::compact::tombstone_cleanup::{SKIPPED_RUN_MIN, SkippedRun};
+use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::level::LevelCursor;
+use crate::lsm::state::range_tombstones::RangeTombstones;
+use std::sync::Arc;
+
+/// Versions of one key to step over before seeking past the rest.
+const STEPS_BEFORE_SEEK: usize = 8;
+
+/// The visible entries of a cursor, in key order, in both directions.
+///
+/// ```text
+/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range tombstones   [c, e)@5
+/// at 8           a@4                    c@6
+/// at 4           a@4               b@3       d@2
+/// ```
+///
+/// For each key it shows the newest entry at or below the reader's sequence number, unless that is a removal or a range
+/// tombstone, at or below the same number and newer than the entry, covers it. After an error, every move fails.
+#[derive(Debug)]
+pub(crate) struct VisibleCursor {
+    cursor: EntrySource,
+    /// Whether the current entry is the last version of its key.
+    is_oldest_version: bool,
+    tombstones: Vec<Arc<RangeTombstones>>,
+    at: Sequence,
+    position: VisiblePosition,
+    /// The current key if the cursor has moved away from it, or the key of versions being skipped.
+    key: Vec<u8>,
+    /// The rest of the current entry if the cursor has moved away from it.
+    stashed: StashedEntry,
+    /// The last long run that a move skipped.
+    skipped: Option<SkippedRun>,
+}
+
+/// The underlying cursor. A fully compacted store is one level, for which virtual calls are avoided.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
+pub(crate) enum EntrySource {
+    Level(LevelCursor),
+    Any(Box<dyn EntryCursor>),
+}
+
+/// Calls a method of the cursor in a source.
+macro_rules! of_source {
+    ($source:expr, $cursor:ident => $call:expr) => {
+        match $source {
+            EntrySource::Level($cursor) => $call,
+            EntrySource::Any($cursor) => $call,
+        }
+    };
+}
+
+impl EntrySource {
+    #[inline]
+    fn entry(&self) -> Option<Entry<'_>> {
+        of_source!(self, cursor => cursor.entry())
+    }
+
+    #[inline]
+    fn value_slice(&self) -> Option<Slice> {
+        of_source!(self, cursor => cursor.value_slice())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.next())
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.prev())
+    }
+
+    fn first(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.first())
+    }
+
+    fn last(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.last())
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        of_source!(self, cursor => cursor.seek(key, sequence))
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        of_source!(self, cursor => cursor.seek_before(key))
+    }
+}
+
+/// The position of the underlying cursor relative to the current entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VisiblePosition {
+    /// There is no current entry.
+    Nowhere,
+    /// At the current entry.
+    Here,
+    /// At the last entry before the current key, as after a backward move.
+    Before,
+    /// A move failed.
+    Failed,
+}
+
+#[derive(Debug)]
+struct StashedEntry {
+    kind: ValueKind,
+    sequence: Sequence,
+    value: Slice,
+}
+
+impl StashedEntry {
+    fn new() -> Self {
+        Self { kind: ValueKind::Remove, sequence: 0, value: Slice::from(&[][..]) }
+    }
+}
+
+impl VisibleCursor {
+    /// The entries visible at `at`; `tombstones` are those of all sources of the cursor.
+    pub(crate) fn new(cursor: EntrySource, mut tombstones: Vec<Arc<RangeTombstones>>, at: Sequence) -> Self {
+        tombstones.retain(|tombstones| !tombstones.is_empty());
+        Self {
+            cursor,
+            is_oldest_version: false,
+            tombstones,
+            at,
+            position: VisiblePosition::Nowhere,
+            key: Vec::new(),
+            stashed: StashedEntry::new(),
+            skipped: None,
+        }
+    }
+
+    /// The long run of hidden entries that the last move skipped, if any.
+    #[inline]
+    pub(crate) fn take_skipped(&mut self) -> Option<SkippedRun> {
+        self.skipped.take()
+    }
+
+    /// The current entry; `None` before the first, behind the last, and before the first move.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<Entry<'_>> {
+        match self.position {
+            VisiblePosition::Here => self.cursor.entry(),
+            VisiblePosition::Before => Some(Entry {
+                key: &self.key,
+                sequence: self.stashed.sequence,
+                kind: self.stashed.kind,
+                value: &self.stashed.value,
+            }),
+            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
+        }
+    }
+
+    /// The current key.
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        self.entry().map(|entry| entry.key)
+    }
+
+    /// The value of the current entry, sharing its buffer.
+    #[inline]
+    pub(crate) fn value_slice(&self) -> Option<Slice> {
+        match self.position {
+            VisiblePosition::Here => self.cursor.value_slice(),
+            VisiblePosition::Before => Some(self.stashed.value.clone()),
+            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
+        }
+    }
+
+    /// Moves to the first visible key at or after `key`.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.guarded_move(|this| {
+            this.cursor.seek(key, this.at)?;
+            this.find_visible_forward()
+        })
+    }
+
+    /// Moves to the last visible key before `key`.
+    pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.guarded_move(|this| {
+            this.cursor.seek_before(key)?;
+            this.find_visible_backward()
+        })
+    }
+
+    /// Moves to the first visible key.
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.guarded_move(|this| {
+            this.cursor.first()?;
+            this.find_visible_forward()
+        })
+    }
+
+    /// Moves to the last visible key.
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.guarded_move(|this| {
+            this.cursor.last()?;
+            this.find_visible_backward()
+        })
+    }
+
+    /// Moves to the next visible key, if there is a current one.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        self.guarded_move(|this| {
+            match this.position {
+                // An entry with sequence number 0 is the last version of its key.
+                VisiblePosition::Here if this.is_oldest_version => this.cursor.next()?,
+                VisiblePosition::Here => this.skip_key()?,
+                VisiblePosition::Before => {
+                    this.key.push(0);
+                    this.cursor.seek(&this.key, SEQUENCE_MAX)?;
+                }
+                VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
+            }
+            this.find_visible_forward()
+        })
+    }
+
+    /// Moves to the previous visible key, if there is a current one.
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        self.guarded_move(|this| {
+            match this.position {
+                VisiblePosition::Here => {
+                    this.save_key();
+                    this.cursor.seek_before(&this.key)?;
+                }
+                VisiblePosition::Before => {}
+                VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
+            }
+            this.find_visible_backward()
+        })
+    }
+
+    #[inline]
+    fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.position == VisiblePosition::Failed {
+            return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
+        }
+        let moved = step(self);
+        if moved.is_err() {
+            self.position = VisiblePosition::Failed;
+        }
+        moved
+    }
+
+    /// Saves the key of the cursor's entry.
+    fn save_key(&mut self) {
+        self.key.clear();
+        self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
+    }
+
+    fn is_hidden(&self, key: &[u8], sequence: Sequence) -> bool {
+        self.tombstones.iter().any(|tombstones| tombstones.covering(key, self.at) > sequence)
+    }
+
+    /// Moves forward to the first visible entry, starting with the cursor's.
+    #[inline]
+    fn find_visible_forward(&mut self) -> Result<()> {
+        let (mut too_new, mut skipped) = (0, 0);
+        loop {
+            let Some(entry) = self.cursor.entry() else {
+                self.position = VisiblePosition::Nowhere;
+                return Ok(());
+            };
+            if entry.sequence > self.at {
+                too_new = self.skip_too_new(too_new)?;
+            } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+                self.is_oldest_version = entry.sequence == 0;
+                self.position = VisiblePosition::Here;
+                return Ok(());
+            } else {
+                too_new = 0;
+                skipped += 1;
+                if skipped % SKIPPED_RUN_MIN == 0 {
+                    self.save_key();
+                    self.note_skipped(skipped);
+                }
+                self.skip_key()?;
+            }
+        }
+    }
+
+    /// Skips an entry that is too new, after `before` consecutive others; returns the new count.
+    fn skip_too_new(&mut self, before: usize) -> Result<usize> {
+        if before == STEPS_BEFORE_SEEK {
+            self.save_key();
+        }
+        if before >= 2 * STEPS_BEFORE_SEEK {
+            if self.cursor.entry().is_some_and(|entry| entry.key == self.key) {
+                self.cursor.seek(&self.key, self.at)?;
+            } else {
+                self.cursor.next()?;
+            }
+            return Ok(0);
+        }
+        self.cursor.next()?;
+        Ok(before + 1)
+    }
+
+    /// Records a run of `entries` hidden entries, the last of which has the key `key`.
+    #[cold]
+    fn note_skipped(&mut self, entries: u64) {
+        let run =
+            self.skipped.get_or_insert_with(|| SkippedRun { entries, from: self.key.clone(), to: self.key.clone() });
+        run.entries = entries;
+        let reached = if self.key < run.from { &mut run.from } else { &mut run.to };
+        reached.clone_from(&self.key);
+    }
+
+    /// Moves to the first entry of the next key.
+    fn skip_key(&mut self) -> Result<()> {
+        if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
+            return self.cursor.next();
+        }
+        self.save_key();
+        for _ in 0..STEPS_BEFORE_SEEK {
+            self.cursor.next()?;
+            if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
+                return Ok(());
+            }
+        }
+        self.key.push(0);
+        self.cursor.seek(&self.key, SEQUENCE_MAX)
+    }
+
+    /// Moves backward from the oldest entry of a key to the first key with a visible entry; the cursor ends up before
+    /// it.
+    fn find_visible_backward(&mut self) -> Result<()> {
+        let mut skipped = 0;
+        while self.cursor.entry().is_some() {
+            self.save_key();
+            if self.find_newest()?
+                && self.stashed.kind != ValueKind::Remove
+                && !self.is_hidden(&self.key, self.stashed.sequence)
+            {
+                self.position = VisiblePosition::Before;
+                return Ok(());
+            }
+            skipped += 1;
+            if skipped % SKIPPED_RUN_MIN == 0 {
+                self.note_skipped(skipped);
+            }
+        }
+        self.position = VisiblePosition::Nowhere;
+        Ok(())
+    }
+
+    /// Moves from the oldest entry of `key` to the last entry of the preceding keys, and finds the newest version that
+    /// is not too new; returns whether there is one.
+    fn find_newest(&mut self) -> Result<bool> {
+        let mut has_found = false;
+        for step in 0.. {
+            let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) else { break };
+            if step == STEPS_BEFORE_SEEK || entry.sequence > self.at {
+                return self.find_newest_by_search(has_found);
+            }
+            let (kind, sequence) = (entry.kind, entry.sequence);
+            self.stashed = StashedEntry {
+                kind,
+                sequence,
+                value: self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value),
+            };
+            has_found = true;
+            self.cursor.prev()?;
+        }
+        Ok(has_found)
+    }
+
+    /// The same by seeking, if many versions are left or all of them are too new.
+    fn find_newest_by_search(&mut self, has_found: bool) -> Result<bool> {
+        let has_newer = self.cursor.entry().is_some_and(|entry| entry.sequence <= self.at);
+        if has_newer {
+            self.cursor.seek(&self.key, self.at)?;
+            if let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) {
+                let (kind, sequence) = (entry.kind, entry.sequence);
+                let value = self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value);
+                self.stashed = StashedEntry { kind, sequence, value };
+            }
+        } else {
+            for _ in 0..STEPS_BEFORE_SEEK {
+                self.cursor.prev()?;
+                if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
+                    return Ok(has_found);
+                }
+            }
+        }
+        self.cursor.seek_before(&self.key)?;
+        Ok(has_found || has_newer)
+    }
+}

@@ -1,0 +1,589 @@
+//! The shared core of a store: the state that its handles, writers and background threads use.
+//!
+//! Lock order: the writer's lock, then the lock of the shared state. Readers take neither: they read the current view
+//! of a keyspace, which is replaced as a whole.
+
+use super::counters::DbCounters;
+use super::entry::{KeyspaceId, Sequence};
+use super::file_numbers::FileNumbers;
+use super::memtable::Memtable;
+use super::memtable_set::MemtableSet;
+use super::options::DbOptions;
+use super::table_file::TableFile;
+use super::telemetry::StoreTelemetry;
+use super::value_files::ValueFiles;
+use super::version::{
+    ClosedLengths, FileKind, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta, file_name, recover_manifest,
+};
+use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
+use crate::block::BlockCache;
+use crate::block::header::StoreBinding;
+use crate::durability::Durability;
+use crate::error::{Error, OPENED_READ_ONLY, Result};
+use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
+use crate::io::reads::fair::FairMutex;
+use crate::io::{FileLock, FolderIdentity, Storage};
+use crate::lsm::compact::CompactionJob;
+use crate::lsm::compact::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
+use crate::lsm::extend::{Learner, TableLookups};
+use crate::lsm::handles::snapshot::LiveSnapshots;
+use crate::lsm::images::live;
+use crate::lsm::objects::{ObjectFolder, StoreVersion};
+use crate::lsm::open::log_replay::ReplayedLogs;
+use crate::lsm::write::commit::{WriteQueue, WriterState};
+use crate::lsm::write::in_flight::GroupsInFlight;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// The default keyspace, which always exists.
+pub(in crate::lsm) const DEFAULT_KEYSPACE: KeyspaceId = 0;
+
+/// Memtables may hide 1/48 of all live values; a level may hide three times as much before it is merged.
+const MEMTABLE_HIDDEN_DIVISOR: u64 = 48;
+
+/// Groups without a sync between two looks whether the folder is in its place.
+const UNCHECKED_GROUPS_MAX: u32 = 63;
+
+/// Memtables may always hide this many bytes, so that small stores do not write tiny tables.
+pub(in crate::lsm) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
+
+/// The state of an open store that all handles and threads share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(in crate::lsm) storage: Arc<dyn Storage>,
+    /// The same, if it is an object store.
+    pub(in crate::lsm) objects: Option<Arc<ObjectFolder>>,
+    pub(in crate::lsm) options: DbOptions,
+    /// The identity of the store and of this opening; checksums of new files are bound to both.
+    pub(in crate::lsm) binding: StoreBinding,
+    pub(in crate::lsm) cache: Arc<BlockCache>,
+    pub(in crate::lsm) live_snapshots: LiveSnapshots,
+    pub(in crate::lsm) counters: DbCounters,
+    pub(in crate::lsm) telemetry: StoreTelemetry,
+    /// The learner of the policy, if there is one.
+    pub(in crate::lsm) learner: Option<Arc<dyn Learner>>,
+    /// Batches that wait to be written.
+    pub(in crate::lsm) queue: Mutex<WriteQueue>,
+    /// On an object store: groups that are being put.
+    pub(in crate::lsm) in_flight: GroupsInFlight,
+    /// Signalled when a group was written.
+    pub(in crate::lsm) written: Condvar,
+    /// The lock of writers, taken in the order of requests.
+    pub(in crate::lsm) writer: FairMutex<WriterState>,
+    pub(in crate::lsm) shared: Mutex<SharedState>,
+    /// Signalled when the shared state has changed.
+    pub(in crate::lsm) changed: Condvar,
+    pub(in crate::lsm) visible: AtomicU64,
+    pub(in crate::lsm) numbers: FileNumbers,
+    /// On an object store: the number of the newest manifest, and the first number that this opening may have used.
+    pub(in crate::lsm) manifest_number: AtomicU64,
+    pub(in crate::lsm) first_file: u64,
+    /// On an object store: whether this opening has put a manifest.
+    pub(in crate::lsm) has_opened: AtomicBool,
+    /// On an object store: the version of a reader.
+    pub(in crate::lsm) version: Option<StoreVersion>,
+    /// Of a reader: what it has of the logs, until its next version goes on with that.
+    pub(in crate::lsm) replayed: Mutex<Option<ReplayedLogs>>,
+    /// Memtables are switched when they hide more bytes of older values than this.
+    pub(in crate::lsm) hidden_limit: AtomicU64,
+    /// Whether the next group must switch memtables even if they are not full.
+    pub(in crate::lsm) is_switch_requested: AtomicBool,
+    pub(in crate::lsm) read_only: bool,
+    /// Whether the store is closed to writes; the reason is in the shared state.
+    pub(in crate::lsm) has_failed: AtomicBool,
+    /// Tells background work to stop.
+    pub(in crate::lsm) stop: AtomicBool,
+    /// Whether [`Db::close`](crate::lsm::Db::close) was called: all handles fail then.
+    pub(in crate::lsm) is_closed: AtomicBool,
+    /// Held while the store is open for writing.
+    pub(in crate::lsm) lock: Mutex<Option<Box<dyn FileLock>>>,
+    /// Groups written since the folder was last found in its place.
+    pub(in crate::lsm) groups_unchecked: AtomicU32,
+    /// The folder in which the store was opened, if it is on the local file system.
+    pub(in crate::lsm) folder_identity: Option<FolderIdentity>,
+}
+
+/// The state under the shared lock, from which views are built.
+#[derive(Debug)]
+pub(in crate::lsm) struct SharedState {
+    /// The state that the manifest records.
+    pub(in crate::lsm) state: ManifestState,
+    /// `None` in a read-only store, and after a failed write to the manifest.
+    pub(in crate::lsm) manifest: Option<Manifest>,
+    pub(in crate::lsm) trees: BTreeMap<KeyspaceId, Arc<KeyspaceTree>>,
+    /// The memtables of the keyspaces being written.
+    pub(in crate::lsm) active: BTreeMap<KeyspaceId, Arc<Memtable>>,
+    /// The view of an empty keyspace; nothing is inserted into its memtable.
+    pub(in crate::lsm) empty_view: KeyspaceView,
+    /// Memtable sets to be flushed, oldest first.
+    pub(in crate::lsm) sealed: VecDeque<Arc<MemtableSet>>,
+    pub(in crate::lsm) tables: BTreeMap<u64, Arc<TableFile>>,
+    /// The lookups of tables that are gone.
+    pub(in crate::lsm) past_lookups: TableLookups,
+    pub(in crate::lsm) values: Arc<ValueFiles>,
+    /// The value files in the views of keyspaces with memtables.
+    pub(in crate::lsm) published_values: Arc<ValueFiles>,
+    /// Tombstones that iterators skipped, by keyspace, and the cleanups due for them.
+    pub(in crate::lsm) skips: BTreeMap<KeyspaceId, SkippedEntries>,
+    pub(in crate::lsm) cleanups: Vec<TombstoneCleanup>,
+    /// Whether memtables must be switched for a cleanup.
+    pub(in crate::lsm) is_switch_due: bool,
+    /// Running compactions.
+    pub(in crate::lsm) running: Vec<Arc<CompactionJob>>,
+    /// Value files of memtable sets that are not flushed yet; no table points into them.
+    pub(in crate::lsm) unflushed_values: HashSet<u64>,
+    /// Estimated bytes of older values that a table hides in tables below it, by table number. Tables from before this
+    /// opening are not included.
+    pub(in crate::lsm) hidden: BTreeMap<u64, u64>,
+    pub(in crate::lsm) is_flushing: bool,
+    /// Whether obsolete objects are being removed.
+    pub(in crate::lsm) is_collecting: bool,
+    /// Logs that are not needed any more, available for recycling.
+    pub(in crate::lsm) recyclable: Vec<u64>,
+    /// Keyspaces in which a compaction may be due, because their tables changed since the last check.
+    pub(in crate::lsm) compaction_candidates: BTreeSet<KeyspaceId>,
+    /// Keyspaces with tables that hide values; the total decides whether a compaction is due.
+    pub(in crate::lsm) hiding: BTreeSet<KeyspaceId>,
+    /// Keyspaces with tables to be rewritten once no snapshot needs their droppable entries.
+    pub(in crate::lsm) waiting_for_snapshot: BTreeSet<KeyspaceId>,
+    /// Tables whose filters are to be read, since the store was opened; lookups do not wait for it.
+    pub(in crate::lsm) unread_filters: Vec<u64>,
+    /// Whether no compaction was due at the last check, and nothing has changed since.
+    pub(in crate::lsm) is_nothing_due: bool,
+    /// The oldest snapshot at the last check for compactions.
+    pub(in crate::lsm) checked_with_snapshot: Sequence,
+    pub(in crate::lsm) failure: Option<String>,
+    /// Whether the failure is that another writer has taken over.
+    pub(in crate::lsm) is_fenced: bool,
+    /// On an object store: whether the failure is that the store is gone.
+    pub(in crate::lsm) is_gone: bool,
+}
+
+/// A change of the store's state, with the new tables it adds.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct StateChange {
+    pub(in crate::lsm) edit: ManifestEdit,
+    pub(in crate::lsm) tables: Vec<Arc<TableFile>>,
+    /// Keyspaces whose memtables were switched or flushed.
+    pub(in crate::lsm) switched: Vec<KeyspaceId>,
+}
+
+impl Core {
+    pub(in crate::lsm) fn path(&self) -> PathBuf {
+        let name = self.storage.path("x");
+        name.parent().map_or_else(PathBuf::new, PathBuf::from)
+    }
+
+    /// The newest operation visible to readers.
+    pub(in crate::lsm) fn visible(&self) -> Sequence {
+        self.visible.load(Ordering::Acquire)
+    }
+
+    pub(in crate::lsm) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    pub(in crate::lsm) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// The error for uses of a closed store.
+    pub(in crate::lsm) fn closed(&self) -> Error {
+        Error::StoreClosed { path: self.path() }
+    }
+
+    /// Fails if the folder is not where it was locked.
+    pub(in crate::lsm) fn check_place(&self) -> Result<()> {
+        match self.lock.lock().as_ref() {
+            Some(lock) if !lock.is_in_place() => Err(Error::Gone { path: self.path() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`Self::check_place`], for a group that is about to be written. Beside a sync the check costs nothing;
+    /// without one it takes about as long as the write itself, and so one group in some is checked.
+    pub(in crate::lsm) fn check_place_of_group(&self, is_due: bool) -> Result<()> {
+        let groups = self.groups_unchecked.load(Ordering::Relaxed);
+        if !is_due && self.options.durability != Durability::Synced && groups < UNCHECKED_GROUPS_MAX {
+            self.groups_unchecked.store(groups + 1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.check_place()?;
+        self.groups_unchecked.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the path still leads to the folder that was opened, and the store in it is this one.
+    pub(in crate::lsm) fn is_in_place(&self) -> Result<bool> {
+        if self.folder_identity.is_none() {
+            return Ok(true);
+        }
+        if self.check_place().is_err() || self.storage.folder_identity() != self.folder_identity {
+            return Ok(false);
+        }
+        let owner = self.shared.lock().state.owner;
+        Ok(live::identity(&self.storage)? == Some(owner))
+    }
+
+    /// The error for uses of a keyspace that is gone: it was dropped, or the store was closed.
+    pub(in crate::lsm) fn gone(&self, tree: &KeyspaceTree) -> Error {
+        if self.is_closed() {
+            return self.closed();
+        }
+        Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() }
+    }
+
+    /// The error for writes, if the store is closed to them.
+    pub(in crate::lsm) fn refusal(&self, shared: &SharedState) -> Option<Error> {
+        if self.is_closed() {
+            return Some(self.closed());
+        }
+        if self.read_only {
+            return Some(Error::StoreReadOnly { path: self.path(), cause: OPENED_READ_ONLY.into() });
+        }
+        self.failure(shared)
+    }
+
+    /// The error for the failure that has closed the store to writes, if there was one.
+    pub(in crate::lsm) fn failure(&self, shared: &SharedState) -> Option<Error> {
+        let cause = shared.failure.clone()?;
+        if let Err(gone) = self.check_place() {
+            return Some(gone);
+        }
+        if let Some(lasting) = self.lasting_failure(shared) {
+            return Some(lasting);
+        }
+        Some(Error::StoreReadOnly { path: self.path(), cause })
+    }
+
+    /// The error for a failure that no handle gets over, if it is one: another writer has taken over, or the store is
+    /// gone.
+    pub(in crate::lsm) fn lasting_failure(&self, shared: &SharedState) -> Option<Error> {
+        if shared.is_gone {
+            return Some(Error::Gone { path: self.path() });
+        }
+        shared.is_fenced.then(|| Error::Fenced { path: self.path(), was_opening: false })
+    }
+
+    /// Closes the store to writes.
+    pub(in crate::lsm) fn fail(&self, shared: &mut SharedState, error: &Error) {
+        if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
+            shared.failure.get_or_insert_with(|| error.to_string());
+            let explained = self.explain_missing(error);
+            let error = explained.as_ref().unwrap_or(error);
+            shared.is_fenced |= matches!(error, Error::Fenced { .. });
+            shared.is_gone |= self.objects.is_some() && matches!(error, Error::Gone { .. });
+            if !self.has_failed.swap(true, Ordering::AcqRel) {
+                self.report_failure(shared.is_fenced, error);
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// The error of a file that is missing, if another writer has taken over, or the store is gone.
+    fn explain_missing(&self, error: &Error) -> Option<Error> {
+        match (error, &self.objects) {
+            (Error::Io { source, .. }, Some(objects)) if source.kind() == ErrorKind::NotFound => {
+                let found = objects.check_newest(self.manifest_number.load(Ordering::Relaxed)).err();
+                found.filter(|found| matches!(found, Error::Fenced { .. } | Error::Gone { .. }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes a change durable, then visible. Files that are no longer referenced are removed when their last reader is
+    /// gone.
+    pub(in crate::lsm) fn apply(
+        &self,
+        shared: &mut MutexGuard<'_, SharedState>,
+        mut change: StateChange,
+    ) -> Result<()> {
+        let outcome = self.try_apply(shared, &mut change);
+        if let Err(error) = &outcome {
+            shared.manifest = None;
+            self.fail(shared, error);
+        }
+        self.changed.notify_all();
+        outcome
+    }
+
+    fn try_apply(&self, shared: &mut SharedState, change: &mut StateChange) -> Result<()> {
+        let path = || self.path();
+        let Some(manifest) = &mut shared.manifest else {
+            if self.is_closed() {
+                return Err(self.closed());
+            }
+            if let Some(lasting) = self.lasting_failure(shared) {
+                return Err(lasting);
+            }
+            return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
+        };
+        let edit = &mut change.edit;
+        self.numbers.put_into(edit);
+        // Memtable sets are flushed after newer ones were begun.
+        edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
+        let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
+        let unused = shared.state.unreferenced_value_files();
+        edit.value_files_removed =
+            unused.into_iter().filter(|number| !shared.unflushed_values.contains(number)).collect();
+        edit.value_files_removed.iter().for_each(|&number| _ = shared.state.forget_value_file(number));
+        if let Err(error) = manifest.append(edit).and_then(|()| manifest.sync()) {
+            shared.state.restore(undo);
+            return Err(error);
+        }
+        let is_spent = manifest.is_spent();
+        self.numbers.note_reserved(shared.state.reserved);
+        let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
+        self.hidden_limit.store((live / MEMTABLE_HIDDEN_DIVISOR).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
+        shared.apply_files(change, self.learner.as_deref());
+        shared.note_changed_keyspaces(&change.edit);
+        let (added, removed) = (change.edit.added.iter(), change.edit.removed.iter());
+        let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.switched.drain(..));
+        let changed: BTreeSet<KeyspaceId> = changed.collect();
+        self.publish(shared, changed);
+        self.telemetry.set_sizes(shared);
+        if is_spent {
+            // A manifest whose edits outgrew its state is replaced. So is one that refuses further edits after a
+            // failure, since later edits must not fail for a cause that is gone.
+            let renewed = self.renew_manifest(shared);
+            // This change is durable; only the next one would fail.
+            if let Err(error) = renewed {
+                self.fail(shared, &error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a new manifest, which receives all further edits; the old one receives none, even if the new one fails.
+    pub(in crate::lsm) fn renew_manifest(&self, shared: &mut SharedState) -> Result<()> {
+        shared.manifest = None;
+        let mut state = shared.state.clone();
+        let manifest = self.new_manifest(&mut state, None)?;
+        shared.manifest = Some(manifest);
+        self.numbers.note_reserved(state.reserved);
+        shared.state = state;
+        Ok(())
+    }
+
+    /// Writes a manifest of a state, with the file numbers of now. A *closed* one ends them.
+    pub(in crate::lsm) fn new_manifest(
+        &self,
+        state: &mut ManifestState,
+        closed: Option<&ClosedLengths>,
+    ) -> Result<Manifest> {
+        let Some(objects) = &self.objects else {
+            let number = self.numbers.take();
+            self.state_numbers(state, closed.is_some());
+            return Manifest::create(&self.storage, number, state, closed);
+        };
+        self.state_numbers(state, closed.is_some());
+        state.retired = objects.retired.all();
+        let before = self.manifest_number.load(Ordering::Relaxed);
+        // An opening has just found its store.
+        if self.has_opened.load(Ordering::Relaxed) {
+            objects.check_in_place()?;
+        }
+        let mut number = before + 1;
+        loop {
+            match Manifest::create(&self.storage, number, state, closed) {
+                Ok(manifest) => {
+                    if number == ObjectFolder::FIRST_MANIFEST {
+                        objects.check_conditions_of_new_store()?;
+                    }
+                    // A writer that slept until the numbers after its own were free again has won nothing.
+                    objects.check_won(number, self.binding.store)?;
+                    self.manifest_number.store(number, Ordering::Relaxed);
+                    self.has_opened.store(true, Ordering::Relaxed);
+                    return Ok(manifest);
+                }
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                    if number == ObjectFolder::FIRST_MANIFEST {
+                        objects.check_not_stub()?;
+                    } else if objects.is_foreign_manifest(number)? {
+                        number += 1;
+                        continue;
+                    }
+                    // It may be an earlier attempt of this opening that seemed to fail.
+                    match recover_manifest(&*self.storage, number) {
+                        Ok(found) if found.state.binding() == self.binding => {}
+                        _ => return Err(objects.fenced()),
+                    }
+                    number += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn state_numbers(&self, state: &mut ManifestState, ends: bool) {
+        state.next_file = state.next_file.max(self.numbers.next());
+        // After the end no number is taken.
+        state.reserved = if ends { state.next_file } else { state.reserved.max(self.numbers.batch_end()) };
+    }
+
+    /// Publishes new views of the changed keyspaces, and of all keyspaces with memtables if the set of value files
+    /// changed.
+    pub(in crate::lsm) fn publish(&self, shared: &mut SharedState, mut changed: BTreeSet<KeyspaceId>) {
+        if !Arc::ptr_eq(&shared.values, &shared.published_values) {
+            shared.published_values = Arc::clone(&shared.values);
+            changed.extend(shared.active.keys());
+            changed.extend(shared.sealed.iter().flat_map(|memtable_set| memtable_set.memtables().keys()));
+        }
+        for id in changed {
+            let Some(tree) = shared.trees.get(&id) else { continue };
+            let before = tree.view.get();
+            let view = shared.view(id, &before.levels);
+            if let Some(learner) = &self.learner
+                && !view.levels.is_same(&before.levels)
+            {
+                learner.levels_changed(id, &view.levels.deeper);
+            }
+            tree.view.set(view);
+        }
+    }
+
+    /// Publishes new views of all keyspaces.
+    pub(in crate::lsm) fn publish_all(&self, shared: &mut SharedState) {
+        let all = shared.trees.keys().copied().collect();
+        self.publish(shared, all);
+    }
+
+    /// Creates the memtable of a keyspace in the current memtable set, visible to readers before anything is inserted;
+    /// `None` if the keyspace was dropped.
+    pub(in crate::lsm) fn new_memtable(&self, id: KeyspaceId) -> Option<Arc<Memtable>> {
+        let mut shared = self.shared.lock();
+        let view = shared.trees.get(&id)?.view.get();
+        let memtable = Arc::new(view.sealed.first().map_or_else(Memtable::new, |older| Memtable::after(older)));
+        shared.active.insert(id, Arc::clone(&memtable));
+        self.publish(&mut shared, [id].into());
+        Some(memtable)
+    }
+}
+
+impl SharedState {
+    /// The keyspace with this name.
+    pub(in crate::lsm) fn tree_named(&self, name: &str) -> Option<&Arc<KeyspaceTree>> {
+        self.trees.get(&self.state.keyspace_named(name)?)
+    }
+
+    /// Records the keyspaces in which an edit may make a compaction due.
+    fn note_changed_keyspaces(&mut self, edit: &ManifestEdit) {
+        let (added, removed) = (edit.added.iter(), edit.removed.iter());
+        self.compaction_candidates.extend(added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)));
+        self.compaction_candidates.extend(&self.hiding);
+        self.is_nothing_due = false;
+    }
+
+    /// Requests a check of all keyspaces for compactions.
+    pub(in crate::lsm) fn recheck_all(&mut self) {
+        let with_tables = self.state.keyspaces.iter().filter(|(_, keyspace)| keyspace.levels.iter().next().is_some());
+        self.compaction_candidates = with_tables.map(|(&id, _)| id).collect();
+        self.is_nothing_due = false;
+    }
+
+    /// Registers the files that a change adds, and releases those it removes.
+    fn apply_files(&mut self, change: &mut StateChange, learner: Option<&dyn Learner>) {
+        let moved: HashSet<u64> = change.edit.added.iter().map(|(_, _, meta)| meta.number).collect();
+        for (_, level, number) in &change.edit.removed {
+            if moved.contains(number) {
+                continue;
+            }
+            self.hidden.remove(number);
+            if let Some(table) = self.tables.remove(number) {
+                self.past_lookups.add(&table.lookups());
+                if let Some(learner) = learner {
+                    learner.table_removed(*level, &table);
+                }
+                table.mark_obsolete();
+            }
+        }
+        for table in change.tables.drain(..) {
+            self.tables.insert(table.meta.number, table);
+        }
+        for (_, level, meta) in &change.edit.added {
+            if let (Some(learner), Some(table)) = (learner, self.tables.get(&meta.number)) {
+                learner.table_added(*level, table);
+            }
+        }
+        if !change.edit.value_files_removed.is_empty() {
+            let mut values = ValueFiles::clone(&self.values);
+            for number in &change.edit.value_files_removed {
+                if let Some(handle) = values.0.remove(number) {
+                    handle.mark_obsolete();
+                }
+            }
+            self.values = Arc::new(values);
+        }
+    }
+
+    /// The names of all files that the newest version needs, or one that is to come.
+    pub(in crate::lsm) fn needed_files(&self) -> HashSet<String> {
+        let tables = self.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
+        let logs = self.state.logs.iter().map(|&number| file_name(number, FileKind::Log));
+        let values = self.values.0.keys().chain(self.state.value_files.keys());
+        let values = values.map(|&number| file_name(number, FileKind::Values));
+        tables.chain(logs).chain(values).collect()
+    }
+
+    /// Adds a value file.
+    pub(in crate::lsm) fn add_values(&mut self, handle: Arc<super::value_files::ValueHandle>) {
+        let mut values = ValueFiles::clone(&self.values);
+        values.0.insert(handle.number, handle);
+        self.values = Arc::new(values);
+    }
+
+    /// Reverts [`Self::add_values`].
+    pub(in crate::lsm) fn forget_values(&mut self, number: u64) {
+        let mut values = ValueFiles::clone(&self.values);
+        values.0.remove(&number);
+        self.values = Arc::new(values);
+    }
+
+    /// The current view of a keyspace.
+    fn view(&self, id: KeyspaceId, before: &OpenLevels) -> KeyspaceView {
+        let active = self.active.get(&id);
+        let memtables = self.sealed.iter().rev().filter_map(|memtable_set| memtable_set.memtables().get(&id));
+        let sealed: Vec<_> = memtables.filter(|memtable| !memtable.is_empty()).cloned().collect();
+        let levels = self.state.levels(id).filter(|levels| levels.iter().next().is_some());
+        let values = match (active, &sealed[..], levels) {
+            // The value files that entries of memtables point into are not known in advance.
+            (Some(_), ..) | (_, [_, ..], _) => Arc::clone(&self.values),
+            (None, [], Some(levels)) => self.values_of(levels),
+            (None, [], None) => Arc::clone(&self.empty_view.values),
+        };
+        KeyspaceView {
+            active: Arc::clone(active.unwrap_or(&self.empty_view.active)),
+            sealed,
+            levels: levels
+                .map_or_else(|| Arc::clone(&self.empty_view.levels), |levels| Arc::new(self.levels(levels, before))),
+            values,
+        }
+    }
+
+    /// The value files that tables point into. The result need not be replaced when other value files are added.
+    fn values_of(&self, levels: &super::version::KeyspaceLevels) -> Arc<ValueFiles> {
+        let numbers: BTreeSet<u64> =
+            levels.iter().flat_map(|(_, table)| table.values.iter().map(|(number, _)| *number)).collect();
+        if numbers.is_empty() {
+            return Arc::clone(&self.empty_view.values);
+        }
+        let found =
+            numbers.into_iter().filter_map(|number| self.values.0.get(&number).map(|file| (number, Arc::clone(file))));
+        Arc::new(ValueFiles(found.collect()))
+    }
+
+    /// The open tables of a keyspace; unchanged levels are reused, with their guides.
+    fn levels(&self, levels: &super::version::KeyspaceLevels, before: &OpenLevels) -> OpenLevels {
+        let files = |tables: &[Arc<TableFileMeta>]| -> Vec<Arc<TableFile>> {
+            tables.iter().filter_map(|meta| self.tables.get(&meta.number)).cloned().collect()
+        };
+        let deeper = (1..LEVELS).filter(|&level| !levels.level(level).is_empty());
+        OpenLevels {
+            newest: files(levels.level(0)),
+            deeper: deeper.map(|level| (level, before.reused(files(levels.level(level))))).collect(),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Deferred deletion: an obsolete file is removed when its last reader drops it.
+
+use crate::io::Storage;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Removes a file on drop if it is marked obsolete. It must be the last field of its owner, so that the file is closed
+/// by then.
+#[derive(Debug)]
+pub(in crate::lsm) struct ObsoleteFile {
+    storage: Arc<dyn Storage>,
+    name: String,
+    obsolete: AtomicBool,
+}
+
+impl ObsoleteFile {
+    /// Keeps the file, for now.
+    pub(in crate::lsm) fn new(storage: &Arc<dyn Storage>, name: String) -> Self {
+        Self { storage: Arc::clone(storage), name, obsolete: AtomicBool::new(false) }
+    }
+
+    /// Reverts [`Self::mark_obsolete`].
+    pub(in crate::lsm) fn keep(&self) {
+        self.obsolete.store(false, Ordering::Release);
+    }
+
+    /// Lets the file be removed once its last reader is gone.
+    pub(in crate::lsm) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for ObsoleteFile {
+    fn drop(&mut self) {
+        if *self.obsolete.get_mut() {
+            // A file that cannot be removed now is removed at the next opening.
+            _ = self.storage.remove(&self.name);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Tests of `docs/format/manifest.md` against the code. Goal: neither changes without the other. Method: a manifest
+//! written as the page describes must equal the example bytes of the page, and these bytes must be read as the page
+//! describes.
+
+use super::{ClosedLengths, Manifest, recover};
+use crate::io::{MemoryStorage, Storage};
+use crate::lsm::objects::ObjectFolder;
+use crate::lsm::state::version::{ManifestEdit, ManifestState, StatedTypes, TableFileMeta};
+use crate::types::{KeyType, RecordType, ValueType};
+use std::fmt::Write;
+use std::sync::Arc;
+
+const DOCUMENT: &str = include_str!("../../../../../../../docs/format/manifest.md");
+
+/// The bytes of the page's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
+fn example(name: &str) -> Vec<u8> {
+    let (_, rest) = DOCUMENT.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
+    let (block, _) = rest.split_once("```").unwrap();
+    let mut bytes = Vec::new();
+    for line in block.lines() {
+        let mut words = line.split(';').next().unwrap_or_default().split_whitespace();
+        let Some(first) = words.next() else { continue };
+        assert_eq!(usize::from_str_radix(first, 16), Ok(bytes.len()), "line {line:?} of {name}");
+        bytes.extend(words.map(|word| u8::from_str_radix(word, 16).unwrap()));
+    }
+    bytes
+}
+
+/// The format that [`example`] reads, for updates of the page.
+fn dump(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for (row, line) in bytes.chunks(16).enumerate() {
+        let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(out, "{:08x}  {}", row * 16, hex.join(" ")).unwrap();
+    }
+    out
+}
+
+/// The edit that the page describes.
+fn flush() -> ManifestEdit {
+    let table = TableFileMeta {
+        number: 5,
+        bytes: 4096,
+        records: 3,
+        tombstones: 1,
+        smallest: b"ada".to_vec(),
+        largest: b"eve".to_vec(),
+        smallest_sequence: 1,
+        largest_sequence: 3,
+        values: vec![(4, 1500)],
+        file_id: Some(0x0102_0304_0506_0708),
+        ..TableFileMeta::default()
+    };
+    let types = RecordType::new(KeyType::U32, "{a: text?}".parse::<ValueType>().unwrap());
+    ManifestEdit {
+        added: vec![(0, 0, Arc::new(table))],
+        value_files_added: vec![(4, 1564)],
+        logs_added: vec![6],
+        oldest_log: Some(6),
+        next_file: Some(7),
+        last_sequence: Some(3),
+        types: vec![(0, StatedTypes { generation: 1, types: Arc::new(types) })],
+        ..ManifestEdit::default()
+    }
+}
+
+fn new_store() -> ManifestState {
+    let first_log = ManifestEdit {
+        logs_added: vec![3],
+        oldest_log: Some(3),
+        next_file: Some(4),
+        reserved: Some(67),
+        ..ManifestEdit::default()
+    };
+    let state = ManifestState { nonce: 0x1111_2222_3333_4444, ..ManifestState::new(0x0123_4567_89ab_cdef) };
+    state.apply(&first_log).unwrap()
+}
+
+fn check(name: &str, bytes: &[u8]) {
+    assert_eq!(example(name), bytes, "the example {name} should be\n{}", dump(bytes));
+}
+
+#[test]
+fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 2, &new_store(), None).unwrap();
+    manifest.append(&flush()).unwrap();
+    manifest.sync().unwrap();
+    check("open", &memory.content("000002.manifest").unwrap());
+    let recovered = recover(&memory).unwrap().unwrap();
+    let state = ManifestState { next_file: 67, ..new_store().apply(&flush()).unwrap() };
+    assert_eq!((recovered.state, recovered.closed), (state, None));
+}
+
+#[test]
+fn the_documents_manifest_on_an_object_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::objects();
+    let folder = ObjectFolder::new(Arc::new(memory.clone()), new_store().owner);
+    let storage: Arc<dyn Storage> = Arc::new(folder);
+    let state = ManifestState { retired: [("000001.log".to_owned(), 1_700_000_000)].into(), ..new_store() };
+    let mut manifest = Manifest::create(&storage, 2, &state, None).unwrap();
+    let mut edit = flush();
+    let (_, _, table) = &mut edit.added[0];
+    *table = Arc::new(TableFileMeta { bytes: 8, tail: Some(b"tail-end"[..].into()), ..TableFileMeta::clone(table) });
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    let parts = ["manifest-000002-00000000", "manifest-000002-00000001"].map(|name| memory.content(name).unwrap());
+    check("objects", &parts.concat());
+    let recovered = recover(&*storage).unwrap().unwrap();
+    let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
+    assert_eq!((recovered.state, recovered.closed), (state, None));
+}
+
+/// A stub takes the place of the first manifest when that is collected, and is not read as one.
+#[test]
+fn the_documents_stub_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::objects();
+    let folder = Arc::new(ObjectFolder::new(Arc::new(memory.clone()), new_store().owner));
+    let storage: Arc<dyn Storage> = folder.clone();
+    let state = new_store();
+    for number in [1, 2] {
+        Manifest::create(&storage, number, &state, None).unwrap();
+    }
+    folder.collect(state.owner, None, |_| false).unwrap();
+    let name = "manifest-000001-00000000";
+    check("stub", &memory.content(name).unwrap());
+    assert_eq!(recover(&*storage).unwrap().unwrap().number, 2);
+    let stub_alone = MemoryStorage::objects();
+    stub_alone.put(name, example("stub")).unwrap();
+    let outcome = recover(&ObjectFolder::new(Arc::new(stub_alone), new_store().owner));
+    assert!(matches!(outcome, Ok(None)), "{outcome:?}");
+}
+
+#[test]
+fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let next = ManifestEdit { next_file: Some(8), ..ManifestEdit::default() };
+    let mut state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
+    state.begin_opening(0x5555_6666_7777_8888);
+    let lengths = ClosedLengths { logs: vec![(6, 64)], value_files: vec![(4, 1564)] };
+    Manifest::create(&storage, 7, &state, Some(&lengths)).unwrap();
+    check("closed", &memory.content("000007.manifest").unwrap());
+    let recovered = recover(&memory).unwrap().unwrap();
+    assert_eq!((recovered.state, recovered.closed), (ManifestState { next_file: 67, ..state }, Some(lengths)));
+}

@@ -1,0 +1,286 @@
+//! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
+
+use super::entry::{KeyspaceId, Sequence, ValueKind};
+use super::level::LevelTables;
+use super::memtable::Memtable;
+use super::range_tombstones::RangeTombstones;
+use super::table_file::TableFile;
+use super::value_files::ValueFiles;
+use super::version::StatedTypes;
+use crate::block::Slice;
+use crate::error::Result;
+use crate::io::local::sync::Published;
+use crate::lsm::extend::PositionWindow;
+use crate::table::LookupSample;
+use crate::table::read::versions::LookupStep;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A keyspace, with its current view.
+#[derive(Debug)]
+pub(crate) struct KeyspaceTree {
+    pub(crate) id: KeyspaceId,
+    pub(crate) name: String,
+    /// Changed by [`PinnedTypes`](crate::lsm::PinnedTypes) alone, with the generation behind it.
+    pub(in crate::lsm) types: Published<StatedTypes>,
+    pub(in crate::lsm) generation: AtomicU64,
+    /// Whether the types say that there are no values.
+    pub(in crate::lsm) keys_only: AtomicBool,
+    /// Typed handles, ranges and batches of this process.
+    pub(in crate::lsm) pins: AtomicUsize,
+    pub(crate) view: Published<KeyspaceView>,
+    /// The sample of the keys that are looked up, once one is asked for.
+    pub(crate) lookup_sample: OnceLock<LookupSample>,
+    dropped: AtomicBool,
+}
+
+impl KeyspaceTree {
+    pub(crate) fn new(id: KeyspaceId, name: String, types: StatedTypes, view: KeyspaceView) -> Self {
+        Self {
+            id,
+            name,
+            generation: AtomicU64::new(types.generation),
+            keys_only: AtomicBool::new(types.types.is_keys_only()),
+            types: Published::new(types),
+            pins: AtomicUsize::new(0),
+            view: Published::new(view),
+            lookup_sample: OnceLock::new(),
+            dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// The same keyspace with its current view, whatever happens to this one.
+    pub(crate) fn copy(&self) -> Self {
+        Self::new(self.id, self.name.clone(), self.types.get().as_ref().clone(), self.view.get().as_ref().clone())
+    }
+
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn mark_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, Ordering::Release);
+    }
+}
+
+/// Everything a reader needs, immutable. Holding a view keeps all its files.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyspaceView {
+    pub(crate) active: Arc<Memtable>,
+    /// Memtables being flushed, newest first.
+    pub(crate) sealed: Vec<Arc<Memtable>>,
+    pub(crate) levels: Arc<OpenLevels>,
+    pub(crate) values: Arc<ValueFiles>,
+}
+
+/// The open tables of a keyspace.
+#[derive(Debug, Default)]
+pub(crate) struct OpenLevels {
+    /// Tables of level 0, newest first; they may overlap.
+    pub(crate) newest: Vec<Arc<TableFile>>,
+    /// The non-empty levels from 1 on, with their numbers; the tables of each are disjoint and sorted.
+    pub(crate) deeper: Vec<(usize, Arc<LevelTables>)>,
+}
+
+impl OpenLevels {
+    /// Whether the levels from 1 on are those of `other`.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let mut levels = self.numbered().zip(other.numbered());
+        self.deeper.len() == other.deeper.len() && levels.all(|((_, one), (_, other))| Arc::ptr_eq(one, other))
+    }
+
+    /// The non-empty levels from 1 on, with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
+        self.deeper.iter().map(|(number, level)| (*number, level))
+    }
+
+    /// An existing level of exactly these tables, or a new one.
+    pub(crate) fn reused(&self, tables: Vec<Arc<TableFile>>) -> Arc<LevelTables> {
+        let is_same = |level: &&Arc<LevelTables>| {
+            let others = level.tables();
+            others.len() == tables.len() && others.iter().zip(&tables).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
+        let found = self.deeper.iter().map(|(_, level)| level).find(is_same).cloned();
+        found.unwrap_or_else(|| Arc::new(LevelTables::new(tables)))
+    }
+}
+
+/// The result of a lookup: [`ValueKind::Value`] with the value, or [`ValueKind::Pointer`] with the encoded pointer.
+pub(crate) type FoundValue = (ValueKind, Slice);
+
+/// An entry of a key: its kind, its sequence number, and its value in the form that the lookup asked for.
+type KeyEntry<T> = (ValueKind, Sequence, T);
+
+/// The answer of one source: its newest range tombstone that covers the key, and its newest entry of the key.
+pub(in crate::lsm) struct SourceAnswer<T> {
+    pub(in crate::lsm) hidden: Sequence,
+    pub(in crate::lsm) entry: Option<KeyEntry<T>>,
+}
+
+/// The key of a lookup, and the newest sequence number that it may see.
+#[derive(Clone, Copy)]
+struct VisibleKey<'a> {
+    key: &'a [u8],
+    at: Sequence,
+}
+
+/// The way in which a lookup returns a value.
+trait CaptureValue {
+    type Captured;
+
+    /// Called at the end of each step.
+    #[inline]
+    fn ended(&self, _step: LookupStep) {}
+
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Self::Captured>>;
+
+    /// The guide of the level may have predicted a window of positions.
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        wanted: VisibleKey<'_>,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<KeyEntry<Self::Captured>>>;
+}
+
+/// Returns the value as a slice that shares its buffer, and reports each step.
+struct ShareValue<F>(F);
+
+impl<F: Fn(LookupStep) + Copy> CaptureValue for ShareValue<F> {
+    type Captured = Slice;
+
+    #[inline]
+    fn ended(&self, step: LookupStep) {
+        (self.0)(step);
+    }
+
+    #[inline]
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Slice>> {
+        memtable.get_slice(wanted.key, wanted.at)
+    }
+
+    #[inline]
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        wanted: VisibleKey<'_>,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<KeyEntry<Slice>>> {
+        table.get(wanted.key, wanted.at, window, self.0)
+    }
+}
+
+/// Copies the value into a buffer, replacing its contents, without touching the reference count of a block.
+struct CopyValue<'a>(&'a mut Vec<u8>);
+
+impl CaptureValue for CopyValue<'_> {
+    type Captured = ();
+
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<()>> {
+        let entry = memtable.get(wanted.key, wanted.at)?;
+        self.0.clear();
+        self.0.extend_from_slice(entry.value);
+        Some((entry.kind, entry.sequence, ()))
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        wanted: VisibleKey<'_>,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<KeyEntry<()>>> {
+        table.copy(wanted.key, wanted.at, window, self.0)
+    }
+}
+
+impl KeyspaceView {
+    /// Finds the newest entry of a key at or below `at`; `None` if it was removed, or never present.
+    ///
+    /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
+    /// with an answer decides.
+    pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<FoundValue>> {
+        self.find_by(VisibleKey { key, at }, &mut ShareValue(|_| {}))
+    }
+
+    /// As [`Self::find`]; copies the value, or the encoded pointer, into a buffer.
+    pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<ValueKind>> {
+        Ok(self.find_by(VisibleKey { key, at }, &mut CopyValue(value))?.map(|(kind, ())| kind))
+    }
+
+    /// As [`Self::find`]; calls `ended` at the end of each step.
+    pub(crate) fn find_observed(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        ended: &dyn Fn(LookupStep),
+    ) -> Result<Option<FoundValue>> {
+        self.find_by(VisibleKey { key, at }, &mut ShareValue(ended))
+    }
+
+    #[inline]
+    fn find_by<T: CaptureValue>(
+        &self,
+        wanted: VisibleKey<'_>,
+        take: &mut T,
+    ) -> Result<Option<(ValueKind, T::Captured)>> {
+        let VisibleKey { key, at } = wanted;
+        for memtable in self.memtables() {
+            if memtable.is_empty() {
+                continue;
+            }
+            let source = SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, wanted) };
+            if let Some(found) = source.decide() {
+                take.ended(LookupStep::SearchMemtables);
+                return Ok(found);
+            }
+        }
+        take.ended(LookupStep::SearchMemtables);
+        for table in &self.levels.newest {
+            if table.may_hold(key) {
+                take.ended(LookupStep::FindTable);
+                let entry = take.of_table(table, wanted, None)?;
+                if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
+                    return Ok(found);
+                }
+            }
+        }
+        for (_, level) in &self.levels.deeper {
+            let routed = level.route(key);
+            take.ended(if level.guide().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
+            if let Some((table, window)) = routed {
+                let entry = take.of_table(table, wanted, window)?;
+                if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The memtables, newest first.
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(&self.sealed)
+    }
+
+    /// The range tombstones of all sources that have any.
+    pub(crate) fn tombstones(&self) -> Vec<Arc<RangeTombstones>> {
+        let memtables = self.memtables().map(|memtable| memtable.tombstones());
+        let newest = self.levels.newest.iter().map(|table| &table.tombstones);
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tombstones());
+        let with_any = newest.chain(deeper).filter(|tombstones| !tombstones.is_empty()).map(Arc::clone);
+        memtables.filter(|tombstones| !tombstones.is_empty()).chain(with_any).collect()
+    }
+}
+
+impl<T> SourceAnswer<T> {
+    /// The decision of this source; `None` if it has neither an entry nor a tombstone for the key.
+    pub(in crate::lsm) fn decide(self) -> Option<Option<(ValueKind, T)>> {
+        match self.entry {
+            Some((kind, sequence, value)) if kind != ValueKind::Remove && sequence >= self.hidden => {
+                Some(Some((kind, value)))
+            }
+            Some(_) => Some(None),
+            None => (self.hidden > 0).then_some(None),
+        }
+    }
+}

@@ -1,0 +1,752 @@
+//! The write path: group commit of batches, value separation, memtable switches, and write stalls.
+//!
+//! Batches that wait at the same time are written as one group by the first of their writers (the leader). Groups and
+//! all other writers take turns in the order in which they ask.
+//!
+//! Long values of a group go to the value file, except those of small batches: these stay inline until a flush, since
+//! a second call of the operating system would cost more than copying them into the log. Then the group goes to the
+//! log and to the memtables, and becomes visible. With [`Durability::Synced`], the value file and the log are synced
+//! before. A group is one commit of the log, so it is recovered as a whole or not at all, and so is each batch in it.
+//!
+//! A batch that meets no other write and is not synced is a group of its own, without the queue.
+
+use super::batch::Operations;
+use super::in_flight::BegunGroup;
+use super::wal::WalWriter;
+use crate::block::cache::Reservation;
+use crate::durability::Durability;
+use crate::error::{Error, Result};
+use crate::io::Timer;
+use crate::io::local::sync::{Mutex, MutexGuard, yield_briefly};
+use crate::io::reads::fair::FairGuard;
+use crate::lsm::compact::VALUE_FILE_BYTES;
+use crate::lsm::open::maintain::is_there;
+use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation};
+use crate::lsm::state::file_numbers::FileNumberSource;
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
+use crate::lsm::state::value_files::ValueHandle;
+use crate::lsm::state::version::ManifestEdit;
+use crate::lsm::state::view::KeyspaceTree;
+use crate::vlog::{ValueFilePointer, ValueFileWriter};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The leader of a group waits for writers to join for up to 1/4 of the time that the last group took.
+const GATHER_TIME_DIVISOR: f64 = 4.0;
+/// Memtables grow in steps: a memtable found to be full may exceed its limit by up to 1/8.
+const MEMTABLE_SLACK_DIVISOR: u64 = 8;
+/// Log2 of the sampling rate of hidden values: one write in 32 looks up the old value, enough for an estimate at little
+/// cost.
+const HIDDEN_SAMPLE_BITS: u32 = 5;
+/// A memtable with less room than this, in operations, counts as full.
+const ROOM_OPERATIONS_MIN: usize = 1 << 20;
+/// Writes stall while level 0 has this many tables, since each of them slows every read.
+const LEVEL0_STALL_TABLES: usize = 20;
+
+/// In batches of at most this many bytes, long values stay inline until a flush: copying this much takes about a
+/// quarter of the time of a call of the operating system.
+const DEFERRED_BATCH_BYTES_MAX: usize = 512;
+
+/// Operations whose memory the writer keeps between groups.
+const KEPT_OPERATIONS_MAX: usize = 1 << 10;
+
+/// A batch waiting to be written.
+#[derive(Debug)]
+pub(in crate::lsm) struct WriteRequest {
+    durability: Durability,
+    work: Mutex<PendingBatch>,
+}
+
+#[derive(Debug)]
+struct PendingBatch {
+    operations: Operations,
+    outcome: Option<Result<()>>,
+}
+
+/// The queue of waiting batches, oldest first.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct WriteQueue {
+    waiting: Vec<Arc<WriteRequest>>,
+    /// Whether a leader is writing a group; the others wait for its end, or for their turn to lead.
+    has_leader: bool,
+    /// The number of writers at the end of the last group, and the duration of that group in microseconds.
+    writers: usize,
+    group_us: f64,
+}
+
+impl WriteQueue {
+    /// Takes the batches of the next group.
+    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
+        let (mut bytes, mut count) = (0, 0);
+        for request in &self.waiting {
+            bytes += request.work.lock().operations.byte_len();
+            if count > 0 && bytes > bytes_max {
+                break;
+            }
+            count += 1;
+        }
+        self.waiting.drain(..count).collect()
+    }
+}
+
+/// The targets of writes. The holder of its lock is the only writer.
+#[derive(Debug)]
+pub(in crate::lsm) struct WriterState {
+    /// `None` after a failure.
+    pub(in crate::lsm) log: Option<WalWriter>,
+    /// The value file being written.
+    pub(in crate::lsm) values: Option<ValueFileWriter>,
+    /// Whether unsynced values were written.
+    pub(in crate::lsm) values_unsynced: bool,
+    /// Bytes of log written since the last sync.
+    unsynced_bytes: u64,
+    pub(in crate::lsm) active: MemtableSet,
+    pub(in crate::lsm) next_sequence: Sequence,
+    /// Number of values written to value files, or to be.
+    separated: u64,
+    /// The operations of the last small group, whose memory the next one uses again.
+    decoded: Vec<Operation>,
+}
+
+impl WriterState {
+    pub(in crate::lsm) fn new(log: Option<WalWriter>, active: MemtableSet, next_sequence: Sequence) -> Self {
+        Self {
+            log,
+            values: None,
+            values_unsynced: false,
+            unsynced_bytes: 0,
+            active,
+            next_sequence,
+            separated: 0,
+            decoded: Vec::new(),
+        }
+    }
+
+    /// Abandons the log and the value file after a failure, since their durable contents are unknown.
+    pub(in crate::lsm) fn abandon(&mut self) {
+        self.log = None;
+        if let Some(values) = self.values.take() {
+            self.active.unconfirmed_values.push(values.number());
+        }
+        self.values_unsynced = false;
+    }
+
+    /// Finishes the current value file.
+    pub(in crate::lsm) fn finish_values(&mut self) -> Result<()> {
+        let Some(values) = self.values.take() else { return Ok(()) };
+        let number = values.number();
+        self.values_unsynced = false;
+        values.finish().map(drop).inspect_err(|_| self.active.unconfirmed_values.push(number))
+    }
+
+    /// Syncs the value file and the log.
+    pub(in crate::lsm) fn sync(&mut self) -> Result<()> {
+        if let Some(values) = self.values.as_mut().filter(|_| self.values_unsynced) {
+            values.sync()?;
+            self.values_unsynced = false;
+        }
+        if let Some(log) = &mut self.log {
+            log.sync()?;
+        }
+        self.unsynced_bytes = 0;
+        Ok(())
+    }
+}
+
+/// The encoded bytes of a group, and its operations.
+#[derive(Debug)]
+pub(in crate::lsm) struct WriteGroup {
+    pub(in crate::lsm) bytes: Vec<u8>,
+    pub(in crate::lsm) operations: Vec<Operation>,
+}
+
+/// A group that its leader is to put, with its requests.
+struct LedGroup {
+    group: BegunGroup,
+    requests: Vec<Arc<WriteRequest>>,
+}
+
+impl Core {
+    /// Commits a batch; returns once it has the requested durability.
+    pub(in crate::lsm) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
+        if operations.count == 0 {
+            return Ok(());
+        }
+        if !operations.stating().is_empty() {
+            return self.commit_if(|| Ok(true), operations, durability).map(drop);
+        }
+        let durability = durability.unwrap_or(self.options.durability);
+        let outcome = match self.idle_writer(durability) {
+            Some(mut writer) => self.write_alone(&mut writer, operations, durability),
+            None => self.commit_queued(operations, durability),
+        };
+        self.work_after_write();
+        outcome
+    }
+
+    /// The lock of writers, if no other write holds it or waits for it. The queue costs a single writer more than its
+    /// write. A synced write takes the queue in any case: its sync costs more than that, and those that come meanwhile
+    /// share the next one.
+    fn idle_writer(&self, durability: Durability) -> Option<FairGuard<'_, WriterState>> {
+        if durability == Durability::Synced || !self.options.fast_paths.unqueued_writes {
+            return None;
+        }
+        // The queue is locked meanwhile, so that no batch in it is overtaken.
+        let queue = self.queue.lock();
+        if queue.has_leader || !queue.waiting.is_empty() { None } else { self.writer.try_lock() }
+    }
+
+    /// Writes a batch as a group of its own.
+    fn write_alone(&self, writer: &mut WriterState, operations: Operations, durability: Durability) -> Result<()> {
+        if let Some(tree) = dropped_keyspace(&operations) {
+            return Err(self.gone(tree));
+        }
+        self.make_room(writer)?;
+        self.write_group(writer, &mut [operations], durability)
+    }
+
+    /// Commits a batch together with those that wait at the same time.
+    fn commit_queued(&self, operations: Operations, durability: Durability) -> Result<()> {
+        let request =
+            Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
+        let mut queue = self.queue.lock();
+        queue.waiting.push(Arc::clone(&request));
+        let outcome = loop {
+            if let Some(outcome) = request.work.lock().outcome.take() {
+                break outcome;
+            }
+            // A batch that does not wait is in flight.
+            if queue.has_leader || !queue.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, &request)) {
+                queue = self.written.wait(&self.queue, queue);
+                continue;
+            }
+            queue.has_leader = true;
+            if durability == Durability::Synced && self.objects.is_some() {
+                queue = self.gather_for_put(queue);
+            } else if durability == Durability::Synced && self.options.fast_paths.batches {
+                queue = self.gather(queue);
+            }
+            drop(queue);
+            self.wait_for_flight();
+            let mut writer = self.writer.lock();
+            // Batches that arrived while this thread waited for its turn join the group.
+            let group = self.queue.lock().take_group(self.options.joined_bytes_max());
+            let timer = Timer::start();
+            let led = self.write_requests(&mut writer, &group);
+            drop(writer);
+            queue = self.queue.lock();
+            queue.has_leader = false;
+            if let Some(LedGroup { group, requests }) = led {
+                // Another group may be begun meanwhile.
+                self.written.notify_all();
+                drop(queue);
+                let outcome = self.end_group(group);
+                self.tell(&requests, outcome);
+                queue = self.queue.lock();
+                self.written.notify_all();
+                continue;
+            }
+            (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
+            if queue.writers > 1 {
+                self.written.notify_all();
+            }
+        };
+        drop(queue);
+        outcome
+    }
+
+    /// Waits briefly for the writers of the last group, which are likely to write again: one sync serves all of them.
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
+        let most_us = queue.group_us / GATHER_TIME_DIVISOR;
+        let timer = Timer::start();
+        while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
+            drop(queue);
+            let has_passed = yield_briefly();
+            queue = self.queue.lock();
+            if !has_passed {
+                break;
+            }
+        }
+        queue
+    }
+
+    /// Waits as long as the options say for batches that one request can store together.
+    fn gather_for_put<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
+        let (most_us, timer) = (f64::from(self.options.object_gather_ms) * 1e3, Timer::start());
+        loop {
+            let left_us = most_us - timer.elapsed_us();
+            if left_us <= 0.0 {
+                return queue;
+            }
+            queue = self.written.wait_for(&self.queue, queue, left_us);
+        }
+    }
+
+    /// The lock of writers, when no group is in flight.
+    pub(in crate::lsm) fn writer_alone(&self) -> FairGuard<'_, WriterState> {
+        let mut writer = self.writer.lock();
+        self.drain(&mut writer);
+        writer
+    }
+
+    /// Runs the work that a write has made due. Its failure closes the store to writes, but the write itself has
+    /// succeeded.
+    pub(in crate::lsm) fn work_after_write(&self) {
+        _ = self.work_inline();
+    }
+
+    /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
+    pub(in crate::lsm) fn commit_if(
+        &self,
+        condition: impl FnOnce() -> Result<bool>,
+        operations: Operations,
+        durability: Option<Durability>,
+    ) -> Result<bool> {
+        {
+            let mut writer = self.writer_alone();
+            self.make_room(&mut writer)?;
+            // Bytes of other types are compared with none.
+            self.admit_statements(operations.stating())?;
+            if !condition()? {
+                return Ok(false);
+            }
+            if let Some(tree) = dropped_keyspace(&operations) {
+                return Err(self.gone(tree));
+            }
+            if operations.count > 0 {
+                self.write_group(&mut writer, &mut [operations], durability.unwrap_or(self.options.durability))?;
+            }
+        }
+        self.work_after_write();
+        Ok(true)
+    }
+
+    /// Writes batches as one group.
+    fn write_requests(&self, writer: &mut WriterState, requests: &[Arc<WriteRequest>]) -> Option<LedGroup> {
+        let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
+            Durability::Synced => 0,
+            Durability::Grouped => 1,
+            Durability::Buffered => 2,
+        });
+        let durability = durability?;
+        let alive = requests.iter().filter(|request| self.admit(writer, request)).cloned();
+        let alive: Vec<Arc<WriteRequest>> = alive.collect();
+        let mut batches: Vec<Operations> =
+            alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
+        let is_put_later = self.objects.is_some() && durability == Durability::Synced;
+        let outcome = self.make_room(writer).and_then(|()| match is_put_later {
+            true => self.begin_write(writer, &mut batches),
+            false => self.write_group(writer, &mut batches, durability).map(|()| None),
+        });
+        match outcome {
+            Ok(Some(group)) => Some(LedGroup { group, requests: alive }),
+            outcome => {
+                self.tell(&alive, outcome.map(drop));
+                None
+            }
+        }
+    }
+
+    /// Tells the writers of a group its outcome.
+    fn tell(&self, alive: &[Arc<WriteRequest>], outcome: Result<()>) {
+        let failed = outcome.as_ref().err().map(ToString::to_string);
+        let (is_fenced, is_gone) =
+            (matches!(outcome, Err(Error::Fenced { .. })), matches!(outcome, Err(Error::Gone { .. })));
+        let mut outcome = Some(outcome);
+        for (index, request) in alive.iter().enumerate() {
+            let mut work = request.work.lock();
+            work.outcome = Some(match (&failed, index == 0) {
+                (None, _) => Ok(()),
+                (Some(_), true) => outcome.take().unwrap_or(Ok(())),
+                (Some(_), false) if self.is_closed() => Err(self.closed()),
+                (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path(), was_opening: false }),
+                (Some(_), false) if is_gone => Err(Error::Gone { path: self.path() }),
+                (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
+            });
+        }
+    }
+
+    /// Whether all keyspaces of a batch exist; if not, the batch fails.
+    fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
+        let mut work = request.work.lock();
+        let Some(gone) = dropped_keyspace(&work.operations).map(|tree| self.gone(tree)) else { return true };
+        work.outcome = Some(Err(gone));
+        false
+    }
+
+    fn write_group(&self, writer: &mut WriterState, batches: &mut [Operations], durability: Durability) -> Result<()> {
+        if batches.is_empty() {
+            return Ok(());
+        }
+        self.drain(writer);
+        let outcome = self.try_write_group(writer, batches, durability);
+        self.note_failure(writer, outcome)
+    }
+
+    /// As [`Self::write_group`], up to the request that makes the group durable. `None` if there are no batches.
+    fn begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<Option<BegunGroup>> {
+        if batches.is_empty() {
+            return Ok(None);
+        }
+        let outcome = self.try_begin_write(writer, batches);
+        self.note_failure(writer, outcome).map(Some)
+    }
+
+    fn try_begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<BegunGroup> {
+        let (group, last) = self.prepare_group(writer, batches)?;
+        let Some(log) = &mut writer.log else { return Err(self.no_log()) };
+        log.append(&group.bytes, last)?;
+        let part = log.begin_sync()?;
+        self.counters.log_bytes.add(group.bytes.len() as u64);
+        self.counters.syncs.add(1);
+        writer.unsynced_bytes = 0;
+        Ok(self.begin_group(group, last, batches.len() as u64, part))
+    }
+
+    /// Closes the store to writes after a failure, unless it left the log as it was.
+    pub(in crate::lsm) fn note_failure<T>(&self, writer: &mut WriterState, mut outcome: Result<T>) -> Result<T> {
+        let leaves_log = |error: &Error| matches!(error, Error::InvalidArgument(_) | Error::WrongRecordType { .. });
+        if outcome.as_ref().is_err_and(leaves_log) {
+            // Values without a group must not precede values that are referenced: a crash could tear them.
+            outcome = writer.finish_values().and(outcome);
+        }
+        if let Err(error) = &outcome
+            && !leaves_log(error)
+        {
+            writer.abandon();
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    fn try_write_group(
+        &self,
+        writer: &mut WriterState,
+        batches: &mut [Operations],
+        durability: Durability,
+    ) -> Result<()> {
+        let first = writer.next_sequence;
+        let (group, last) = self.prepare_group(writer, batches)?;
+        if let Err(error) = self.state_types_of(batches) {
+            writer.next_sequence = first;
+            return Err(error);
+        }
+        self.log_group(writer, &group.bytes, last, durability)?;
+        self.apply_group(writer, group, last, batches.len() as u64);
+        Ok(())
+    }
+
+    /// Assembles a group, and numbers its operations; returns the last number.
+    fn prepare_group(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<(WriteGroup, Sequence)> {
+        let group = self.assemble(writer, batches)?;
+        let count = group.operations.len() as u64;
+        let last = writer.next_sequence + count - 1;
+        if last > SEQUENCE_MAX {
+            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
+        if !writer.active.has_room(group.operations.len() + self.operations_in_flight()) {
+            self.drain(writer);
+        }
+        if !writer.active.has_room(group.operations.len()) {
+            let detail = format!("a batch of {count} operations does not fit into a memtable; split it");
+            return Err(Error::InvalidArgument(detail));
+        }
+        writer.next_sequence = last + 1;
+        Ok((group, last))
+    }
+
+    /// Inserts a logged group into the memtables, and makes it visible.
+    pub(in crate::lsm) fn apply_group(
+        &self,
+        writer: &mut WriterState,
+        mut group: WriteGroup,
+        last: Sequence,
+        batches: u64,
+    ) {
+        self.counters.batches.add(batches);
+        self.counters.groups.add(1);
+        self.counters.operations.add(group.operations.len() as u64);
+        // Room was checked before.
+        let is_taken = writer.active.insert(group.bytes, &mut group.operations, |id| self.new_memtable(id));
+        debug_assert!(is_taken, "a memtable without room");
+        if group.operations.capacity() <= KEPT_OPERATIONS_MAX {
+            writer.decoded = group.operations;
+        }
+        writer.active.last_sequence = last;
+        self.visible.store(last, Ordering::Release);
+    }
+
+    /// The error for a write without a log.
+    fn no_log(&self) -> Error {
+        self.failure(&self.shared.lock()).unwrap_or_else(|| self.closed())
+    }
+
+    /// Writes a group to the log with the given durability.
+    pub(in crate::lsm) fn log_group(
+        &self,
+        writer: &mut WriterState,
+        bytes: &[u8],
+        last: Sequence,
+        durability: Durability,
+    ) -> Result<()> {
+        if let Some(values) = &mut writer.values {
+            values.flush()?;
+        }
+        let Some(log) = &mut writer.log else { return Err(self.no_log()) };
+        if durability == Durability::Synced && writer.values_unsynced {
+            if let Some(values) = &mut writer.values {
+                values.sync()?;
+            }
+            writer.values_unsynced = false;
+        }
+        log.append(bytes, last)?;
+        self.counters.log_bytes.add(bytes.len() as u64);
+        writer.unsynced_bytes += bytes.len() as u64;
+        let sync = match durability {
+            Durability::Synced => true,
+            Durability::Grouped => writer.unsynced_bytes >= self.options.group_bytes,
+            Durability::Buffered => false,
+        };
+        if sync {
+            self.counters.syncs.add(1);
+            writer.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
+    fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
+        let threshold = self.options.separated_from_bytes();
+        let at_once = self.options.separated_at_once_from_bytes(self.objects.is_some());
+        let mut bytes = Vec::new();
+        for operations in batches {
+            self.counters.user_bytes.add(operations.byte_len() as u64);
+            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+            if is_separated && self.is_deferred(operations, at_once) {
+                is_separated = false;
+                self.note_deferred(writer, operations, threshold);
+            }
+            match (is_separated, bytes.is_empty()) {
+                (false, true) => bytes = std::mem::take(&mut operations.bytes),
+                (false, false) => bytes.extend_from_slice(&operations.bytes[GROUP_HEAD_BYTES..]),
+                (true, is_first) => {
+                    if is_first {
+                        bytes.resize(GROUP_HEAD_BYTES, 0);
+                    }
+                    self.separate(writer, &operations.bytes, at_once.max(threshold), &mut bytes)?;
+                }
+            }
+        }
+        if self.objects.is_some() {
+            // A value file can be read, and is durable, when it is complete.
+            writer.finish_values()?;
+        }
+        bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
+        let mut operations = std::mem::take(&mut writer.decoded);
+        decode_group_into(&bytes, &mut operations)
+            .ok_or_else(|| Error::InvalidArgument("a write group has at most 4 GiB; split the batch".into()))?;
+        Ok(WriteGroup { bytes, operations })
+    }
+
+    /// Whether the values of a batch stay in the log and in the memtable, until a flush moves them to a value file.
+    fn is_deferred(&self, operations: &Operations, at_once_from_bytes: u64) -> bool {
+        if self.objects.is_some() {
+            return operations.longest_value_bytes.is_none_or(|length| length < at_once_from_bytes);
+        }
+        self.options.fast_paths.deferred_values && operations.byte_len() <= DEFERRED_BATCH_BYTES_MAX
+    }
+
+    /// Estimates what the deferred values of a batch hide.
+    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations, threshold: u64) {
+        for operation in decode_group(&operations.bytes).unwrap_or_default() {
+            let (key, value) = operation.parts(&operations.bytes);
+            if operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold {
+                self.estimate_hidden(writer, operation.keyspace, key);
+            }
+        }
+    }
+
+    /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
+    fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; split it".into());
+        for operation in decode_group(bytes).ok_or_else(malformed)? {
+            let (key, value) = operation.parts(bytes);
+            let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
+            if is_long {
+                let pointer = self.values(writer)?.append(key, value)?;
+                writer.values_unsynced = true;
+                self.estimate_hidden(writer, operation.keyspace, key);
+                self.counters.value_bytes.add(pointer.stored_bytes);
+                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
+            } else {
+                encode_operation(out, operation.action, operation.keyspace, key, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Estimates the bytes of values that new values hide, from a sample of the writes. Hidden values are dead, but not
+    /// yet known to be.
+    fn estimate_hidden(&self, writer: &mut WriterState, keyspace: KeyspaceId, key: &[u8]) {
+        writer.separated += 1;
+        // Multiplied by the golden ratio, so that the sample does not coincide with a period of the keys.
+        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HIDDEN_SAMPLE_BITS) != 0 {
+            return;
+        }
+        let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
+        let view = tree.view.get();
+        // Read errors are left to readers; this is only an estimate.
+        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
+            && let Some(pointer) = ValueFilePointer::decode(&pointer)
+        {
+            writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
+        }
+    }
+
+    /// The current value file; a new one if there is none, or if it has reached its size.
+    pub(in crate::lsm) fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
+        if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
+            writer.finish_values()?;
+        }
+        if writer.values.is_none() {
+            let number = self.take_number()?;
+            let created = ValueFileWriter::create(&self.storage, self.binding, number, self.options.compression)?;
+            self.storage.sync_directory()?;
+            let handle = ValueHandle::new(&self.storage, number, created.file());
+            writer.active.values.push(Arc::clone(&handle));
+            writer.values = Some(created);
+            let mut shared = self.shared.lock();
+            shared.unflushed_values.insert(number);
+            shared.add_values(handle);
+            self.publish(&mut shared, BTreeSet::new());
+        }
+        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be created".into()))
+    }
+
+    /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
+    /// catch up.
+    pub(in crate::lsm) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
+        let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
+            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
+            || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
+            || self.is_switch_requested.load(Ordering::Relaxed) && !writer.active.is_empty();
+        self.check_place_of_group(is_full)?;
+        self.check_writable()?;
+        if !is_full {
+            return Ok(());
+        }
+        self.is_switch_requested.store(false, Ordering::Relaxed);
+        self.drain(writer);
+        self.wait_for_room()?;
+        self.switch(writer)
+    }
+
+    fn wait_for_room(&self) -> Result<()> {
+        let timer = Timer::start();
+        let mut waited = false;
+        let mut shared = self.shared.lock();
+        loop {
+            if let Some(error) = self.refusal(&shared) {
+                return Err(error);
+            }
+            // This many tables make a compaction due.
+            let is_crowded = shared.sealed.len() >= self.options.sealed_max()
+                || shared
+                    .compaction_candidates
+                    .iter()
+                    .filter_map(|id| shared.state.levels(*id))
+                    .any(|levels| levels.level(0).len() >= LEVEL0_STALL_TABLES);
+            if !is_crowded {
+                break;
+            }
+            if !std::mem::replace(&mut waited, true) {
+                self.report_stall(&shared);
+            }
+            if self.options.threads == 0 {
+                drop(shared);
+                if !self.work_once()? {
+                    break;
+                }
+                shared = self.shared.lock();
+            } else {
+                shared = self.changed.wait(&self.shared, shared);
+            }
+        }
+        if waited {
+            self.report_stall_end(timer);
+        }
+        Ok(())
+    }
+
+    /// Reserves memory for a memtable set, up to its size limit plus one group; `found_bytes` are in use already.
+    pub(in crate::lsm) fn reserve_for_memtables(&self, found_bytes: u64) -> Option<Arc<Reservation>> {
+        let limit = self.options.memtable_limit_bytes();
+        let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
+        Some(Arc::new(self.cache.reserve_scoped(found_bytes.max(most))))
+    }
+
+    /// Switches to a new memtable set; the old one is sealed, and will be flushed.
+    pub(in crate::lsm) fn switch(&self, writer: &mut WriterState) -> Result<()> {
+        let outcome = self.try_switch(writer);
+        if let Err(error) = &outcome {
+            writer.abandon();
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    fn try_switch(&self, writer: &mut WriterState) -> Result<()> {
+        self.drain(writer);
+        // Groups of the next log must not survive a crash without those of this one.
+        writer.sync()?;
+        writer.finish_values()?;
+        let number = self.take_number()?;
+        let recycled = self.shared.lock().recyclable.pop();
+        let previous = writer.log.take().map(WalWriter::finish).transpose()?;
+        let log =
+            WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, recycled, previous)?;
+        let mut shared = self.shared.lock();
+        let edit = ManifestEdit {
+            logs_added: vec![number],
+            logs_ended: previous.iter().map(|previous| (previous.number, previous.bytes)).collect(),
+            last_sequence: Some(writer.active.last_sequence),
+            ..ManifestEdit::default()
+        };
+        let memtables = fresh_memtables(&shared);
+        let mut sealed = std::mem::take(&mut writer.active);
+        if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
+            part.bytes = previous.bytes;
+        }
+        writer.active = MemtableSet::of(memtables.clone());
+        writer.active.logs = vec![BackingLog { number, bytes: 0 }];
+        writer.active.last_sequence = sealed.last_sequence;
+        writer.active.reservation = self.reserve_for_memtables(0);
+        shared.sealed.push_back(Arc::new(sealed));
+        let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
+        // Once the number of the log is durable, its groups will be replayed.
+        self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
+        writer.log = Some(log);
+        Ok(())
+    }
+}
+
+/// The first keyspace of a batch that was dropped. None can be dropped while the caller holds the writer's lock.
+fn dropped_keyspace(operations: &Operations) -> Option<&Arc<KeyspaceTree>> {
+    operations.keyspaces.iter().find(|tree| tree.is_dropped())
+}
+
+pub(in crate::lsm) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    pointer.encode(&mut bytes);
+    bytes
+}
+
+/// New memtables for the keyspaces that were written recently.
+pub(in crate::lsm) fn fresh_memtables(shared: &SharedState) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
+    let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
+    written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()
+}

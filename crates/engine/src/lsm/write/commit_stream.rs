@@ -1,0 +1,82 @@
+//! Commits of values that come as streams, which are never in memory as a whole.
+
+use super::commit::{WriterState, encoded};
+use crate::durability::Durability;
+use crate::error::{Error, Result};
+use crate::lsm::handles::keyspace::Keyspace;
+use crate::lsm::state::core::Core;
+use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::vlog::ValueFilePointer;
+use std::io::Read;
+use std::sync::atomic::Ordering;
+
+impl Core {
+    /// Writes one value from a stream, and the entry that points to it.
+    pub(in crate::lsm) fn commit_stream(
+        &self,
+        keyspace: &Keyspace,
+        key: &[u8],
+        source: &mut dyn Read,
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        let mut writer = self.writer_alone();
+        self.make_room(&mut writer)?;
+        let tree = keyspace.tree();
+        if tree.is_dropped() {
+            return Err(self.gone(tree));
+        }
+        // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
+        let pointer = match self.values(&mut writer) {
+            Ok(values) => values.append_stream(key, source),
+            Err(error) => {
+                writer.abandon();
+                self.fail(&mut self.shared.lock(), &error);
+                return Err(error);
+            }
+        };
+        writer.values_unsynced = true;
+        let outcome = match &pointer {
+            Ok(pointer) => {
+                let finished = if self.objects.is_some() { writer.finish_values() } else { Ok(()) };
+                let stated = finished.and_then(|()| self.state_types(std::slice::from_ref(keyspace)));
+                stated.and_then(|()| self.commit_pointer(&mut writer, tree.id, key, pointer, durability))
+            }
+            // The partial value in the file is unreferenced, but the values before it must be durable.
+            Err(_) => writer.finish_values(),
+        };
+        let outcome = self.note_failure(&mut writer, outcome);
+        drop(writer);
+        self.work_after_write();
+        pointer.and(outcome)
+    }
+
+    fn commit_pointer(
+        &self,
+        writer: &mut WriterState,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        pointer: &ValueFilePointer,
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        self.counters.value_bytes.add(pointer.stored_bytes);
+        self.counters.user_bytes.add(key.len() as u64 + pointer.length);
+        let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
+        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
+        let last = writer.next_sequence;
+        if last > SEQUENCE_MAX {
+            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
+        writer.next_sequence += 1;
+        self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
+        let mut operations = decode_group(&bytes).unwrap_or_default();
+        self.counters.batches.add(1);
+        self.counters.groups.add(1);
+        self.counters.operations.add(1);
+        // Room was checked before.
+        let is_taken = writer.active.insert(bytes, &mut operations, |id| self.new_memtable(id));
+        debug_assert!(is_taken, "a memtable without room");
+        writer.active.last_sequence = last;
+        self.visible.store(last, Ordering::Release);
+        Ok(())
+    }
+}

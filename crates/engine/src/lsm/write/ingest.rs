@@ -1,0 +1,341 @@
+//! Ingestion: adding existing tables to a store without rewriting them.
+//!
+//! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
+//! not possible; a store on an object store can also take one by reference that lies below its URL. Its records have no
+//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. The table goes to the
+//! deepest level such that neither this level nor any level above it has overlapping tables: older entries may only lie
+//! below it.
+
+use super::stating::AdmittedStatement;
+use crate::block::BlockCache;
+use crate::error::{Error, Result};
+use crate::io::{Place, Storage, locate};
+use crate::lsm::handles::keyspace::Keyspace;
+use crate::lsm::objects::ObjectFolder;
+use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use crate::lsm::state::file_numbers::FileNumberSource;
+use crate::lsm::state::options::INLINE_BYTES_MAX;
+use crate::lsm::state::table_file::OPENING_BYTES_MIN;
+use crate::lsm::state::version::{
+    FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name,
+};
+use crate::table::{KEY_BYTES_MAX, SharedOptions, Table};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The size of ingested tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IngestSummary {
+    /// Number of tables.
+    pub tables: u64,
+    /// Number of records.
+    pub records: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl Keyspace {
+    /// Ingests existing tables without rewriting them, atomically: as if one batch had inserted their records. The
+    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards; copied
+    /// within the object store if they are in that of the store; otherwise copied through this machine. Paths may be
+    /// URLs. If two of the tables contain a key, the later one in the list wins.
+    ///
+    /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
+    /// other files; [`Error::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
+    /// to all its keys; [`Error::MemoryShort`] if the store's memory has no room for its index; as
+    /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
+    /// the manifest, all of the tables may be found when the store is opened again.
+    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
+        self.ingest_from(&located(paths)?)
+    }
+
+    /// As [`Self::ingest`], but the store takes the files that lie directly below its URL on an object store, as in
+    /// `s3://bucket/fruit/part-17.ogive` for the store `s3://bucket/fruit`: they become part of it by reference,
+    /// without a copy. Each must be the only one that is written under its name, ever: the store removes it when no
+    /// version needs it any more. All other files are ingested as copies, and stay.
+    ///
+    /// # Errors
+    /// As [`Self::ingest`]; [`Error::InvalidArgument`] for a file that belongs to the store already.
+    pub fn adopt<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
+        self.adopt_from(&located(paths)?)
+    }
+
+    /// As [`Self::adopt`], for files in any storage.
+    ///
+    /// # Errors
+    /// As [`Self::adopt`].
+    pub fn adopt_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
+        self.ingest_files(files, true)
+    }
+
+    /// Whether [`Self::adopt`] takes a file by reference.
+    ///
+    /// # Errors
+    /// As [`locate`].
+    pub fn can_adopt(&self, path: impl AsRef<Path>) -> Result<bool> {
+        let Place { storage, name } = locate(path)?;
+        Ok(self.core().adopts(&*storage, &name).is_some())
+    }
+
+    /// As [`Self::ingest`], for files in any storage.
+    ///
+    /// # Errors
+    /// As [`Self::ingest`].
+    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
+        self.ingest_files(files, false)
+    }
+
+    fn ingest_files(&self, files: &[(Arc<dyn Storage>, String)], by_reference: bool) -> Result<IngestSummary> {
+        let core = self.core();
+        core.check_writable()?;
+        let mut incoming = IncomingTables { core, tables: Vec::new(), seen: SeenRecords::default() };
+        for (storage, name) in files {
+            match core.adopts(&**storage, name).filter(|_| by_reference) {
+                Some(objects) => incoming.adopt(objects, name)?,
+                None => incoming.take(storage, name)?,
+            }
+        }
+        core.storage.sync_directory()?;
+        let ingested = IngestSummary {
+            tables: incoming.tables.len() as u64,
+            records: incoming.tables.iter().map(|table| table.records).sum(),
+            bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
+        };
+        core.install_ingested(self, &mut incoming)?;
+        core.work_after_write();
+        Ok(ingested)
+    }
+}
+
+fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Arc<dyn Storage>, String)>> {
+    let located = paths.into_iter().map(|path| locate(path.as_ref()).map(|Place { storage, name }| (storage, name)));
+    located.collect()
+}
+
+/// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
+struct IncomingTables<'a> {
+    core: &'a Core,
+    tables: Vec<TableFileMeta>,
+    seen: SeenRecords,
+}
+
+/// What the examined tables have in common.
+#[derive(Default)]
+struct SeenRecords {
+    longest_value_bytes: u64,
+    /// Whether they are keys alone; `None` before the first table with records.
+    are_keys_only: Option<bool>,
+}
+
+impl IncomingTables<'_> {
+    fn take(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<()> {
+        // Examined in place first, so that a file that is not a table is not even linked.
+        let Some(mut meta) = self.examine(storage, name)? else { return Ok(()) };
+        meta.number = self.core.take_number()?;
+        let new_name = file_name(meta.number, FileKind::Table);
+        storage.export(name, &*self.core.storage, &new_name)?;
+        self.tables.push(meta);
+        if self.core.objects.is_some() {
+            return Ok(());
+        }
+        // The writer of the table may not have synced it.
+        self.core.storage.open_update(&new_name)?.sync()
+    }
+
+    fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
+        examine(self.core, storage, name, &mut self.seen).map_err(|error| match error {
+            // No memory helps: a store keeps longer values in files of their own.
+            Error::ValueTooLarge { path, length, limit } if limit == INLINE_BYTES_MAX => {
+                let detail = "is longer than those of tables that can be ingested; write its records instead";
+                let path = path.display();
+                Error::InvalidArgument(format!("{path}: a value of {length} bytes {detail} ({limit} at most)"))
+            }
+            error => error,
+        })
+    }
+
+    /// Takes an object of the store's folder by reference.
+    fn adopt(&mut self, objects: &ObjectFolder, name: &str) -> Result<()> {
+        let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
+        if is_named_twice || objects.has_object(name) {
+            let what = if is_named_twice { "is named twice" } else { "belongs to the store already" };
+            return Err(Error::InvalidArgument(format!("{} {what}", self.core.storage.path(name).display())));
+        }
+        // In the store's own storage, which is to find the same object.
+        let Some(mut meta) = self.examine(&self.core.storage, name)? else { return Ok(()) };
+        let object: Arc<str> = name.into();
+        meta.number = self.core.take_number()?;
+        objects.name_object(meta.number, &object);
+        meta.object = Some(object);
+        self.tables.push(meta);
+        Ok(())
+    }
+}
+
+impl Drop for IncomingTables<'_> {
+    fn drop(&mut self) {
+        for table in &self.tables {
+            if let (Some(objects), Some(_)) = (&self.core.objects, &table.object) {
+                objects.forget_object(table.number);
+                continue;
+            }
+            // A file that cannot be removed now is removed at the next opening.
+            _ = self.core.storage.remove(&file_name(table.number, FileKind::Table));
+        }
+    }
+}
+
+/// Reads a whole table and returns its metadata without numbers; `None` if it is empty. Adds to what was seen of
+/// others.
+fn examine(
+    core: &Core,
+    storage: &Arc<dyn Storage>,
+    name: &str,
+    seen: &mut SeenRecords,
+) -> Result<Option<TableFileMeta>> {
+    let cache = Arc::new(BlockCache::new(0));
+    let unversioned = (ValueKind::Value as u8, 0);
+    let options = SharedOptions {
+        profile: core.options.profile.clone(),
+        value_bytes: INLINE_BYTES_MAX,
+        opening_bytes: core.options.memory_bytes.max(OPENING_BYTES_MIN),
+        unversioned,
+        fast_paths: core.options.fast_paths,
+    };
+    let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
+    let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
+    if table.is_versioned() || !table.is_self_contained() {
+        return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
+    }
+    let are_keys_only = table.record_type().is_keys_only();
+    if !table.is_empty() && *seen.are_keys_only.get_or_insert(are_keys_only) != are_keys_only {
+        return refuse("keys alone and records with values cannot be ingested together");
+    }
+    let report = table.verify(&mut |_, _| {})?;
+    if let Some(finding) = report.findings.first() {
+        let detail = format!("{}; rebuild it from a scan, which does not use the index", finding.detail);
+        return Err(Error::damaged(storage.path(name), finding.offset, detail));
+    }
+    let mut meta = TableFileMeta { bytes: storage.open(name)?.len(), ..TableFileMeta::default() };
+    let mut cursor = table.compaction_cursor(crate::lsm::state::table_file::SCAN_READ_AHEAD_BYTES);
+    cursor.first()?;
+    while let Some(entry) = cursor.entry() {
+        if entry.key.len() > KEY_BYTES_MAX {
+            return refuse("it has a key longer than 64 KiB");
+        }
+        if meta.records == 0 {
+            meta.smallest = entry.key.to_vec();
+        } else if entry.key <= meta.largest.as_slice() {
+            return refuse("it has a duplicate key; in a store each key has one value");
+        }
+        meta.largest.clear();
+        meta.largest.extend_from_slice(entry.key);
+        meta.records += 1;
+        seen.longest_value_bytes = seen.longest_value_bytes.max(entry.value.len() as u64);
+        cursor.next()?;
+    }
+    if meta.records != table.len() {
+        return Err(Error::damaged(storage.path(name), 0, "its number of records is not the one it states"));
+    }
+    Ok((meta.records > 0).then_some(meta))
+}
+
+impl Core {
+    /// The folder of objects, if a file is one of them that may be taken by reference.
+    fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
+        let objects = self.objects.as_deref()?;
+        let is_below = storage.is_object_store() && storage.path(name) == objects.path(name);
+        (is_below && is_object_name(name)).then_some(objects)
+    }
+
+    /// Installs tables from the folder in the store; those installed are taken out of `tables`.
+    fn install_ingested(&self, keyspace: &Keyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
+        let (tree, id) = (keyspace.tree(), keyspace.id());
+        let mut writer = self.writer_alone();
+        self.check_writable()?;
+        keyspace.check_value_bytes(incoming.seen.longest_value_bytes)?;
+        let tables = &mut incoming.tables;
+        if tree.is_dropped() {
+            return Err(self.gone(tree));
+        }
+        // The edit is durable at once, so all earlier writes must be durable, too.
+        if let Err(error) = writer.sync() {
+            writer.abandon();
+            self.fail(&mut self.shared.lock(), &error);
+            return Err(error);
+        }
+        // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
+        // holds the writer's lock.
+        if has_entries(writer.active.memtables().get(&id)) {
+            self.switch(&mut writer)?;
+        }
+        self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
+        let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
+        let mut shared = self.shared.lock();
+        let first = writer.next_sequence;
+        let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
+        if last > SEQUENCE_MAX {
+            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
+        let mut change = StateChange {
+            edit: ManifestEdit {
+                last_sequence: Some(last),
+                types: self.stated(&shared, &admitted)?,
+                ..ManifestEdit::default()
+            },
+            ..StateChange::default()
+        };
+        for (index, table) in tables.iter().enumerate() {
+            let sequence = first + index as u64;
+            let meta = TableFileMeta {
+                smallest_sequence: sequence,
+                largest_sequence: sequence,
+                global_sequence: Some(sequence),
+                ..table.clone()
+            };
+            let level = level_for(&shared, id, &meta, &change.edit);
+            let file = self.open_table(meta, true)?;
+            change.edit.added.push((id, level, Arc::clone(&file.meta)));
+            change.tables.push(file);
+        }
+        if tables.is_empty() && admitted.is_empty() {
+            return Ok(());
+        }
+        self.check_room(&shared, &change, shared.unflushed_bytes())?;
+        writer.next_sequence = last + 1;
+        writer.active.last_sequence = last;
+        // After a failure the edit may still be durable, so the files stay until the next opening.
+        tables.clear();
+        self.apply(&mut shared, change)?;
+        admitted.into_iter().for_each(AdmittedStatement::publish);
+        self.visible.store(last, Ordering::Release);
+        drop(shared);
+        self.changed.notify_all();
+        Ok(())
+    }
+}
+
+fn has_entries(memtable: Option<&Arc<crate::lsm::state::memtable::Memtable>>) -> bool {
+    memtable.is_some_and(|memtable| !memtable.is_empty())
+}
+
+/// The deepest level at which a table that is newer than all others may be placed.
+fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableFileMeta, edit: &ManifestEdit) -> usize {
+    let none = KeyspaceLevels::default();
+    let levels = shared.state.levels(id).unwrap_or(&none);
+    // The outputs of running compactions count, and so do the other tables of this call.
+    let is_written = |level: usize| {
+        let running = shared.running.iter().filter(|job| job.keyspace == id && job.output_level == level);
+        running.into_iter().any(|job| table.overlaps(job.span.bounds()))
+            || edit.added.iter().any(|(_, found, other)| *found == level && table.overlaps(other.bounds()))
+    };
+    let is_free = |level: usize| levels.overlapping(level, table.bounds()).next().is_none() && !is_written(level);
+    let free = (0..LEVELS).take_while(|&level| is_free(level)).count();
+    free.saturating_sub(1)
+}

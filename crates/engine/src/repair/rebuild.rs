@@ -1,0 +1,279 @@
+//! Repair by rebuilding, for a store whose manifest is lost or outdated: all tables and logs are merged into a new last
+//! level.
+//!
+//! Only the manifest recorded which tables were live, and on which level. So a table that a crash left behind is
+//! included as well; of two entries with the same key and sequence number, the one in the newer file wins. Each table
+//! states the number of its keyspace and the newest operation that it may contain; later operations of the logs are in
+//! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`).
+
+use super::foreign::{StoreFiles, set_aside};
+use super::in_place::install;
+use super::recovering_cursor::ValueEvidence;
+use super::store::{RecoveredMemtables, RepairContext, RepairReport, open_values};
+use crate::block::BlockCache;
+use crate::block::header::{StoreBinding, new_nonce};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::lsm::DbOptions;
+use crate::lsm::compact::LevelsBelow;
+use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::entry::{KeyspaceId, Sequence};
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::range_tombstones::RangeTombstones;
+use crate::lsm::state::table_file::{
+    KEYSPACE_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin, decode_keyspace_property,
+    keyspace_property,
+};
+use crate::lsm::state::version::{
+    FileKind, LEVELS, ManifestEdit, ManifestState, StatedTypes, TableFileMeta, file_name, largest_number,
+    parse_file_name,
+};
+use crate::lsm::write::wal;
+use crate::table::{Table, TableOptions};
+use crate::types::RecordType;
+use crate::verify::report::finding_of;
+use crate::vlog::ValueFile;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Rebuilds a store whose manifest is unreadable, or outdated (`stale`). `cause` is the error that shows this, with the
+/// files concerned.
+pub(super) fn rebuild(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    (cause, mut damaged_files): (Error, Vec<String>),
+    stale: Option<&ManifestState>,
+) -> Result<RepairReport> {
+    let Some((owner, found, foreign_files)) = find(storage, names, stale, &mut damaged_files)? else {
+        return Err(cause);
+    };
+    set_aside(&**storage, &foreign_files)?;
+    let StoreFiles { tables, logs, values } = found;
+    let (evidence, complete) = assess_values(values)?;
+    let binding = StoreBinding { store: owner, nonce: new_nonce() };
+    let mut state = ManifestState::new(owner);
+    state.nonce = binding.nonce;
+    // An interrupted removal of surplus files leaves files of these openings.
+    state.known = logs.values().map(|binding| binding.nonce).collect();
+    let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.binding().nonce)));
+    let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
+    let mut context = RepairContext::new(storage, binding, largest_number(&**storage)?.saturating_add(1), evidence);
+    let statements = statements(&tables, stale);
+    context.keyspaces = statements.iter().map(|(&id, (name, types))| (id, keyspace_property(name, types))).collect();
+    let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
+    for file in &tables {
+        let newest = known.entry(file.origin.keyspace).or_default();
+        *newest = file.origin.newest.max(*newest);
+    }
+    let mut memtables = RecoveredMemtables::default();
+    for (&number, &binding) in &logs {
+        context.read_log((binding, number), &known, &mut memtables)?;
+    }
+    context.recovered_count.add(memtables.entries);
+    edit.value_files_added = complete.into_iter().collect();
+    let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
+    for &keyspace in &keyspaces {
+        let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
+        let (cursor, tombstones) = all_entries(&context, of_keyspace, memtables.by_keyspace.get(&keyspace));
+        let origin = TableOrigin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
+        let outcome = context.write(cursor, tombstones, (origin, LEVELS - 1), LevelsBelow::default())?;
+        edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
+        edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
+    }
+    let name_of =
+        |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |(name, _)| name.clone());
+    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
+    let typed = statements.iter().filter(|(id, (_, types))| (**id == 0 || keyspaces.contains(id)) && !types.is_bytes());
+    edit.types = typed.map(|(&id, (_, types))| (id, StatedTypes::next(Arc::new(types.clone())))).collect();
+    edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
+    edit.next_file = Some(context.next_file() + 1);
+    edit.reserved = edit.next_file;
+    // No log is needed any more.
+    edit.oldest_log = Some(context.next_file());
+    edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));
+    let path = storage.path(&file_name(context.next_file(), FileKind::Manifest));
+    let apply =
+        |state: &ManifestState, edit: &ManifestEdit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
+    let state = apply(&state, &edit)?;
+    let unused = ManifestEdit { value_files_removed: state.unreferenced_value_files(), ..ManifestEdit::default() };
+    install(&context, &apply(&state, &unused)?, None, &BTreeSet::new())?;
+    Ok(RepairReport {
+        damaged_files,
+        foreign_files,
+        saved_entries: context.recovered_count.count(),
+        lost_entries: context.evidence.lost.load(Ordering::Relaxed),
+        is_loss_known: false,
+        manifest_rebuilt: true,
+    })
+}
+
+/// Names and types of keyspaces: those of the outdated manifest, else as the newest table of each states them. A name
+/// that two tables state for two keyspaces belongs to neither.
+fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTreeMap<KeyspaceId, (String, RecordType)> {
+    let mut found: BTreeMap<KeyspaceId, (u64, (String, RecordType))> = BTreeMap::new();
+    for file in tables {
+        let stated = file.table.property(KEYSPACE_PROPERTY).and_then(decode_keyspace_property);
+        let Some(stated) = stated else { continue };
+        let newest = found.entry(file.origin.keyspace).or_insert((file.meta.number, stated.clone()));
+        if file.meta.number > newest.0 {
+            *newest = (file.meta.number, stated);
+        }
+    }
+    let mut found: BTreeMap<KeyspaceId, _> = found.into_iter().map(|(id, (_, stated))| (id, stated)).collect();
+    let count = |name: &String| found.values().filter(|(other, _)| other == name).count();
+    let ambiguous: BTreeSet<KeyspaceId> =
+        found.iter().filter(|(_, (name, _))| count(name) > 1).map(|(&id, _)| id).collect();
+    for (id, (name, _)) in &mut found {
+        if ambiguous.contains(id) {
+            *name = format!("keyspace {id}");
+        }
+    }
+    let of_manifest = stale.into_iter().flat_map(|state| &state.keyspaces);
+    found.extend(
+        of_manifest.map(|(&id, keyspace)| (id, (keyspace.name.clone(), keyspace.types.types.as_ref().clone()))),
+    );
+    found
+}
+
+/// Finds the files to rebuild a store from, its identity, and the names of foreign files; `None` if no file states an
+/// identity.
+fn find(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    stale: Option<&ManifestState>,
+    damaged_files: &mut Vec<String>,
+) -> Result<Option<(u64, StoreFiles, Vec<String>)>> {
+    let mut foreign = Vec::new();
+    let (owner, tables) = open_tables(storage, names, stale, (damaged_files, &mut foreign))?;
+    let mut logs = logs(storage, names, stale)?;
+    let Some(owner) = owner.or_else(|| logs.values().next().map(|binding| binding.store)) else { return Ok(None) };
+    let anothers = logs.iter().filter(|(_, binding)| binding.store != owner);
+    foreign.extend(anothers.map(|(&number, _)| file_name(number, FileKind::Log)));
+    logs.retain(|_, binding| binding.store == owner);
+    let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
+    for name in names {
+        if let Some((number, FileKind::Values)) = parse_file_name(name)
+            && !values.contains_key(&number)
+        {
+            let store = ValueFile::binding_of(&**storage, number).map(|binding| binding.map(|binding| binding.store));
+            let has_other_identity = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
+            (if has_other_identity { &mut foreign } else { &mut *damaged_files }).push(name.clone());
+        }
+    }
+    let mut found = StoreFiles { tables, logs, values };
+    foreign.extend(found.remove_foreign());
+    foreign.sort();
+    Ok(Some((owner, found, foreign)))
+}
+
+/// The value files as evidence, and those that are proved to be complete, with their lengths.
+fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(ValueEvidence, BTreeMap<u64, u64>)> {
+    let mut evidence = ValueEvidence { values, ..ValueEvidence::default() };
+    let mut complete = BTreeMap::new();
+    for (&number, file) in &evidence.values {
+        if file.scan(&mut |_| Ok(()))?.is_proved {
+            complete.insert(number, file.len_bytes());
+        } else {
+            evidence.suspect.insert(number);
+        }
+    }
+    Ok((evidence, complete))
+}
+
+/// Opens all readable tables, newest first; also returns the identity of the store that they state.
+fn open_tables(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    stale: Option<&ManifestState>,
+    (damaged_files, foreign_files): (&mut Vec<String>, &mut Vec<String>),
+) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
+    let cache = Arc::new(BlockCache::new(0));
+    let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut found: Vec<(u64, TableFileMeta, Option<u64>)> = Vec::new();
+    for name in names {
+        let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
+        match Table::open_for_walk(Arc::clone(storage), name, &TableOptions::default()) {
+            Ok(table) => {
+                let owner = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
+                let owner = owner.map(u64::from_le_bytes);
+                if let Some(owner) = owner {
+                    *owners.entry(owner).or_default() += 1;
+                }
+                found.push((number, stated_meta(&table, number, stale), owner));
+            }
+            Err(error) if finding_of(&error).is_some() => damaged_files.push(name.clone()),
+            Err(error) => return Err(error),
+        }
+    }
+    let named = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
+    let owner = stale.map(|state| state.owner).or(named);
+    found.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
+    let mut tables = Vec::new();
+    for (number, meta, of) in found {
+        if of.is_some() && of != owner {
+            foreign_files.push(file_name(number, FileKind::Table));
+            continue;
+        }
+        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification(), None)
+        {
+            Ok(file) => tables.push(file),
+            Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((owner, tables))
+}
+
+/// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
+/// records it, and counts as the oldest.
+fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableFileMeta {
+    let same = |known: &TableFileMeta| known.number == number && known.file_id == Some(table.file_id());
+    let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
+    let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
+    TableFileMeta {
+        number,
+        records: table.len(),
+        has_range_tombstones: table.property(RANGE_TOMBSTONES_PROPERTY).is_some(),
+        global_sequence: (!table.is_versioned()).then_some(sequence),
+        ..TableFileMeta::default()
+    }
+}
+
+/// The identities of the logs, by number: of those with a valid header that matches their name.
+fn logs(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    stale: Option<&ManifestState>,
+) -> Result<BTreeMap<u64, StoreBinding>> {
+    let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.binding_of(number))));
+    let mut logs: BTreeMap<u64, StoreBinding> = named.collect();
+    for name in names {
+        if let Some((number, FileKind::Log)) = parse_file_name(name)
+            && let Some(header) = wal::header(&**storage, number)?.filter(|header| header.number == number)
+        {
+            logs.insert(number, header.binding);
+        }
+    }
+    Ok(logs)
+}
+
+/// A cursor over all entries of a keyspace, and all its range tombstones.
+fn all_entries<'a>(
+    context: &RepairContext,
+    tables: impl Iterator<Item = &'a Arc<TableFile>>,
+    memtables: Option<&Vec<Arc<Memtable>>>,
+) -> (Box<dyn EntryCursor>, Vec<Arc<RangeTombstones>>) {
+    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
+    let mut tombstones = Vec::new();
+    for memtable in memtables.into_iter().flat_map(|list| list.iter().rev()) {
+        sources.push(Box::new(memtable.cursor()));
+        tombstones.push(memtable.tombstones());
+    }
+    for file in tables {
+        sources.push(context.recovering_cursor(file));
+        tombstones.push(Arc::clone(&file.tombstones));
+    }
+    (Box::new(MergeCursor::new(sources)), tombstones)
+}

@@ -1,0 +1,463 @@
+//! The general lookup: routes a search position through the index layers to a block and a record, and verifies what
+//! approximate nodes predicted.
+
+use super::reader::{ReadContext, TableInner};
+use crate::block::checksum;
+use crate::error::Result;
+use crate::io::Purpose;
+use crate::table::block::coded::CodedBlock;
+use crate::table::block::key::KeyBound;
+use crate::table::block::view::{BlockHead, BlockView};
+use crate::table::format::filter;
+use crate::table::format::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
+use crate::table::format::meta::{FilterMeta, Section};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Largest read that the index was designed for and that is made regardless of the budget, in bytes.
+const DESIGNED_READ_BYTES_MAX: u64 = 32 << 20;
+
+/// A position in the data: the record at `index` of `block`, or the end of the data if `block` is the number of blocks.
+#[derive(Clone, Debug)]
+pub(in crate::table) struct RecordPosition {
+    pub(in crate::table) block: u64,
+    pub(in crate::table) index: usize,
+    /// The block, if it was read.
+    pub(in crate::table) bytes: Option<Arc<[u8]>>,
+    /// Its head, if it was decoded.
+    pub(in crate::table) head: Option<BlockHead>,
+}
+
+impl RecordPosition {
+    /// A position in a block that was not read.
+    pub(in crate::table) fn unread(block: u64, index: usize) -> Self {
+        Self { block, index, bytes: None, head: None }
+    }
+}
+
+/// A key's hash, and the page of the filter that covers the key.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::table) struct FilterQuery {
+    pub(in crate::table) page: u64,
+    pub(in crate::table) hash: u64,
+}
+
+impl TableInner {
+    pub(in crate::table) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
+        let view = BlockView::new(self.layout, self.meta.versioned, bytes);
+        view.filter(|view| view.coded().is_none_or(|coded| self.holds_coded(coded))).ok_or_else(|| {
+            self.damaged(self.offset_of(block), format!("block {block} has an invalid number of records"))
+        })
+    }
+
+    /// Whether the table states that it has coded blocks of this size.
+    fn holds_coded(&self, coded: &CodedBlock) -> bool {
+        coded.decoded_bytes() <= self.meta.decoded_block_bytes && self.meta.decoded_block_bytes > 0
+    }
+
+    pub(in crate::table) fn offset_of(&self, block: u64) -> u64 {
+        self.locations.of(block).map_or(self.tail_offset, |section| section.offset)
+    }
+
+    pub(in crate::table) fn malformed(&self, block: u64) -> crate::Error {
+        self.damaged(self.offset_of(block), format!("a record of block {block} is malformed"))
+    }
+
+    /// The routing target of a bound; `None` if it lies after all possible keys.
+    pub(in crate::table) fn target<'a>(&self, probe: KeyBound<'a>) -> Option<RouteTarget<'a>> {
+        let x = if self.meta.record_type.keys.is_numeric() { probe.key_as_u64()? } else { 0 };
+        Some(RouteTarget { probe, x })
+    }
+
+    /// The children of `level` to which the layers above route a target.
+    pub(in crate::table) fn route(
+        &self,
+        target: &RouteTarget<'_>,
+        level: usize,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<ChildWindow> {
+        let Some(top) = self.meta.layers.len().checked_sub(1) else {
+            return Ok(ChildWindow { first: 0, last: self.meta.blocks.saturating_sub(1), is_exact: true });
+        };
+        let (kind, granule) = self.nodes_over(top);
+        let root = StoredNodes {
+            kind,
+            granule,
+            payload: &self.root,
+            count: self.meta.layers[top].nodes as usize,
+            end_child: self.children(top),
+            children: self.children(top),
+        };
+        let mut window = self.clamp(root.search(target), top, self.tail_offset)?;
+        for at in (level..top).rev() {
+            window = self.descend(target, at + 1, window, reads)?;
+        }
+        Ok(window)
+    }
+
+    /// Routes a target through the pages of layer `layer` (1 is the bottom layer) in `window`, to the children of the
+    /// level below.
+    fn descend(
+        &self,
+        target: &RouteTarget<'_>,
+        layer: usize,
+        window: ChildWindow,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<ChildWindow> {
+        let ChildWindow { mut first, mut last, is_exact } = window;
+        let (kind, granule) = self.nodes_over(layer - 1);
+        let end = self.children(layer) - 1;
+        loop {
+            if self.exceeds_memory(layer, first, last) {
+                return reads.at_once(|reads| self.bisect_pages(target, layer, reads));
+            }
+            let row = self.row(layer, first, last, reads)?;
+            let mut chosen = None;
+            for (number, bytes) in (first..).zip(&row) {
+                let offset = self.section(layer, number)?.offset;
+                let damaged = || self.damaged(offset, format!("index page {number} is malformed"));
+                let page = IndexPageView::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
+                let side = page.side(target).ok_or_else(damaged)?;
+                match side {
+                    Ordering::Less if number == first && number > 0 && !is_exact => break,
+                    Ordering::Greater if number == last && number < end && !is_exact => break,
+                    Ordering::Greater if number < last => {}
+                    _ => {
+                        chosen = Some((page.nodes.search(target), offset));
+                        break;
+                    }
+                }
+            }
+            if let Some((window, offset)) = chosen {
+                return self.clamp(window, layer - 1, offset);
+            }
+            // The approximate window was wrong: widen it on both sides, doubling each time.
+            (first, last) = widen(first, last, end);
+        }
+    }
+
+    /// Searches all pages by bisection, one at a time: for wrong approximate windows and corrupt nodes.
+    fn bisect_pages(&self, target: &RouteTarget<'_>, layer: usize, reads: &mut ReadContext<'_>) -> Result<ChildWindow> {
+        let (kind, granule) = self.nodes_over(layer - 1);
+        let (mut low, mut high) = (0, self.children(layer) - 1);
+        loop {
+            // The last page that does not lie after the target.
+            let middle = low + (high - low).div_ceil(2);
+            let offset = self.section(layer, middle)?.offset;
+            let damaged = || self.damaged(offset, format!("index page {middle} is malformed"));
+            let bytes = self.child(layer, middle, reads)?;
+            let page = IndexPageView::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
+            let behind = page.side(target).ok_or_else(damaged)? == Ordering::Less;
+            if low == high {
+                return self.clamp(page.nodes.search(target), layer - 1, offset);
+            }
+            if behind { high = middle - 1 } else { low = middle }
+        }
+    }
+
+    /// Whether the children `first..=last` are too many to read at once: more than the index was designed for, and more
+    /// than fit the memory.
+    pub(in crate::table) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
+        let (child_bytes, designed) = match level.checked_sub(1) {
+            None if self.meta.layers.is_empty() => (self.meta.block_bytes, 0),
+            None => (self.meta.block_bytes, self.meta.max_read_bytes),
+            Some(below) => (self.meta.layers[below].page_bytes, self.meta.layers[below].max_read_bytes),
+        };
+        let most = designed.min(DESIGNED_READ_BYTES_MAX).max(self.working_bytes / 2);
+        last > first && (last - first + 1).saturating_mul(child_bytes) > most
+    }
+
+    fn clamp(&self, window: Option<ChildWindow>, level: usize, offset: u64) -> Result<ChildWindow> {
+        let last = self.children(level).saturating_sub(1);
+        match window {
+            Some(window) => Ok(ChildWindow { first: window.first.min(last), last: window.last.min(last), ..window }),
+            None => Err(self.damaged(offset, "invalid index nodes")),
+        }
+    }
+
+    /// The first record at or after a bound.
+    pub(in crate::table) fn lower_bound(
+        &self,
+        probe: KeyBound<'_>,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<RecordPosition> {
+        let end = RecordPosition::unread(self.meta.blocks, 0);
+        let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
+        let window = self.route(&target, 0, reads)?;
+        Ok(self.resolve_record(probe, window, reads)?.0)
+    }
+
+    /// As [`Self::resolve_record`], if blocks in memory suffice: mostly the one in the middle of several.
+    fn resolve_in_memory(
+        &self,
+        probe: KeyBound<'_>,
+        window: ChildWindow,
+        reads: &ReadContext<'_>,
+    ) -> Result<Option<(RecordPosition, bool)>> {
+        let (mut low, mut high) = (window.first, window.last);
+        while low <= high {
+            let block = low + (high - low) / 2;
+            let Some(bytes) = self.block_in_memory(block, reads)? else { return Ok(None) };
+            let view = self.view(block, &bytes)?;
+            let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
+            if index == view.count() {
+                low = block + 1;
+            } else if index > 0 || block == 0 || self.meta.distinct && !probe.after && has_key {
+                let head = Some(view.head());
+                return Ok(Some((RecordPosition { block, index, bytes: Some(bytes), head }, has_key)));
+            } else {
+                // The blocks before may have the record, or others of the same key.
+                high = block - 1;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves a position to the first record at or after a key, which is not before that of the position; returns
+    /// whether it has the key. `None` if the record is in a block behind.
+    pub(in crate::table) fn move_on(&self, position: &mut RecordPosition, key: &[u8]) -> Result<Option<bool>> {
+        let block = position.block;
+        let (view, malformed) = (self.view_at(position)?, || self.malformed(block));
+        let last = view.key(view.count().saturating_sub(1)).ok_or_else(malformed)?;
+        if last.compare(key) == Ordering::Less {
+            return Ok(None);
+        }
+        let (index, has_key) = view.find(&KeyBound { key, after: false }).ok_or_else(malformed)?;
+        position.index = index;
+        Ok(Some(has_key))
+    }
+
+    /// The first record at or after a bound, given the blocks to which the index routes it, and whether it has the key
+    /// of the bound.
+    fn resolve_record(
+        &self,
+        probe: KeyBound<'_>,
+        window: ChildWindow,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<(RecordPosition, bool)> {
+        let ChildWindow { mut first, mut last, is_exact } = window;
+        if first < last
+            && let Some(found) = self.resolve_in_memory(probe, window, reads)?
+        {
+            return Ok(found);
+        }
+        let end = self.meta.blocks - 1;
+        loop {
+            // Reads that the index was designed for are always made. A table without an index, or with wrong
+            // approximate nodes, may have to be searched one block at a time to keep within the budget.
+            if self.exceeds_memory(0, first, last) {
+                let found = reads.at_once(|reads| self.bisect(probe, reads))?;
+                let has_key = self.has_key(&found, probe.key)?;
+                return Ok((found, has_key));
+            }
+            let row = self.row(0, first, last, reads)?;
+            // The first block whose last key is not before the bound; a single one is searched in any case.
+            let (mut low, mut high) = (0, row.len());
+            while low < high && row.len() > 1 {
+                let middle = low + (high - low) / 2;
+                if self.ends_before(first + middle as u64, &row[middle], &probe)? {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
+            }
+            if let Some(bytes) = row.get(low) {
+                let block = first + low as u64;
+                let view = self.view(block, bytes)?;
+                let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
+                // Of distinct keys, none before this block is the same.
+                let is_first = self.meta.distinct && !probe.after && has_key;
+                if index == view.count() {
+                    low += 1;
+                } else if index > 0 || low > 0 || block == 0 || is_exact || is_first {
+                    let (bytes, head) = (Some(bytes.clone()), Some(view.head()));
+                    return Ok((RecordPosition { block, index, bytes, head }, has_key));
+                }
+            }
+            if low == row.len() && (is_exact || last == end) || (first, last) == (0, end) {
+                return Ok((RecordPosition::unread(first + low as u64, 0), false));
+            }
+            (first, last) = widen(first, last, end);
+        }
+    }
+
+    /// The block of a position that was read.
+    pub(in crate::table) fn view_at<'p>(&self, position: &'p RecordPosition) -> Result<BlockView<'p>> {
+        let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(|| self.malformed(position.block))?;
+        match position.head {
+            Some(head) => Ok(BlockView::with_head(head, bytes)),
+            None => self.view(position.block, bytes),
+        }
+    }
+
+    /// Whether the record at a position has a key.
+    fn has_key(&self, position: &RecordPosition, key: &[u8]) -> Result<bool> {
+        let Some(bytes) = &position.bytes else { return Ok(false) };
+        Ok(self.view(position.block, bytes)?.key(position.index).is_some_and(|found| found.is(key)))
+    }
+
+    fn ends_before(&self, block: u64, bytes: &[u8], probe: &KeyBound<'_>) -> Result<bool> {
+        let view = self.view(block, bytes)?;
+        match view.count().checked_sub(1) {
+            Some(last) => Ok(probe.passes(&view.key(last).ok_or_else(|| self.malformed(block))?)),
+            None => Ok(true),
+        }
+    }
+
+    /// Searches all blocks by bisection, one at a time.
+    pub(in crate::table) fn bisect(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
+        let (mut low, mut high) = (0, self.meta.blocks);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let bytes = self.child(0, middle, reads)?;
+            if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
+        }
+        if low == self.meta.blocks {
+            return Ok(RecordPosition::unread(low, 0));
+        }
+        let bytes = self.child(0, low, reads)?;
+        let index = self.view(low, &bytes)?.lower_bound(&probe).ok_or_else(|| self.malformed(low))?;
+        Ok(RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(low, index) })
+    }
+
+    /// The first record of a key, if there is one.
+    pub(in crate::table) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
+        let probe = KeyBound { key, after: false };
+        let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
+        if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
+            return Ok(None);
+        }
+        let window = self.route(&target, 0, reads)?;
+        if !self.filter_allows(key, window, reads)? {
+            return Ok(None);
+        }
+        let (position, has_key) = self.resolve_record(probe, window, reads)?;
+        Ok(has_key.then_some(position))
+    }
+
+    /// Whether the filter admits a key in the blocks of a window; the filter is read at first use if it fits the
+    /// budget.
+    ///
+    /// An approximate window may contain only blocks whose filter groups never saw the key, so the result of a filter
+    /// with several groups is ignored for such windows.
+    fn filter_allows(&self, key: &[u8], window: ChildWindow, reads: &mut ReadContext<'_>) -> Result<bool> {
+        let Some(meta) = self.asked_filter else { return Ok(true) };
+        if !window.is_exact && !self.has_one_filter_group() {
+            return Ok(true);
+        }
+        let hash = filter::hash_key(key);
+        for group in meta.layout.groups_of_blocks(window.first..=window.last) {
+            let query = FilterQuery { page: meta.layout.page_in_group(group, hash), hash };
+            if self.filter_may_contain(&meta, query, reads)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the filter has one group of pages, which any block leads to.
+    #[inline]
+    pub(in crate::table) fn has_one_filter_group(&self) -> bool {
+        self.asked_filter.as_ref().is_some_and(|meta| u64::from(meta.layout.blocks_per_group()) >= self.meta.blocks)
+    }
+
+    /// Whether the filter admits a hash.
+    #[inline]
+    pub(in crate::table) fn filter_may_contain(
+        &self,
+        meta: &FilterMeta,
+        query: FilterQuery,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<bool> {
+        let resident = match self.filter.get() {
+            Some(filter) => Some(filter),
+            None => self.resident_filter(meta, reads)?,
+        };
+        match resident {
+            Some(filter) => Ok(filter.may_contain(query.page, query.hash)),
+            None => self.cached_filter_may_contain(query, reads),
+        }
+    }
+
+    /// As [`Self::filter_may_contain`], for a filter that does not fit memory: its pages go through the cache.
+    fn cached_filter_may_contain(
+        &self,
+        FilterQuery { page, hash }: FilterQuery,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<bool> {
+        let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(true) };
+        let number = self.meta.blocks.saturating_add(page);
+        if let Some(found) = slots.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+            return Ok(found);
+        }
+        let Some(section) = self.filter_page_section(page) else { return Ok(true) };
+        if let Some(read) = self.deferred_filter_page(page, section, reads)? {
+            return Ok(filter::may_contain(read, hash));
+        }
+        let bytes = self.whole(section, Purpose::Filter, reads)?;
+        Ok(filter::may_contain(&self.keep_filter_page(page, section.offset, &bytes)?, hash))
+    }
+
+    /// The location of a page of the filter.
+    pub(in crate::table) fn filter_page_section(&self, page: u64) -> Option<Section> {
+        let (section, page_bytes) = (self.asked_filter?.section, filter::FILTER_PAGE_BYTES as u64);
+        let at = page.checked_mul(page_bytes).filter(|at| at + page_bytes <= section.bytes)?;
+        Some(Section { offset: section.offset + at, bytes: page_bytes })
+    }
+
+    /// Checks a page of the filter, and offers it to the cache of a store.
+    pub(in crate::table) fn keep_filter_page(&self, page: u64, offset: u64, bytes: &[u8]) -> Result<Arc<[u8]>> {
+        self.check_filter_page(offset, bytes)?;
+        let kept: Arc<[u8]> = bytes.into();
+        if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {
+            slots.insert(directory, self.meta.blocks.saturating_add(page), Arc::clone(&kept), [0; 5]);
+        }
+        Ok(kept)
+    }
+
+    fn check_filter_page(&self, offset: u64, page: &[u8]) -> Result<()> {
+        match checksum::check(self.file_id, offset, page) {
+            true => Ok(()),
+            false => Err(self.damaged(offset, "the checksum of a filter page does not match")),
+        }
+    }
+
+    /// The filter, read at first use; `None` if it does not fit memory now.
+    pub(in crate::table) fn resident_filter(
+        &self,
+        meta: &FilterMeta,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Option<&filter::ResidentFilter>> {
+        if self.filter.get().is_none() {
+            self.defer_filter(meta, reads)?;
+            self.reserve_filter(meta, || {
+                let _reading = self.filter_read.lock();
+                if self.filter.get().is_some() {
+                    return Ok(false);
+                }
+                let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+                self.keep_filter(meta, &bytes)
+            })?;
+        }
+        Ok(self.filter.get())
+    }
+
+    /// Checks all pages of the filter.
+    pub(in crate::table) fn check_filter(&self, meta: &FilterMeta, bytes: &[u8]) -> Result<()> {
+        let pages = bytes.chunks(filter::FILTER_PAGE_BYTES);
+        pages
+            .zip((meta.section.offset..).step_by(filter::FILTER_PAGE_BYTES))
+            .try_for_each(|(page, offset)| self.check_filter_page(offset, page))
+    }
+}
+
+/// Whether a filter stays in memory within a budget.
+pub(in crate::table) fn keeps_filter(meta: &FilterMeta, budget_bytes: u64) -> bool {
+    meta.section.bytes <= budget_bytes / 2
+}
+
+/// A window three times as wide around the same middle, within `0..=end`.
+fn widen(first: u64, last: u64, end: u64) -> (u64, u64) {
+    let by = last - first + 1;
+    (first.saturating_sub(by), last.saturating_add(by).min(end))
+}
