@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_module_file_only_declares_and_re_exports() {
-        let good = "//! Doc.\n\n#[cfg(test)]\nmod tests;\npub(crate) mod a;\npub(in crate::b) mod c;\npub use a::{\n    B,\n    C,\n};\n";
+        let good = "//! Doc.\n\n#[cfg(test)]\nmod tests;\npub(crate) mod a;\n\
+            pub(in crate::b) mod c;\npub use a::{\n    B,\n    C,\n};\n";
         assert_eq!(lines("a/src/x/mod.rs", good), []);
         assert_eq!(lines("a/src/x/mod.rs", "//! Doc.\nmod a;\n\nfn f() {}\n"), [4]);
         assert_eq!(lines("a/src/x/mod.rs", "//! Doc.\nmod a { fn f() {} }\n"), [2]);
