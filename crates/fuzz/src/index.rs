@@ -1,6 +1,7 @@
 //! Fuzz target: the header of an index.
 
-use ogive::index::{Index, IndexOptions, Raw, Word};
+use ogive::index::extend::FactoryWord;
+use ogive::index::{Index, IndexOptions, Raw};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive::types::{KeyColumn, KeyType, RecordType, ValueType};
@@ -31,7 +32,7 @@ pub fn header(data: &[u8]) {
     }
 }
 
-fn use_types<W: Word>(index: &Index<Raw<W>, Vec<u8>>) {
+fn use_types<W: FactoryWord>(index: &Index<Raw<W>, Vec<u8>>) {
     let types = index.record_type();
     assert!(types.keys.width().is_some_and(|width| width <= 16), "keys of type {types}");
     let payload_bytes = index.layout().payload_bytes;

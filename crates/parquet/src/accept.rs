@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::error::Result;
 use crate::folder::Folder;
 use crate::index::ParquetIndex;
+use crate::open_data;
 use crate::place::Place;
 use crate::update;
 use crate::verify::VerifyReport;
@@ -58,7 +59,7 @@ fn with_times_of_now(catalog: &mut Catalog, folder: &dyn Folder) -> Result<u64> 
     let mut accepted = 0;
     for stated in &mut catalog.files {
         // What cannot be opened, or has another length, is found by the verification.
-        let Ok(file) = build::open_now(folder, &catalog.root, &stated.path) else { continue };
+        let Ok(file) = open_data::open_now(folder, &catalog.root, &stated.path) else { continue };
         let modified_ns = file.modified_ns().unwrap_or(0);
         if file.len() == stated.bytes && modified_ns != stated.modified_ns {
             stated.modified_ns = modified_ns;

@@ -1,21 +1,19 @@
 //! Building of an index: which rows ascend, and what leads to them.
 
-use crate::bytes_io::Encoder;
-use crate::catalog::{Catalog, DataFile, Group, PROPERTY, PathColumn};
+use crate::catalog::{Catalog, PROPERTY, PathColumn};
 use crate::data::{Data, unified};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
-use crate::folder::{Folder, join, split};
-use crate::footer::{Footer, find_groups, read_footer};
+use crate::folder::{Folder, shown};
+use crate::footer::Footer;
 use crate::int96::Reading;
 use crate::keys::{KeyColumn, key_type};
+use crate::open_data::{add_file, open, refuse_other_than_int96};
 use crate::place::Place;
 use crate::router::{GroupKeys, Run, assign};
-use crate::schema::FileSchema;
-use crate::source::{FoundFiles, find_files, path_columns, shown};
+use crate::source::{FoundFiles, find_files, path_columns};
 use crate::stated;
 use arrow_schema::DataType;
-use ogive::io::{ReadableFile, open_compared};
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
 use ogive::{KeyType, Storage};
@@ -151,12 +149,6 @@ pub struct BuildReport {
     pub warnings: Vec<String>,
 }
 
-/// A file of the catalog, open, with its footer.
-pub(crate) struct OpenData {
-    pub(crate) file: Arc<dyn ReadableFile>,
-    pub(crate) footer: Footer,
-}
-
 /// Builds an index at a place for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
 pub(crate) fn build(place: &Place, folder: Arc<dyn Folder>, options: BuildOptions) -> Result<BuildReport> {
     let found = find_files(&folder, &options.root, options.files.as_deref(), options.ignores_table_log)?;
@@ -273,74 +265,6 @@ pub(crate) fn refuse_unstated(options: &BuildOptions, columns: &[PathColumn], pa
         known => format!("no path states a column '{}', but they state {known}", absent.name),
     };
     Err(ParquetIndexError::NotIndexable { path: path.to_owned(), detail })
-}
-
-/// Refuses a column that is to be read in nanoseconds and is of another type than INT96 in all files.
-pub(crate) fn refuse_other_than_int96(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
-    for column in &catalog.reading.nanoseconds {
-        let of = catalog.schemas.iter().find_map(|schema| Some((schema, schema.column(column)?)));
-        let Some((schema, at)) = of else {
-            let known =
-                catalog.schemas.iter().flat_map(|schema| schema.arrow.fields()).map(|field| field.name().as_str());
-            let mut known: Vec<&str> = known.collect();
-            known.dedup();
-            let known = known.join(", ");
-            return Err(ParquetIndexError::NoColumn { path: path_of(0), column: column.clone(), known });
-        };
-        if !catalog.schemas.iter().any(|schema| schema.column(column).is_some_and(|at| schema.has_int96(at))) {
-            let of = schema.arrow.field(at).data_type();
-            let detail = format!(
-                "column '{column}' is of type {of}, and only timestamps of the type INT96 can be read in another unit; \
-                 leave its type out"
-            );
-            return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
-        }
-    }
-    Ok(())
-}
-
-/// Opens a data file as it is now.
-///
-/// # Errors
-/// Storage errors; [`ogive::Error::WrongAnswer`] in an object store.
-pub(crate) fn open_now(folder: &dyn Folder, root: &str, path: &str) -> Result<Arc<dyn ReadableFile>> {
-    let full = join(root, path);
-    let (of, name) = split(&full);
-    Ok(open_compared(&*folder.storage(of)?, name)?)
-}
-
-/// Opens a data file, and reads its footer.
-pub(crate) fn open(folder: &dyn Folder, root: &str, path: &str) -> Result<OpenData> {
-    let file = open_now(folder, root, path)?;
-    let footer = read_footer(&file)?;
-    Ok(OpenData { file, footer })
-}
-
-/// Adds a file and its row groups.
-pub(crate) fn add_file(catalog: &mut Catalog, path: &str, found: &OpenData) -> Result<()> {
-    let OpenData { file, footer } = found;
-    let schema = FileSchema::of_file(file.path(), footer.metadata.file_metadata(), &catalog.reading)?;
-    let groups = find_groups(file, footer, &schema)?;
-    let known = catalog.schemas.iter().position(|known| known.stored == schema.stored);
-    let number = known.unwrap_or_else(|| {
-        catalog.schemas.push(schema);
-        catalog.schemas.len() - 1
-    });
-    for group in groups {
-        let mut pages = Encoder::default();
-        group.pages.encode(group.rows, &mut pages);
-        let file = catalog.files.len();
-        catalog.groups.push(Group { file, rows: group.rows, key_hash: 0, intervals: 0, pages: pages.0 });
-    }
-    catalog.files.push(DataFile {
-        path: path.to_owned(),
-        bytes: file.len(),
-        modified_ns: file.modified_ns().unwrap_or(0),
-        footer_checksum: footer.checksum,
-        schema: number,
-        path_values: Vec::new(),
-    });
-    Ok(())
 }
 
 /// The columns of the key by their names.

@@ -4,7 +4,6 @@ use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{FetchedFile, Part, Wanted};
 use crate::int96::{NoTimestamp, converted};
 use crate::pages::{ColumnPages, GroupPages};
-use crate::rows::caught;
 use crate::schema::{FileSchema, malformed};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -283,4 +282,13 @@ impl GroupSource<'_> {
             .build()?;
         Ok((group, locations))
     }
+}
+
+/// Runs a reader of the crate `parquet`, which panics on some damaged pages.
+pub(crate) fn caught<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let detail = format!("its pages contradict themselves ({})", text.unwrap_or("the decoder gave up"));
+        Err(ParquetIndexError::Malformed { path: path.to_owned(), detail })
+    })
 }

@@ -225,6 +225,13 @@ impl Folder for FolderMap {
     }
 }
 
+/// The path of a data file for messages.
+pub(crate) fn shown(folder: &dyn Folder, root: &str, path: &str) -> PathBuf {
+    let full = join(root, path);
+    let (of, name) = split(&full);
+    folder.storage(of).map_or_else(|_| Path::new(&full).to_owned(), |storage| storage.path(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

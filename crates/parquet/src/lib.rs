@@ -63,6 +63,7 @@ mod hint;
 mod index;
 mod int96;
 mod keys;
+mod open_data;
 mod page_header;
 mod pages;
 mod place;

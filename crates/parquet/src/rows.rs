@@ -1,12 +1,12 @@
 //! The rows of one file, without an index.
 
-use crate::build::{add_file, open, refuse_other_than_int96};
 use crate::catalog::Catalog;
 use crate::data::{Data, GroupRows, Pace, Projection};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::{Fetched, Joining};
 use crate::folder::{Folder, PathFolder, split, split_query};
 use crate::int96::Reading;
+use crate::open_data::{add_file, open, refuse_other_than_int96};
 use crate::schema::FileSchema;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -218,13 +218,4 @@ impl Iterator for ParquetRows {
         }
         next
     }
-}
-
-/// Runs a reader of the crate `parquet`, which panics on some damaged pages.
-pub(crate) fn caught<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let detail = format!("its pages contradict themselves ({})", text.unwrap_or("the decoder gave up"));
-        Err(ParquetIndexError::Malformed { path: path.to_owned(), detail })
-    })
 }

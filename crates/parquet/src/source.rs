@@ -2,7 +2,7 @@
 
 use crate::catalog::PathColumn;
 use crate::error::{ParquetIndexError, Result};
-use crate::folder::{Folder, PathFolder, join, split};
+use crate::folder::{Folder, PathFolder, join, shown, split};
 use crate::table_log::{LogFolder, METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
@@ -389,13 +389,6 @@ impl PathColumn {
             _ => Arc::new(StringArray::from(vec![text; rows])),
         }
     }
-}
-
-/// The path of a data file for messages.
-pub(crate) fn shown(folder: &dyn Folder, root: &str, path: &str) -> std::path::PathBuf {
-    let full = join(root, path);
-    let (of, name) = split(&full);
-    folder.storage(of).map_or_else(|_| Path::new(&full).to_owned(), |storage| storage.path(name))
 }
 
 #[cfg(test)]

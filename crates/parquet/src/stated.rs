@@ -3,10 +3,10 @@
 
 use crate::catalog::{Catalog, DataFile};
 use crate::error::{ParquetIndexError, Result};
-use crate::folder::{Folder, join};
+use crate::folder::{Folder, join, shown};
 use crate::int96::Reading;
 use crate::rows::{ParquetRows, RowsOptions};
-use crate::source::{NULL_FOLDER, shown, stated};
+use crate::source::{NULL_FOLDER, stated};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use ogive::KeyType;

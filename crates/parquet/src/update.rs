@@ -1,15 +1,17 @@
 //! Updates: an index is built anew for the files that there are now, and keeps the records of files that stayed.
 
-use crate::build::{self, BuildOptions, BuildReport, open, row_bytes, row_hash, row_value, sorting_writer};
+use crate::build::{self, BuildOptions, BuildReport, row_bytes, row_hash, row_value, sorting_writer};
 use crate::catalog::Catalog;
 use crate::data::{Data, difference};
 use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
+use crate::folder::shown;
 use crate::folder::{Folder, join, split};
 use crate::footer::footer_checksum;
 use crate::index::{ParquetIndex, row_number};
+use crate::open_data::{self, open};
 use crate::place::Place;
-use crate::source::{find_files, path_columns, shown};
+use crate::source::{find_files, path_columns};
 use crate::stated;
 use ogive::Storage;
 use ogive::table::TableOptions;
@@ -109,7 +111,7 @@ fn kept_files(old: &ParquetIndex, folder: &dyn Folder, paths: &[String]) -> Resu
         if paths.binary_search(&stated.path).is_err() {
             continue;
         }
-        let file = build::open_now(folder, &catalog.root, &stated.path)?;
+        let file = open_data::open_now(folder, &catalog.root, &stated.path)?;
         let is_same = difference(&*file, stated.bytes, stated.modified_ns).is_none()
             && footer_checksum(&*file).is_ok_and(|checksum| checksum == stated.footer_checksum);
         if is_same {
@@ -140,7 +142,7 @@ fn merged(
     for path in paths {
         let Some(&number) = kept.get(path) else {
             let found = open(&**folder, &options.root, path)?;
-            build::add_file(&mut catalog, path, &found)?;
+            open_data::add_file(&mut catalog, path, &found)?;
             continue;
         };
         for (at, group) in before.groups.iter().enumerate().filter(|(_, group)| group.file == number) {

@@ -1,6 +1,6 @@
 //! Dependencies inside the engine point one way: each top-level module may use only those listed for it.
 
-use super::check::Finding;
+use super::project::Finding;
 use crate::source::{Source, is_word, line_number};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Rules of language: file headers are nouns, lines fit a page, type names are unique, retired words stay retired.
 
-use super::check::{Finding, Project};
+use super::project::{Finding, Project};
 use crate::source::{Source, is_word};
 use std::collections::BTreeMap;
 

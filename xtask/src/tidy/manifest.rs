@@ -1,6 +1,6 @@
 //! Dependencies between the crates, and the minimum Rust version, which is stated in more than one place.
 
-use super::check::{Finding, Project};
+use super::project::{Finding, Project};
 
 /// What each crate may depend on among ours; `None` for the second means that it may use outside crates.
 struct Rule {

@@ -1,9 +1,12 @@
 //! The rules of the house that no compiler knows, checked by `cargo xtask tidy`. One file for each kind of rule.
 
 mod check;
+mod circles;
 mod direction;
+mod imports;
 mod language;
 mod manifest;
+mod project;
 mod reach;
 mod rust;
 mod size;

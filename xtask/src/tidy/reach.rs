@@ -1,6 +1,6 @@
 //! Every Rust file is part of some target: a chain of `mod` leads to it from a crate's root, a test, or a fuzz target.
 
-use super::check::{Finding, Project};
+use super::project::{Finding, Project};
 use crate::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 

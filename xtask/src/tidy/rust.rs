@@ -1,6 +1,6 @@
 //! Rules for one Rust file: a module doc, nothing unfinished, no silenced lint, ignored tests only where they are long.
 
-use super::check::Finding;
+use super::project::Finding;
 use crate::long;
 use crate::source::{Source, is_word, line_number};
 

@@ -1,6 +1,6 @@
 //! Files and functions stay small enough to be read at one sitting.
 
-use super::check::Finding;
+use super::project::Finding;
 use crate::source::Source;
 
 const FILE_LINES: usize = 800;

@@ -1,6 +1,6 @@
 //! Rules for every text file: no notes to self, no paths of one machine; and links in documents that lead somewhere.
 
-use super::check::{Finding, Project};
+use super::project::{Finding, Project};
 use crate::source::is_word;
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The chart library of reports: the checked-in file has the version of its lock file, and its licence is beside it.
 
-use super::check::{Finding, Project};
+use super::project::{Finding, Project};
 
 const LOCK: &str = "crates/report/assets/package-lock.json";
 const LIBRARY: &str = "crates/report/assets/uplot.min.js";

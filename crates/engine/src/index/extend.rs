@@ -60,10 +60,10 @@
 //! AirIndex, FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
 pub use super::entries::word::Word;
-pub use super::kinds::kind::{IndexKind, StructureFactory, Tunable};
-pub use super::options::IndexLayout;
+pub use super::kinds::kind::{FactoryWord, IndexKind, StructureFactory, Tunable};
 pub use super::tree::btree::BtreeRouter;
 pub use super::tree::coded::CodedRouter;
+pub use super::tree::layout::IndexLayout;
 pub use super::tree::leaves::LeafTree;
 pub use super::tree::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 pub use super::tree::structure::{

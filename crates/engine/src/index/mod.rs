@@ -60,5 +60,6 @@ pub use handle::verify::IndexVerifyReport;
 pub use handle::write::WriteTransaction;
 pub use kinds::any::{AnyIndex, WordIndex};
 pub use kinds::kind::IndexKind;
-pub use options::{IndexLayout, IndexOptions};
+pub use options::IndexOptions;
+pub use tree::layout::IndexLayout;
 pub use tree::structure::{LevelStatistics, Statistics, Visit};

@@ -1,26 +1,9 @@
 //! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
 use super::kinds::kind::{IndexKind, Tunable};
+use super::tree::layout::IndexLayout;
 use crate::page::PageOptions;
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
-
-/// The layout of an index, passed to every structure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexLayout {
-    /// Bytes of a payload.
-    pub payload_bytes: usize,
-    /// Fill of leaves after a bulk load, in percent.
-    pub fill_percent: u8,
-    /// Whether a key may have several entries.
-    pub duplicates: bool,
-}
-
-impl Default for IndexLayout {
-    /// The fill of the AULID paper's B+-tree.
-    fn default() -> Self {
-        Self { payload_bytes: 8, fill_percent: 80, duplicates: false }
-    }
-}
 
 /// Options of a new index. All but `pages` are stored in the file and read from it when it is opened.
 #[derive(Clone, Debug)]

@@ -25,13 +25,14 @@ pub use meter::counts::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCou
 pub use meter::telemetry::StorageTelemetry;
 pub use objects::object_writer::ObjectWriter;
 pub use profile::clock::{
-    ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
+    Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
 };
 pub(crate) use profile::curve::save_text;
 pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};
 pub use profile::measure::{
     MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, MeasuredStream, measure_profile,
 };
+pub use profile::modelled_clock::ModelledClock;
 pub(crate) use profile::spread::{TimeSpread, quantile_of_mixture};
 pub(crate) use reads::handoff::Handoff;
 pub use reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
@@ -42,16 +43,17 @@ pub(crate) use reads::worker::tests::refusing;
 pub(crate) use reads::write_behind::{BehindOptions, WriteBehind};
 pub use storage::discard::DiscardStorage;
 pub(crate) use storage::frozen::FrozenFiles;
+pub use storage::lenient::LenientStorage;
 pub(crate) use storage::lenient::is_of_no_file;
-pub use storage::lenient::{LenientStorage, UnreadablePart};
 pub use storage::memory::MemoryStorage;
+pub use storage::request::{Purpose, ReadRequest, UnreadablePart};
 pub use storage::schemes::{
     FolderUrl, Place, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
 pub use storage::stoppable::StoppableStorage;
 pub use storage::traits::{
-    FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, check_name, check_range, check_write, copy_file, not_for_objects, open_compared,
+    FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile,
+    check_name, check_range, check_write, copy_file, not_for_objects, open_compared,
 };
 pub(crate) use storage::traits::{open_expected, read_whole, remove_if_present, spoiled};
 pub use storage::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};

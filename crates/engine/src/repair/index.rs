@@ -2,8 +2,9 @@
 
 use super::losses::{FileRepairReport, Losses};
 use crate::error::{Error, Result};
+use crate::index::extend::FactoryWord;
 use crate::index::extend::Rescued;
-use crate::index::{RescuedIndex, Word, WordRescue};
+use crate::index::{RescuedIndex, WordRescue};
 use crate::io::{Storage, remove_if_present};
 use crate::page::PageOptions;
 use std::io::ErrorKind;
@@ -37,7 +38,7 @@ pub fn repair_index(
     }
 }
 
-fn copy<W: Word>(
+fn copy<W: FactoryWord>(
     mut rescue: WordRescue<W>,
     storage: &Arc<dyn Storage>,
     new_name: &str,
@@ -66,7 +67,7 @@ fn copy<W: Word>(
     Ok(report)
 }
 
-fn copy_entries<W: Word>(
+fn copy_entries<W: FactoryWord>(
     rescue: &mut WordRescue<W>,
     storage: &Arc<dyn Storage>,
     temporary: &str,

@@ -11,6 +11,7 @@ mod draw;
 mod ends;
 mod join;
 mod rows;
+mod run;
 mod shape;
 mod store;
 mod values;

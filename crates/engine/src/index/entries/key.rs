@@ -2,6 +2,7 @@
 
 use super::word::Word;
 use crate::error::{Error, Result};
+use crate::index::kinds::kind::FactoryWord;
 use crate::types::KeyType;
 use std::fmt::Debug;
 
@@ -15,7 +16,7 @@ const SHORT_KEY_BYTES_MAX: usize = 8;
 /// [`Table`](crate::table::Table), not of an index.
 pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     /// The native key type.
-    type Word: Word;
+    type Word: FactoryWord;
     /// The key type stored in the file; `None` if any type with the same word is accepted, as for [`Raw`].
     const TYPE: Option<KeyType>;
 
@@ -54,7 +55,7 @@ pub(in crate::index) fn check(key_type: KeyType) -> Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Raw<W>(pub W);
 
-impl<W: Word> Key for Raw<W> {
+impl<W: FactoryWord> Key for Raw<W> {
     type Word = W;
     const TYPE: Option<KeyType> = None;
 

@@ -1,11 +1,7 @@
 //! Native keys: the unsigned integers of 8 or 16 bytes that structures store and compare.
 
-use crate::index::kinds::kind::{StructureFactory, Tunable};
-use crate::index::options::IndexLayout;
-use crate::index::tree::structure::Structure;
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
-use std::sync::Arc;
 
 /// A native key, `u64` or `u128`: public keys map to one of the two in order.
 pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 'static {
@@ -30,14 +26,10 @@ pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 's
 
     /// `self - low`, computed in integers, then as a float: the input of models. 0 if `low` is greater.
     fn distance(self, low: Self) -> f64;
-
-    /// The structure that a factory creates for keys of this size.
-    fn structure(factory: &dyn StructureFactory, layout: IndexLayout, tunables: &[Tunable])
-    -> Arc<dyn Structure<Self>>;
 }
 
 macro_rules! word {
-    ($type:ty, $bytes:literal, $structure:ident) => {
+    ($type:ty, $bytes:literal) => {
         impl Word for $type {
             const BYTES: usize = $bytes;
             const MIN: Self = 0;
@@ -69,17 +61,9 @@ macro_rules! word {
             fn distance(self, low: Self) -> f64 {
                 self.saturating_sub(low) as f64
             }
-
-            fn structure(
-                factory: &dyn StructureFactory,
-                layout: IndexLayout,
-                tunables: &[Tunable],
-            ) -> Arc<dyn Structure<Self>> {
-                factory.$structure(layout, tunables)
-            }
         }
     };
 }
 
-word!(u64, 8, for_u64);
-word!(u128, 16, for_u128);
+word!(u64, 8);
+word!(u128, 16);

@@ -5,7 +5,8 @@ use crate::index::entries::key;
 use crate::index::entries::values::ValueForm;
 use crate::index::entries::word::Word;
 use crate::index::kinds::kind::{IndexKind, Tunable, reserved_name};
-use crate::index::options::{IndexLayout, IndexOptions};
+use crate::index::options::IndexOptions;
+use crate::index::tree::layout::IndexLayout;
 use crate::types::RecordType;
 use std::path::Path;
 

@@ -6,6 +6,7 @@ use super::view::IndexState;
 use crate::error::{Error, Result};
 use crate::index::entries::key::{self, Raw};
 use crate::index::entries::word::Word;
+use crate::index::kinds::kind::FactoryWord;
 use crate::index::options::IndexOptions;
 use crate::index::tree::structure::{Rescued, RescuedEntries};
 use crate::io::Storage;
@@ -22,7 +23,7 @@ pub(crate) enum RescuedIndex {
 
 /// The entries of the intact leaves of a damaged index.
 #[derive(Debug)]
-pub(crate) struct WordRescue<W: Word> {
+pub(crate) struct WordRescue<W: FactoryWord> {
     header: IndexHeader,
     pages: PageOptions,
     snapshot: Snapshot,
@@ -66,7 +67,7 @@ impl RescuedIndex {
     }
 }
 
-impl<W: Word> WordRescue<W> {
+impl<W: FactoryWord> WordRescue<W> {
     /// `None` if the leaves cannot be told from other pages.
     fn open(header: IndexHeader, rescued: RescuedFile, options: &PageOptions) -> Result<Option<Self>> {
         let snapshot = rescued.file.snapshot()?;

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::index::entries::key::{self, Key};
 use crate::index::entries::payload::Payload;
 use crate::index::entries::word::Word;
+use crate::index::kinds::kind::FactoryWord;
 use crate::index::options::IndexOptions;
 use crate::index::tree::structure::Structure;
 use crate::page::PageFile;

@@ -1,5 +1,6 @@
 //! Indexes whose types of keys and values are known only at run time.
 
+use super::kind::FactoryWord;
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
 use crate::io::Storage;
@@ -161,7 +162,7 @@ impl AnyIndex {
 
     /// The key of an integer that fits.
     #[must_use]
-    pub fn raw<W: Word>(word: u128) -> Raw<W> {
+    pub fn raw<W: FactoryWord>(word: u128) -> Raw<W> {
         Raw(W::from_u128(word))
     }
 

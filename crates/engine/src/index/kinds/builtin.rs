@@ -1,9 +1,9 @@
 //! The engine's own kinds of index: coded inner nodes, and the B+-tree as their baseline.
 
 use super::kind::{StructureFactory, Tunable};
-use crate::index::options::IndexLayout;
 use crate::index::tree::btree::BtreeRouter;
 use crate::index::tree::coded::CodedRouter;
+use crate::index::tree::layout::IndexLayout;
 use crate::index::tree::leaves::LeafTree;
 use crate::index::tree::structure::Structure;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Kinds of index: structures by name and code, and the registry of kinds that this program can open.
 
 use crate::error::{Error, Result};
-use crate::index::options::IndexLayout;
+use crate::index::entries::word::Word;
+use crate::index::tree::layout::IndexLayout;
 use crate::index::tree::structure::Structure;
 use std::fmt::{self, Debug, Display};
 use std::hash::{Hash, Hasher};
@@ -60,6 +61,33 @@ pub trait StructureFactory: Debug + Sync {
 
     /// The structure for keys of up to 16 bytes.
     fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>>;
+}
+
+/// A native key that factories have structures for.
+pub trait FactoryWord: Word {
+    /// The structure that a factory creates for keys of this size.
+    fn structure(factory: &dyn StructureFactory, layout: IndexLayout, tunables: &[Tunable])
+    -> Arc<dyn Structure<Self>>;
+}
+
+impl FactoryWord for u64 {
+    fn structure(
+        factory: &dyn StructureFactory,
+        layout: IndexLayout,
+        tunables: &[Tunable],
+    ) -> Arc<dyn Structure<Self>> {
+        factory.for_u64(layout, tunables)
+    }
+}
+
+impl FactoryWord for u128 {
+    fn structure(
+        factory: &dyn StructureFactory,
+        layout: IndexLayout,
+        tunables: &[Tunable],
+    ) -> Arc<dyn Structure<Self>> {
+        factory.for_u128(layout, tunables)
+    }
 }
 
 /// The structure of an index.

@@ -2,6 +2,7 @@
 
 pub(super) mod btree;
 pub(super) mod coded;
+pub(super) mod layout;
 pub(super) mod leaves;
 pub(super) mod router;
 pub(super) mod structure;

@@ -13,9 +13,10 @@ use crate::io::meter::telemetry::{StorageTelemetry, of_local_files};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest};
 use crate::io::reads::read_pool::ReadPool;
 use crate::io::storage::file_names;
+use crate::io::storage::request::ReadRequest;
 use crate::io::storage::traits::{
-    FileLock, FolderIdentity, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_bounds,
-    check_name, check_range, check_write, copy_file,
+    FileLock, FolderIdentity, ReadableFile, Storage, UpdatableFile, WritableFile, check_bounds, check_name,
+    check_range, check_write, copy_file,
 };
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;

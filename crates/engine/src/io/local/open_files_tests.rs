@@ -5,7 +5,8 @@
 use super::open_files;
 use crate::error::{Error, Result};
 use crate::io::LocalStorage;
-use crate::io::storage::traits::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::storage::request::{Purpose, ReadRequest};
+use crate::io::storage::traits::{ReadableFile, Storage};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

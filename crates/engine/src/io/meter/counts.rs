@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::io::storage::observer::{ObservedRange, ObservedStorage, StorageObserver};
-use crate::io::storage::traits::{Purpose, Storage};
+use crate::io::storage::request::Purpose;
+use crate::io::storage::traits::Storage;
 use crate::io::storage::wrapper::StorageWrapper;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,4 +3,5 @@
 pub(super) mod clock;
 pub(super) mod curve;
 pub(super) mod measure;
+pub(super) mod modelled_clock;
 pub(super) mod spread;

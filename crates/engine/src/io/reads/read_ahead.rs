@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::io::local::positional::AlignedBuffer;
-use crate::io::storage::traits::{Purpose, ReadRequest};
+use crate::io::storage::request::{Purpose, ReadRequest};
 use std::fmt::Debug;
 use std::ops::{Deref, Range};
 

@@ -17,7 +17,7 @@ use super::worker::{Worker, spawn_helper};
 use crate::error::{Error, Result};
 use crate::io::local::local_file::LocalFile;
 use crate::io::local::positional::AlignedBuffer;
-use crate::io::storage::traits::ReadRequest;
+use crate::io::storage::request::ReadRequest;
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::mem;

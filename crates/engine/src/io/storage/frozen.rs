@@ -3,10 +3,10 @@
 //! A reader goes on reading the same files, whatever happens to their names. Names are given when a file is
 //! added, so the files may come from several folders, or have other names there.
 
-use super::lenient::UnreadablePart;
+use super::request::UnreadablePart;
+use super::request::{Purpose, ReadRequest};
 use super::traits::{
-    FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file,
-    open_expected, read_whole,
+    FileLock, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file, open_expected, read_whole,
 };
 use crate::error::{Error, Result};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, read_at_once};

@@ -1,6 +1,8 @@
 //! A storage that reads around what a device cannot read.
 
-use super::traits::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range};
+use super::request::UnreadablePart;
+use super::request::{Purpose, ReadRequest};
+use super::traits::{ReadableFile, Storage, UpdatableFile, WritableFile, check_range};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
 use crate::error::{Error, Result, is_device_error, is_no_file};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
@@ -19,38 +21,6 @@ const SECTORS_MAX: usize = 2048;
 
 /// Bytes that are read at once in search of what cannot be read.
 const SEARCHED_BYTES: usize = 1 << 20;
-
-/// A part of a file that the device cannot read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnreadablePart {
-    /// The file.
-    pub path: PathBuf,
-    /// Offset of the part in bytes.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// The error of the device.
-    pub cause: String,
-    /// Whether the file cannot even be opened: the device cannot find it, or it is none, as a folder. Then it is
-    /// missing, and the part has no bytes.
-    pub is_whole: bool,
-}
-
-impl UnreadablePart {
-    /// The part as damage to its file.
-    #[must_use]
-    pub fn to_error(&self) -> Error {
-        Error::damaged(&self.path, self.offset, self.detail())
-    }
-
-    pub(crate) fn detail(&self) -> String {
-        if self.is_whole {
-            return format!("it cannot be opened: {}", self.cause);
-        }
-        format!("{} bytes cannot be read: {}", self.bytes, self.cause)
-    }
-}
 
 /// A storage for verification and repair: what the device cannot read (EIO) is read as zeros, sector by sector, and
 /// listed by [`Storage::unreadable`]. All else of a file is read as it is. Checksums tell the zeros from data. What is

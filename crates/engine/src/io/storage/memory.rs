@@ -1,8 +1,9 @@
 //! In-memory storage, for tests and for tables that need no disk.
 
+use super::request::{Purpose, ReadRequest};
 use super::traits::{
-    FileLock, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
-    check_name, check_range, check_write, not_for_objects,
+    FileLock, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
+    check_write, not_for_objects,
 };
 use crate::error::{Error, Result};
 use crate::io::objects::object_writer::ObjectWriter;

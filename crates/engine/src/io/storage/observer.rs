@@ -1,7 +1,8 @@
 //! Observed storages: what the meter and the modelled clock share. An observer sees every operation on files
 //! that has succeeded.
 
-use super::traits::{ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
+use super::request::{Purpose, ReadRequest};
+use super::traits::{ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
 use crate::error::Result;
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};

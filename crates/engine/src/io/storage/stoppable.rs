@@ -1,6 +1,7 @@
 //! A storage wrapper that fails once it is asked to stop, even within a single call of the engine.
 
-use super::traits::{ListedFile, ReadRequest, ReadableFile, Storage, WritableFile};
+use super::request::ReadRequest;
+use super::traits::{ListedFile, ReadableFile, Storage, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};
 use crate::error::{Error, Result};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest};

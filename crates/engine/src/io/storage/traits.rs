@@ -1,72 +1,15 @@
 //! The storage traits: a flat directory of named files.
 
-use super::lenient::UnreadablePart;
+use super::request::{Purpose, ReadRequest, UnreadablePart};
 use crate::error::{Error, Result};
 use crate::io::profile::curve::Profile;
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use std::any::Any;
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
-
-/// The purpose of a read, for meters and read traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Purpose {
-    /// The read that opens a file.
-    Open,
-    /// Part of an index layer; 1 is the layer next to the data.
-    Layer(u8),
-    /// Data blocks.
-    Data,
-    /// Chunks of a long value.
-    Value,
-    /// Cumulative record counts, for rank and position.
-    Counts,
-    /// A filter for absent keys.
-    Filter,
-    /// A walk over the whole file, such as `verify`.
-    Walk,
-    /// Imported input, or runs of an external sort.
-    Input,
-    /// A page of the inner structure of an index; 0 is the root.
-    Inner(u8),
-    /// A page that holds entries of an index.
-    Leaf,
-    /// Records of a page log.
-    Log,
-}
-
-impl fmt::Display for Purpose {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Open => "open",
-            Self::Layer(number) => return write!(formatter, "layer {number}"),
-            Self::Data => "data",
-            Self::Value => "value",
-            Self::Counts => "counts",
-            Self::Filter => "filter",
-            Self::Walk => "walk",
-            Self::Input => "input",
-            Self::Inner(depth) => return write!(formatter, "inner {depth}"),
-            Self::Leaf => "leaf",
-            Self::Log => "log",
-        })
-    }
-}
-
-/// A range of a file to read: fills `buffer` from `offset`.
-#[derive(Debug)]
-pub struct ReadRequest<'a> {
-    /// Offset in the file in bytes.
-    pub offset: u64,
-    /// The destination; its length is the length of the range.
-    pub buffer: &'a mut [u8],
-    /// The purpose of the read.
-    pub purpose: Purpose,
-}
 
 /// A file as a listing shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,10 +4,11 @@
 //! no real implementation can omit a method unnoticed. The traits here have such defaults, and every implementor of one
 //! of them implements the corresponding storage trait. They omit what no wrapper may change: names, lengths and locks.
 
-use super::lenient::UnreadablePart;
+use super::request::UnreadablePart;
+use super::request::{Purpose, ReadRequest};
 use super::traits::{
-    FileLock, FolderIdentity, FolderListing, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, copy_file, open_as_listed, opened_as_known, read_as_listed, read_whole,
+    FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
+    open_as_listed, opened_as_known, read_as_listed, read_whole,
 };
 use crate::error::{Error, Result};
 use crate::io::profile::curve::Profile;

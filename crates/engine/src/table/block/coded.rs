@@ -15,7 +15,8 @@
 
 use super::columns::ColumnRows;
 use super::key_code::{Alphabet, KEY_WORDS_MAX, KeyCode, against_literal};
-use super::view::{ShortValue, SplitKey, ValueLocation, VersionTag, start_bytes};
+use super::parts::KEY_WINDOW_BYTES_MAX;
+use super::parts::{ShortValue, SplitKey, ValueLocation, VersionTag, start_bytes};
 use ogive_model::column::{self, Column, ColumnGroup, GROUP_NUMBERS};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -41,12 +42,8 @@ const VALUE_ENDS_FLAG: u8 = 4;
 const VALUE_WORDS_FLAG: u8 = 8;
 const LITTLE_ENDIAN_FLAG: u8 = 16;
 const FRONT_FLAG: u8 = 32;
-/// Largest value that is coded as numbers.
-pub(in crate::table) const CODED_VALUE_BYTES_MAX: usize = 16;
 /// Most columns of such a value.
 pub(in crate::table) const VALUE_WORDS_MAX: usize = 2;
-/// Longest part of a key from its first number on.
-pub(in crate::table) const KEY_WINDOW_BYTES_MAX: usize = 40;
 /// Most spans of a key: numbers with literals around each.
 const SPANS_MAX: usize = 2 * KEY_WORDS_MAX + 1;
 /// In place of an alphabet in a note: keys are front-coded.

@@ -6,7 +6,8 @@
 
 use super::coded::CodedNote;
 use super::columns::HEAD_BYTES;
-use super::view::{BlockView, VersionTag};
+use super::parts::VersionTag;
+use super::view::BlockView;
 use crate::block::key_prefix_at;
 use crate::block::slots::BlockNote;
 use std::cmp::Ordering;

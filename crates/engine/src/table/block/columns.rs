@@ -12,7 +12,7 @@
 //! one, in as few bytes as possible: none if all are equal. Tags take one byte a record, and none if all are equal.
 //! Suffix and tag are a version's sequence number and kind.
 
-use super::view::{VersionTag, start_bytes};
+use super::parts::{VersionTag, start_bytes};
 use std::ops::Range;
 
 /// Size of the head in bytes.

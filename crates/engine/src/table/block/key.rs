@@ -12,7 +12,7 @@ pub(in crate::table) struct KeyBound<'a> {
 
 impl KeyBound<'_> {
     /// Whether a record with key `other` lies before this bound.
-    pub(in crate::table) fn passes(&self, other: &super::view::SplitKey<'_>) -> bool {
+    pub(in crate::table) fn passes(&self, other: &super::parts::SplitKey<'_>) -> bool {
         match other.compare(self.key) {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Equal => self.after,

@@ -7,7 +7,7 @@
 //! 1b4e28ba-2fa1-11d2-...    8 hexadecimal digits | "-" | 4 digits | ...
 //! ```
 
-use super::coded::KEY_WINDOW_BYTES_MAX;
+use super::parts::KEY_WINDOW_BYTES_MAX;
 use std::cmp::Ordering;
 
 /// Longest key that is coded, in bytes: text forms of UUIDs have 36.

@@ -7,4 +7,5 @@ pub(super) mod column_search;
 pub(super) mod columns;
 pub(super) mod key;
 pub(super) mod key_code;
+pub(super) mod parts;
 pub(super) mod view;

@@ -9,12 +9,11 @@ use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, open_compared};
 use crate::table::format::locations::{BlockLocations, LocationWriter};
-use crate::table::format::meta::{DataSource, Section, TableMeta};
-use crate::table::format::options::{TableOptions, TableWriteOptions};
+use crate::table::format::meta::{DataSource, Section, TableMeta, difference};
+use crate::table::format::options::{DEFAULT_BLOCK_BYTES, TableOptions, TableWriteOptions};
 use crate::table::read::reader::{ReadContext, Table, TableInner};
 use crate::table::report::summary::TableReport;
 use crate::table::write::index;
-use crate::table::write::plan::DEFAULT_BLOCK_BYTES;
 use crate::table::write::published_file::PublishedFile;
 use crate::table::write::writer::check_block_bytes;
 use crate::types::KeyType;
@@ -251,15 +250,6 @@ pub fn index_table(
     };
     let sizes = DataSizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
     write_index(out, scan, meta, sizes, StoredLocations { stored, groups, ..StoredLocations::default() }, &options)
-}
-
-/// Describes how a data file differs from the indexed one; `None` if length and time are the same.
-pub(in crate::table) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: u64) -> Option<String> {
-    if data.len() != file_bytes {
-        return Some(format!("it has {} bytes, and had {file_bytes}", data.len()));
-    }
-    let modified = data.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
-    modified.then(|| "it was modified later".to_owned())
 }
 
 /// The checksums of the blocks of a foreign file, read and checked; `None` if blocks carry their own checksums.

@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::table::format::counts::even_count;
 use crate::table::format::meta::{DataSource, Section, TableMeta};
 use crate::table::format::options::TableWriteOptions;
-use crate::table::format::sections::{FilterWriter, write_counts, write_tail};
 use crate::table::report::summary::TableReport;
 use crate::table::write::borders::Borders;
 use crate::table::write::index::{self, IndexInput};
 use crate::table::write::published_file::PublishedFile;
+use crate::table::write::sections::{FilterWriter, write_counts, write_tail};
 use crate::types::KeyType;
 use std::path::{Path, PathBuf};
 

@@ -8,6 +8,7 @@ use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::file_format::{TABLE_MAGIC, check_not_of_development};
+use crate::io::ReadableFile;
 use crate::types::{KeyType, RecordType, ValueType};
 use std::path::Path;
 
@@ -52,6 +53,11 @@ pub fn opening_bytes(tail_bytes: u64) -> u64 {
 /// Size of the opening read of a file, from its length alone.
 pub(crate) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
     class_bytes(file_bytes % TAIL_CLASSES).min(file_bytes)
+}
+
+/// Size of the opening read of a table with these sizes of root and locations.
+pub(in crate::table) fn opening_with(root_bytes: u64, location_bytes: u64) -> u64 {
+    opening_bytes(root_bytes + location_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
 /// Padding before a tail of `tail_bytes` in a file of `written` bytes, so that the file's length encodes the class.
@@ -218,6 +224,15 @@ impl DataSource {
             _ => None,
         }
     }
+}
+
+/// Describes how a data file differs from the indexed one; `None` if length and time are the same.
+pub(in crate::table) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: u64) -> Option<String> {
+    if data.len() != file_bytes {
+        return Some(format!("it has {} bytes, and had {file_bytes}", data.len()));
+    }
+    let modified = data.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
+    modified.then(|| "it was modified later".to_owned())
 }
 
 impl LayerMeta {

@@ -7,7 +7,6 @@ pub(super) mod index_page;
 pub(super) mod locations;
 pub(super) mod meta;
 pub(super) mod options;
-pub(super) mod sections;
 pub(super) mod stated_objective;
 pub mod value;
 pub(super) mod wire;

@@ -4,11 +4,13 @@ use crate::block::BlockCache;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
 use crate::table::report::lookup_sample::LookupSample;
-use crate::table::write::plan::DEFAULT_BLOCK_BYTES;
 use crate::telemetry::{self, Counter};
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 use std::sync::Arc;
+
+/// Default block size in bytes, if there is no basis for a choice.
+pub(in crate::table) const DEFAULT_BLOCK_BYTES: u32 = 4096;
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]

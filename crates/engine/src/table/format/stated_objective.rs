@@ -2,6 +2,11 @@
 
 use serde::Serialize;
 
+/// The property with the objective of the design, if it is not the usual one.
+pub(in crate::table) const OBJECTIVE_PROPERTY: &str = "ogive.objective";
+/// The property with the designs that the build compared.
+pub(in crate::table) const COMPARED_PROPERTY: &str = "ogive.designs";
+
 /// The objective that an index was designed by, and its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatedObjective {

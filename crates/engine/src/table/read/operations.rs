@@ -8,7 +8,7 @@ use super::search::RecordPosition;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use crate::table::block::key::KeyBound;
-use crate::table::block::view::{SplitKey, StoredValue};
+use crate::table::block::parts::{SplitKey, StoredValue};
 use crate::table::format::value::{ValuePointer, ValueReader};
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;

@@ -8,7 +8,8 @@ use super::search::RecordPosition;
 use crate::error::Result;
 use crate::table::block::coded::CodedCursor;
 use crate::table::block::key::KeyBound;
-use crate::table::block::view::{BlockHead, BlockView, StoredValue};
+use crate::table::block::parts::StoredValue;
+use crate::table::block::view::{BlockHead, BlockView};
 use std::ops::{Bound, ControlFlow};
 
 /// An iterator over the records of a key range, in key order, from both ends.

@@ -436,7 +436,7 @@ fn open_source(
                 Err(Error::ObjectChanged { path, detail }) => return Err(changed(path, detail)),
                 opened => opened?,
             };
-            match crate::table::external::build::difference(&*data, *file_bytes, *modified_ns) {
+            match format::difference(&*data, *file_bytes, *modified_ns) {
                 Some(detail) => Err(changed(data.path().to_owned(), detail)),
                 None => Ok((data, file_id)),
             }

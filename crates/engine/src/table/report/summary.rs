@@ -2,8 +2,7 @@
 
 use crate::io::Profile;
 use crate::table::format::meta::{DataSource, LayerMeta, TableMeta, opening_bytes_of_file};
-use crate::table::format::stated_objective::StatedObjective;
-use crate::table::write::index::{COMPARED_PROPERTY, OBJECTIVE_PROPERTY};
+use crate::table::format::stated_objective::{COMPARED_PROPERTY, OBJECTIVE_PROPERTY, StatedObjective};
 use crate::tune::{ComparedDesign, DesignCost, compared};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::{Sorter, remove_leftovers};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::table::block::view::{VERSION_TAG_BYTES, VersionTag};
+use crate::table::block::parts::{VERSION_TAG_BYTES, VersionTag};
 use crate::table::format::options::TableWriteOptions;
 use crate::table::format::value::ValuePointer;
 use crate::table::report::summary::TableReport;

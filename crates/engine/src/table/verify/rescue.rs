@@ -4,7 +4,8 @@
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Profile;
-use crate::table::block::view::{BlockView, StoredValue};
+use crate::table::block::parts::StoredValue;
+use crate::table::block::view::BlockView;
 use crate::table::format::options::TableWriteOptions;
 use crate::table::format::value::{ValuePointer, ValueReader};
 use crate::table::read::reader::{ReadContext, Table, TableInner};

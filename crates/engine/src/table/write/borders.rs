@@ -1,6 +1,5 @@
 //! The borders between existing blocks, collected block by block for the index builder.
 
-use super::index::WrittenSeparators;
 use super::index_check::IndexCheck;
 use crate::table::block::key::key_as_u64;
 use ogive_model::Fence;
@@ -10,6 +9,15 @@ use ogive_model::coded::{CodedLayer, GROUP_CHILDREN_MAX, StringCuts, StringLayer
 const BLOCKS_AHEAD_MAX: usize = 1024;
 /// The same limit in bytes of keys, for long keys.
 const KEY_BYTES_AHEAD_MAX: usize = 4 << 20;
+
+/// The borders between data blocks, from which the index is built.
+#[derive(Debug)]
+pub(in crate::table) enum WrittenSeparators {
+    /// Numeric keys: the borders, and coded separators if the writer chose block ends by them.
+    Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
+    /// Byte strings: their separators.
+    Strings(StringLayer),
+}
 
 /// Collects borders. Block ends are fixed here, so only the separators are chosen.
 #[derive(Debug)]

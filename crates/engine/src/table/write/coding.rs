@@ -7,13 +7,14 @@
 
 use super::pending::PendingRecords;
 use crate::table::block::coded::{
-    CODED_HEAD_BYTES, CODED_VALUE_BYTES_MAX, CodedParts, ENDS_FROM_BYTES, FRONT_PREFIX_BYTES_MAX,
-    FRONT_RESTART_RECORDS, FRONT_SHARED_BYTES_MAX, FrontParts, SPAN_BYTES, VALUE_WORDS_MAX, ValueCoding,
-    front_head_bytes, is_constant, value_word, value_words,
+    CODED_HEAD_BYTES, CodedParts, ENDS_FROM_BYTES, FRONT_PREFIX_BYTES_MAX, FRONT_RESTART_RECORDS,
+    FRONT_SHARED_BYTES_MAX, FrontParts, SPAN_BYTES, VALUE_WORDS_MAX, ValueCoding, front_head_bytes, is_constant,
+    value_word, value_words,
 };
 use crate::table::block::key_code::{KEY_WORDS_MAX, KeyCode};
+use crate::table::block::parts::CODED_VALUE_BYTES_MAX;
+use crate::table::block::parts::start_bytes;
 use crate::table::block::view::Layout;
-use crate::table::block::view::start_bytes;
 use ogive_model::coded::common_prefix;
 use ogive_model::column::{ColumnGroup, ColumnSize, GROUP_NUMBERS};
 use std::cell::RefCell;

@@ -1,14 +1,15 @@
 //! The index of a table: designed after all blocks are written, then stored layer by layer.
 
+use super::borders::WrittenSeparators;
 use super::index_check::{self, SeparatorDigest};
 use super::published_file::PublishedFile;
 use crate::error::{Error, Result};
 use crate::table::format::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use crate::table::format::meta::{
-    FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, TableMeta, opening_bytes, storable_mean, tail_bytes,
+    LayerMeta, NodeKind, TableMeta, opening_bytes, opening_with, storable_mean, tail_bytes,
 };
 use crate::table::format::options::TableWriteOptions;
-use crate::table::format::stated_objective::StatedObjective;
+use crate::table::format::stated_objective::{COMPARED_PROPERTY, OBJECTIVE_PROPERTY, StatedObjective};
 use crate::table::read::reader::cache_bytes_of;
 use crate::tune::{
     Builder, Caching, ComparedDesign, ComparedDesigns, Design, DesignRequest, Layer, LayerNodes, LevelInput, Objective,
@@ -25,19 +26,6 @@ const LONG_STRING_PAGE_BYTES: usize = 256 << 10;
 const PAGE_GROUPS_MIN: usize = 4;
 /// Limit for the number of byte-string layers: with 4 KiB pages of 100 separators, four layers reach 10^8 blocks.
 const STRING_LAYERS_MAX: usize = 8;
-/// The property with the objective of the design, if it is not the usual one.
-pub(in crate::table) const OBJECTIVE_PROPERTY: &str = "ogive.objective";
-/// The property with the designs that the build compared.
-pub(in crate::table) const COMPARED_PROPERTY: &str = "ogive.designs";
-
-/// The borders between data blocks, from which the index is built.
-#[derive(Debug)]
-pub(in crate::table) enum WrittenSeparators {
-    /// Numeric keys: the borders, and coded separators if the writer chose block ends by them.
-    Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
-    /// Byte strings: their separators.
-    Strings(StringLayer),
-}
 
 /// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
 pub(in crate::table) fn needs_fences(options: &TableWriteOptions) -> bool {
@@ -144,11 +132,6 @@ impl WrittenIndex {
             meta.properties.pop();
         }
     }
-}
-
-/// Size of the opening read of a table with these sizes of root and locations.
-pub(in crate::table) fn opening_with(root_bytes: u64, location_bytes: u64) -> u64 {
-    opening_bytes(root_bytes + location_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
 /// Rejects designs that tables of byte strings cannot have.

@@ -11,4 +11,5 @@ pub(super) mod pending;
 pub(super) mod plan;
 pub(super) mod published_file;
 pub(super) mod rewrite;
+pub(super) mod sections;
 pub(super) mod writer;

@@ -4,10 +4,8 @@ use super::coding::{FITTED_RECORD_BYTES, PendingColumns};
 use crate::table::block::coded;
 use crate::table::block::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
 use crate::table::block::key::key_as_u64;
-use crate::table::block::view::{
-    CODED_FLAG, COLUMNS_FLAG, LONG_VALUE_KIND, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_trailer,
-    start_bytes,
-};
+use crate::table::block::parts::{StoredValue, VersionTag, start_bytes};
+use crate::table::block::view::{CODED_FLAG, COLUMNS_FLAG, LONG_VALUE_KIND, Layout, TRAILER_BYTES, push_trailer};
 use ogive_model::Fence;
 use ogive_model::coded::{Cuts, StringCuts, common_prefix};
 use std::cell::Cell;

@@ -1,14 +1,12 @@
 //! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::coding::{EXPANSION_MAX, saves};
-use super::index::opening_with;
 use crate::table::block::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
-use crate::table::format::options::TableWriteOptions;
+use crate::table::format::meta::opening_with;
+use crate::table::format::options::{DEFAULT_BLOCK_BYTES, TableWriteOptions};
 use crate::tune::{DesignRequest, Problem, Sample, choose_block_ends, choose_block_size};
 use ogive_model::column::{COLUMN_HEAD_BYTES, ColumnGroup, ColumnSize, GROUP_NUMBERS};
 
-/// Default block size in bytes, if there is no basis for a choice.
-pub(in crate::table) const DEFAULT_BLOCK_BYTES: u32 = 4096;
 /// Assumed ratio of all records to those seen, if the number of records is unknown: the best block size depends on it
 /// by a square root at most.
 const UNKNOWN_INPUT_FACTOR: u64 = 16;

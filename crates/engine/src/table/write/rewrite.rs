@@ -2,7 +2,7 @@
 
 use super::writer::TableWriter;
 use crate::error::Result;
-use crate::table::block::view::StoredValue;
+use crate::table::block::parts::StoredValue;
 use crate::table::format::value::ValueReader;
 use crate::table::read::reader::{ReadContext, Table};
 

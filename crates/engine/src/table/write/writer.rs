@@ -4,25 +4,28 @@
 //! [`LOOKAHEAD_BYTES_MAX`] (or four blocks), in which block ends are chosen where separators compress best. The file is
 //! written under a temporary name and renamed when it is complete and durable.
 
-use super::index::{self, BuiltIndex, IndexInput, WrittenSeparators};
+use super::borders::WrittenSeparators;
+use super::index::{self, BuiltIndex, IndexInput};
 use super::index_check::IndexCheck;
 use super::pending::PendingRecords;
-use super::plan::{BlockPlan, DEFAULT_BLOCK_BYTES};
+use super::plan::BlockPlan;
 use super::published_file::PublishedFile;
 use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::table::block::key::KEY_BYTES_MAX;
-use crate::table::block::view::{BLOCK_BYTES, Layout, StoredValue, VERSION_TAG_BYTES, VersionTag};
+use crate::table::block::parts::{StoredValue, VERSION_TAG_BYTES, VersionTag};
+use crate::table::block::view::{BLOCK_BYTES, Layout};
 use crate::table::format::counts;
 use crate::table::format::locations::LocationWriter;
 use crate::table::format::meta::{DataSource, TableMeta};
+use crate::table::format::options::DEFAULT_BLOCK_BYTES;
 use crate::table::format::options::TableWriteOptions;
-use crate::table::format::sections::{FilterWriter, write_counts, write_tail};
 use crate::table::format::value::{VALUE_BYTES_MAX, ValuePointer, ValueWriter};
 use crate::table::read::reader::Table;
 use crate::table::report::summary::TableReport;
+use crate::table::write::sections::{FilterWriter, write_counts, write_tail};
 use crate::tune::DesignRequest;
 use crate::types::record_type::are_keys_only;
 use ogive_model::Fence;

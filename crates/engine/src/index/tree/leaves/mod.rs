@@ -20,6 +20,7 @@ mod change;
 mod cursor;
 mod insert;
 mod leaf;
+mod operations;
 mod pending;
 mod remove;
 mod rescue;

@@ -3,7 +3,7 @@
 use super::{CodedBlock, FrontKeys, KeyPart, StoredValues, put_integer, value_word_range, value_words};
 use crate::block::Slice;
 use crate::table::block::key_code::Alphabet;
-use crate::table::block::view::VersionTag;
+use crate::table::block::parts::VersionTag;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@
 
 use super::{CodedBlock, CodedParts, KEY_WINDOW_BYTES_MAX};
 use crate::table::block::columns::ColumnRows;
-use crate::table::block::view::SplitKey;
+use crate::table::block::parts::SplitKey;
 use ogive_model::coded::common_prefix;
 use ogive_model::column::{self, Column, ColumnGroup, GROUP_NUMBERS};
 use std::cmp::Ordering;

@@ -1,12 +1,12 @@
 //! The sections that table and index files have in common behind blocks and layers: counts, filter, tail.
 
-use super::counts;
-use super::filter::{FilterBuilder, hash_key};
-use super::meta as format;
-use super::meta::{FilterMeta, Section, TableMeta};
+use super::published_file::PublishedFile;
 use crate::block::checksum;
 use crate::error::Result;
-use crate::table::write::published_file::PublishedFile;
+use crate::table::format::counts;
+use crate::table::format::filter::{FilterBuilder, hash_key};
+use crate::table::format::meta as format;
+use crate::table::format::meta::{FilterMeta, Section, TableMeta};
 
 /// Builds the filter block by block, if there is to be one.
 #[derive(Debug)]
