@@ -1,11 +1,12 @@
 //! Batches: several writes that happen together or not at all.
 
+use crate::arrow::frames;
 use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
-use crate::frames;
 use crate::key_range::{Bounds, KeyRange};
-use crate::keyspace::{Keyspace, Object};
+use crate::keyspace::Keyspace;
+use crate::object::Object;
 use crate::opened::{Opened, Typed};
 use crate::store::Store;
 use ogive::types::{KeyType, RecordType};

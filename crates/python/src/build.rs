@@ -1,11 +1,12 @@
 //! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
 
-use crate::arrow_in::{self, BatchReader};
+use crate::arrow::errors::arrow_error;
+use crate::arrow::input as arrow_in;
+use crate::arrow::input::BatchReader;
 use crate::convert::{encode_key, encode_value, iterated, pair_of};
 use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
-use crate::keyspace::Object;
-use crate::rows::arrow_error;
+use crate::object::Object;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arrow_array::RecordBatchIterator;

@@ -1,8 +1,9 @@
 //! Conversions between Python objects and the bytes of keys and values.
 
+use crate::arrow::numpy;
 use crate::errors::{self, OrRaise};
+use crate::times;
 use crate::types::mismatch;
-use crate::{numpy, times};
 use ogive::types::{Field, KeyType, TimeUnit, Value, ValueType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

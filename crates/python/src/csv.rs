@@ -1,9 +1,9 @@
 //! Rows of CSV files with a header, as the command reads them: what has no meaning is refused, and a type is one that
 //! every value of the column is written as without loss.
 
-use crate::arrow_in::BatchReader;
+use crate::arrow::errors::arrow_error;
+use crate::arrow::input::BatchReader;
 use crate::errors;
-use crate::rows::arrow_error;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use ogive::types::{

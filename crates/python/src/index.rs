@@ -1,20 +1,21 @@
 //! Indexes that are updated in place.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::frames;
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
-use crate::frames;
 use crate::gate::{Gate, Writing};
 use crate::index_opening::{IndexOpening, Stated, place};
 use crate::index_view::{View, Views, either, explain, sequence, stats};
 use crate::key_range::KeyRange;
-use crate::keys::Keys;
-use crate::keyspace::Object;
+use crate::object::Object;
 use crate::range::{Part, RecordIterator};
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
-use ogive::index::{AnyIndex, Raw, Word, WordIndex, WriteTransaction};
+use ogive::index::extend::FactoryWord;
+use ogive::index::{AnyIndex, Raw, WordIndex, WriteTransaction};
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
 use ogive::types::RecordType;
@@ -347,7 +348,7 @@ impl Index {
 }
 
 /// Loads entries: without a sort if they are in order and the index is empty.
-fn load<W: Word>(
+fn load<W: FactoryWord>(
     index: &WordIndex<W>,
     any: &AnyIndex,
     keys: &Keys,

@@ -2,7 +2,7 @@
 
 use crate::errors::{self, OrRaise};
 use crate::index_view::either;
-use crate::keyspace::Object;
+use crate::object::Object;
 use crate::types;
 use ogive::index::{AnyIndex, IndexKind, IndexOptions};
 use ogive::io::{LocalStorage, Storage, remote_url};

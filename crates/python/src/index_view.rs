@@ -1,13 +1,13 @@
 //! Reads of indexes as of one commit.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
+use crate::arrow::rows::{self, Batches};
 use crate::convert::{decode_value, encode_key};
 use crate::errors::{self, OrRaise};
 use crate::key_range::KeyRange;
-use crate::keys::Keys;
-use crate::keyspace::Object;
+use crate::object::Object;
 use crate::range::{Part, RecordIterator};
-use crate::rows::{self, Batches};
 use arc_swap::ArcSwapOption;
 use ogive::index::{AnyIndex, IndexReader, Raw, Word};
 use ogive::types::RecordType;

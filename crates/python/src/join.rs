@@ -1,11 +1,11 @@
 //! Joins: plans, streams of rows, tables of rows.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::output::{RowBatch, RowReader};
+use crate::arrow::rows::Batches;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::join_input::{JoinInput, sources};
-use crate::keyspace::Object;
-use crate::rows::Batches;
+use crate::object::Object;
 use crate::wait::{Task, interruptible, signal, without_lock};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};

@@ -1,6 +1,7 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
-use crate::arrow_in::{self, BatchReader};
+use crate::arrow::input as arrow_in;
+use crate::arrow::input::BatchReader;
 use crate::build::ParquetReading;
 use crate::csv::CsvFile;
 use crate::errors::{self, OrRaise};
@@ -187,7 +188,7 @@ impl FrameRecords {
         while self.ahead.is_empty() {
             let (batch, taken) = match self.batch.take() {
                 Some(batch) => batch,
-                None => match self.batches.next().transpose().map_err(crate::rows::arrow_error)? {
+                None => match self.batches.next().transpose().map_err(crate::arrow::errors::arrow_error)? {
                     Some(batch) => (batch, 0),
                     None => return Ok(false),
                 },
@@ -333,7 +334,7 @@ impl JoinInput {
     fn of_frame(stream: &Bound<'_, PyAny>, on: Vec<String>, name: String) -> PyResult<Self> {
         let reader = arrow_in::rows(stream)?;
         let schema = reader.schema();
-        let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(crate::rows::arrow_error)?;
+        let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(crate::arrow::errors::arrow_error)?;
         let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();
         let (rows, bytes) = (sum(RecordBatch::num_rows), sum(RecordBatch::get_array_memory_size));
         let longest_bytes = Some(longest_record_bytes(&batches));

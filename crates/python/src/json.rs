@@ -1,7 +1,7 @@
 //! Values that are whatever JSON can say: text in the store, objects in Python.
 
 use crate::errors;
-use crate::keyspace::Object;
+use crate::object::Object;
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -2,7 +2,7 @@
 
 use crate::convert::{encode_bound, encode_prefix};
 use crate::errors;
-use crate::keyspace::Object;
+use crate::object::Object;
 use ogive::types::KeyType;
 use pyo3::prelude::*;
 use std::ops::Bound;

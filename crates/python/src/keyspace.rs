@@ -1,14 +1,15 @@
 //! Keyspaces: typed keys and values.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
+use crate::arrow::rows::{self, Batches};
 use crate::convert::{decode_key, decode_value, encode_key, encode_value, with_key};
 use crate::errors::{self, OrRaise};
 use crate::json;
 use crate::key_range::KeyRange;
-use crate::keys::Keys;
+use crate::object::Object;
 use crate::opened::{Current, Opened, Typed};
 use crate::range::{Part, RecordIterator};
-use crate::rows::{self, Batches};
 use crate::store::Store;
 use crate::types;
 use crate::wait::without_lock;
@@ -21,8 +22,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
-
-pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
 
 /// A keyspace of a store. See `ogive.Keyspace`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]

@@ -1,17 +1,14 @@
 //! The native module of the Python package `ogive`. What people use is the façade in `python/ogive`; this module has
 //! the handles, the conversions, and nothing that Python can do as well.
 
-mod arrow_in;
-mod arrow_out;
+mod arrow;
 mod batch;
 mod build;
-mod columns;
 mod convert;
 mod csv;
 mod equal;
 mod errors;
 mod fork;
-mod frames;
 mod gate;
 mod index;
 mod index_opening;
@@ -20,13 +17,11 @@ mod join;
 mod join_input;
 mod json;
 mod key_range;
-mod keys;
 mod keyspace;
-mod numpy;
+mod object;
 mod opened;
 mod parquet;
 mod range;
-mod rows;
 mod snapshot;
 mod store;
 mod table;
@@ -41,13 +36,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _internal {
     #[pymodule_export]
-    use crate::arrow_out::{RowBatch, RowReader};
+    use crate::arrow::columns::Columns;
+    #[pymodule_export]
+    use crate::arrow::output::{RowBatch, RowReader};
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
     use crate::build::{build_csv, build_pairs, build_parquet, build_stream};
-    #[pymodule_export]
-    use crate::columns::Columns;
     #[pymodule_export]
     use crate::convert::pair_of;
     #[pymodule_export]

@@ -1,13 +1,13 @@
 //! Indexes beside Parquet files.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::errors::arrow_error;
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
 use crate::convert::encode_key;
 use crate::errors::{self, OrRaise, of_parquet};
 use crate::fork::Native;
 use crate::key_range::{Bounds, KeyRange};
-use crate::keys::Keys;
-use crate::keyspace::Object;
-use crate::rows::arrow_error;
+use crate::object::Object;
 use crate::table::open_options;
 use crate::types;
 use crate::wait::{Task, interruptible_as};

@@ -1,16 +1,17 @@
 //! Snapshots: a store as it was at one moment.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
+use crate::arrow::rows::{self, Batches};
 use crate::convert::encode_key;
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::join_input::of_snapshot;
 use crate::key_range::KeyRange;
-use crate::keys::Keys;
-use crate::keyspace::{Keyspace, Object};
+use crate::keyspace::Keyspace;
+use crate::object::Object;
 use crate::opened::{Opened, Typed, no_keyspace};
 use crate::range::{Part, RecordIterator};
-use crate::rows::{self, Batches};
 use crate::store::Store;
 use arc_swap::ArcSwapOption;
 use ogive::join::JoinSource;

@@ -1,14 +1,14 @@
 //! Tables.
 
-use crate::arrow_out::{RowBatch, RowReader};
+use crate::arrow::keys::Keys;
+use crate::arrow::output::{RowBatch, RowReader};
+use crate::arrow::rows::{self, Batches};
 use crate::convert::{decode_key, decode_value, encode_bound, encode_key, with_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::key_range::KeyRange;
-use crate::keys::Keys;
-use crate::keyspace::Object;
+use crate::object::Object;
 use crate::range::{Part, RecordIterator};
-use crate::rows::{self, Batches};
 use crate::wait::interruptible;
 use arc_swap::ArcSwapOption;
 use ogive::io::{FastPaths, Place, Profile, locate};

@@ -1,7 +1,7 @@
 //! Dates, times of a day and moments of Python, pandas and NumPy, with all their digits.
 
+use crate::arrow::numpy;
 use crate::convert::{EPOCH_ORDINAL, library, per_second};
-use crate::numpy;
 use ogive::types::TimeUnit;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;

@@ -1,8 +1,8 @@
 //! Measured storages, and designs compared.
 
+use crate::arrow::keys::{Keys, type_of_keys};
 use crate::errors::{self, OrRaise};
-use crate::keys::{Keys, type_of_keys};
-use crate::keyspace::Object;
+use crate::object::Object;
 use crate::table::Table;
 use crate::types;
 use crate::wait::{Task, abandonable_as, interruptible};

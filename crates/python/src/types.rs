@@ -1,8 +1,8 @@
 //! Types of keys and values, as Python states them: `str`, `int`, `(str, int)`, or the engine's names, as in
 //! `"timestamp(ms)"`.
 
+use crate::arrow::numpy;
 use crate::errors::{self, OrRaise};
-use crate::numpy;
 use ogive::types::{Component, KeyType, NullOrder, TimeUnit, TupleType, ValueType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;

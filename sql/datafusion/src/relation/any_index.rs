@@ -9,7 +9,8 @@ use crate::metrics::ScanMetrics;
 use arrow_schema::SchemaRef;
 use datafusion::error::Result;
 use ogive::Profile;
-use ogive::index::{AnyIndex, IndexReader, Raw, Word};
+use ogive::index::extend::FactoryWord;
+use ogive::index::{AnyIndex, IndexReader, Raw};
 use ogive::types::{KeyType, RecordType};
 use std::fmt;
 use std::ops::Bound;
@@ -153,7 +154,7 @@ impl IndexRecords {
 }
 
 /// The entries of a range, as keys and values.
-fn entries<W: Word>(
+fn entries<W: FactoryWord>(
     index: &Arc<AnyIndex>,
     reader: &IndexReader<Raw<W>, Vec<u8>>,
     (start, end): (Bound<u128>, Bound<u128>),

@@ -13,7 +13,8 @@ use crate::output::{Output, note};
 use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
 use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
-use ogive::index::{AnyIndex, Raw, Word, WordIndex};
+use ogive::index::extend::FactoryWord;
+use ogive::index::{AnyIndex, Raw, WordIndex};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Error, KeyType};
 use serde_json::json;
@@ -136,7 +137,7 @@ fn what_is_there(records: u64, is_durable: bool) -> String {
 }
 
 /// Loads in bulk if possible, else inserts. `committed` counts the records in the index.
-fn load<W: Word>(
+fn load<W: FactoryWord>(
     index: &WordIndex<W>,
     arguments: &IndexLoad,
     interrupt: &Interrupt,
@@ -161,7 +162,7 @@ fn load<W: Word>(
     Ok(LoadReport { records: *committed, bulk: false })
 }
 
-fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &Interrupt) -> Result<u64> {
+fn bulk_load<W: FactoryWord>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &Interrupt) -> Result<u64> {
     let mut records = IndexRecords::open(index, arguments)?;
     let mut progress = Progress::start("loading", records.input.facts().length_bytes, Unit::Bytes);
     let mut failure = None;
@@ -186,7 +187,7 @@ fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &I
 }
 
 /// Inserts the records in the order of the input.
-fn insert_singly<W: Word>(
+fn insert_singly<W: FactoryWord>(
     index: &WordIndex<W>,
     arguments: &IndexLoad,
     interrupt: &Interrupt,
@@ -217,7 +218,7 @@ fn insert_singly<W: Word>(
 }
 
 /// Sorts the records, of the whole input or of each batch, and inserts them leaf by leaf.
-fn insert_sorted<W: Word>(
+fn insert_sorted<W: FactoryWord>(
     index: &WordIndex<W>,
     arguments: &IndexLoad,
     interrupt: &Interrupt,
@@ -261,7 +262,7 @@ fn insert_sorted<W: Word>(
 }
 
 /// Fails after an interrupt, with a hint how to go on.
-fn check<W: Word>(index: &WordIndex<W>, interrupt: &Interrupt, committed: u64) -> Result<()> {
+fn check<W: FactoryWord>(index: &WordIndex<W>, interrupt: &Interrupt, committed: u64) -> Result<()> {
     if committed == 0 || !interrupt.is_asked() {
         return interrupt.check();
     }
@@ -296,7 +297,7 @@ impl InsertProgress {
 }
 
 /// The records of an input as entries of an index.
-struct IndexRecords<'a, W: Word> {
+struct IndexRecords<'a, W: FactoryWord> {
     input: Box<dyn Input>,
     index: &'a WordIndex<W>,
     arguments: &'a IndexLoad,
@@ -305,7 +306,7 @@ struct IndexRecords<'a, W: Word> {
     records: u64,
 }
 
-impl<'a, W: Word> IndexRecords<'a, W> {
+impl<'a, W: FactoryWord> IndexRecords<'a, W> {
     fn open(index: &'a WordIndex<W>, arguments: &'a IndexLoad) -> Result<Self> {
         let types = index.record_type();
         let is_payload = arguments.payloads.values.is_some() || arguments.input.payload.is_some();

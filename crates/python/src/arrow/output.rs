@@ -1,10 +1,10 @@
 //! Rows for Python: record batches in memory, and streams of them. Other libraries take them by the Arrow C interface;
 //! without any, their values are Python objects.
 
+use super::errors::arrow_error;
 use crate::convert::object_of;
 use crate::errors;
 use crate::fork::Native;
-use crate::rows::arrow_error;
 use crate::wait::signal;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal256Type;

@@ -1,10 +1,10 @@
 //! Records as Arrow tables and streams.
 
-use crate::arrow_in::is_arrow;
-use crate::arrow_out::{RowBatch, RowReader};
+use super::input::is_arrow;
+use super::keys::{Keys, type_of_keys};
+use super::output::{RowBatch, RowReader};
 use crate::convert::iterated;
-use crate::errors::{self, OrRaise};
-use crate::keys::{Keys, type_of_keys};
+use crate::errors::OrRaise;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::types::{KeyType, RecordType};
@@ -166,22 +166,5 @@ where
 {
     fn schema(&self) -> SchemaRef {
         self.builder.schema().clone()
-    }
-}
-
-/// An exception of an error of Arrow, which may be one of the engine.
-pub(crate) fn arrow_error(error: ArrowError) -> PyErr {
-    match error {
-        ArrowError::ExternalError(error) => match error.downcast::<ogive::Error>() {
-            Ok(error) => errors::of(*error),
-            Err(error) => match error.downcast::<ogive_parquet::ParquetIndexError>() {
-                Ok(error) => errors::of_parquet(*error),
-                Err(error) => match error.downcast::<PyErr>() {
-                    Ok(error) => *error,
-                    Err(error) => errors::new("OgiveError", &error.to_string()),
-                },
-            },
-        },
-        error => errors::new("InvalidArgument", &error.to_string()),
     }
 }

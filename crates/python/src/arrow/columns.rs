@@ -1,11 +1,12 @@
 //! Columns of Python: arrays of NumPy, Arrow data, and lists, whose types are stated or those of their values.
 
-use crate::arrow_in::{BatchReader, arrays, is_arrow, is_null_of_polars, is_of_objects, is_of_pandas, long_of_polars};
+use super::errors::arrow_error;
+use super::input::{BatchReader, arrays, is_arrow, is_null_of_polars, is_of_objects, is_of_pandas, long_of_polars};
+use super::numpy;
 use crate::convert::{is_missing, iterated, value_or_null};
 use crate::errors::{self, OrRaise};
-use crate::keyspace::Object;
-use crate::rows::arrow_error;
-use crate::{numpy, types};
+use crate::object::Object;
+use crate::types;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{DataType, Field as ArrowField, Schema, SchemaRef};
 use ogive::types::{ColumnPlace, Field, KeyType, RecordColumn, RecordType, RowType, Value, ValueType};

@@ -1,9 +1,10 @@
 //! Many keys at once: lists, Arrow arrays, and arrays of NumPy.
 
-use crate::arrow_in::{arrays, is_arrow, is_of_objects, long_of_polars};
+use super::input::{arrays, is_arrow, is_of_objects, long_of_polars};
+use super::{frames, numpy};
 use crate::convert::{encode_key, encode_value, iterated};
 use crate::errors;
-use crate::{frames, numpy, types};
+use crate::types;
 use arrow_array::ArrayRef;
 use ogive::types::{KeyType, ValueType};
 use ogive_arrow::{
@@ -105,7 +106,7 @@ impl Keys {
     }
 
     fn append(&mut self, key_type: KeyType, array: ArrayRef, of_row: OfRow) -> PyResult<()> {
-        let array = unpacked(array).map_err(crate::rows::arrow_error)?;
+        let array = unpacked(array).map_err(super::errors::arrow_error)?;
         self.ends.reserve(array.len());
         let before = self.len();
         let refused = |error: RecordError| errors::of_record(error.after(before));

@@ -1,8 +1,8 @@
 //! Arrow data from Python: arrays, and streams of rows.
 
-use crate::columns::Columns;
+use super::columns::Columns;
 use crate::errors;
-use crate::keyspace::Object;
+use crate::object::Object;
 use arrow_array::{ArrayRef, RecordBatchReader};
 use arrow_schema::FieldRef;
 use ogive::types::KeyType;

@@ -1,11 +1,11 @@
 //! Frames: rows whose columns have the names that a scan gives the key and the fields of the value.
 
-use crate::arrow_in;
-use crate::columns::Columns;
+use super::columns::Columns;
+use super::errors::arrow_error;
+use super::input as arrow_in;
+use super::keys::Keys;
 use crate::errors;
-use crate::keys::Keys;
-use crate::keyspace::Object;
-use crate::rows::arrow_error;
+use crate::object::Object;
 use ogive::types::{KeyType, RecordColumn, RecordType, ValueType};
 use ogive_arrow::{RecordEncoder, RecordError};
 use pyo3::prelude::*;
