@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::DbOptions;
 use crate::lsm::compact::LevelsBelow;
-use crate::lsm::read::cursor::EntryCursor;
 use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
@@ -216,8 +216,14 @@ fn open_tables(
             foreign_files.push(file_name(number, FileKind::Table));
             continue;
         }
-        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification(), None)
-        {
+        match TableFile::open(
+            storage,
+            owner.unwrap_or(0),
+            Arc::new(meta),
+            &cache,
+            &DbOptions::for_verification().of_tables(),
+            None,
+        ) {
             Ok(file) => tables.push(file),
             Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),

@@ -11,7 +11,7 @@ use crate::io::{LenientStorage, Storage, UnreadablePart};
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::images::closed_image::no_store;
 use crate::lsm::open::unreferenced::{UnreferencedFiles, is_table_of};
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable::Memtable;

@@ -3,25 +3,28 @@
 //! With `threads: 0`, the same steps run inside the calls that make them due, one after the other, so a run is
 //! reproducible.
 
-use super::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
-use super::{CompactionJob, JobReason, PickLimits, Picker, RangeStep, TableForm};
+use super::{
+    CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, PickLimits, Picker, RangeStep, TableForm, flush,
+    run_subcompactions,
+};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::MutexGuard;
-use crate::lsm::extend::LearningTask;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::open::maintain::is_there;
-use crate::lsm::read::cursor::EntryCursor;
 use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::learner::LearningTask;
 use crate::lsm::state::level::{LevelCursor, LevelTables};
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::table_file::{TableFile, TableOrigin, keyspace_property};
 use crate::lsm::state::telemetry::FinishedJob;
 use crate::lsm::state::value_files::ValueHandle;
 use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
-use crate::lsm::state::view::KeyspaceTree;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -411,8 +414,14 @@ impl Core {
             meta.tail = objects.read_tail(&file_name(meta.number, FileKind::Table), meta.bytes)?;
         }
         let learner = self.learner.as_deref();
-        let mut opened =
-            TableFile::open(&self.storage, self.binding.store, Arc::new(meta), &self.cache, &self.options, learner)?;
+        let mut opened = TableFile::open(
+            &self.storage,
+            self.binding.store,
+            Arc::new(meta),
+            &self.cache,
+            &self.options.of_tables(),
+            learner,
+        )?;
         // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());

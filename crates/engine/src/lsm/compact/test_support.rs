@@ -54,7 +54,7 @@ impl TestFolder {
 
     pub(crate) fn open(&self, meta: &TableFileMeta) -> Arc<TableFile> {
         let cache = Arc::new(BlockCache::new(1 << 20));
-        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options, None).unwrap()
+        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options.of_tables(), None).unwrap()
     }
 
     pub(crate) fn run(

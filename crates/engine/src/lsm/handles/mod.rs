@@ -1,9 +1,13 @@
 //! The handles of the public interface: stores, keyspaces, ranges, snapshots, statistics.
 
+pub(super) mod batch;
 pub(super) mod db;
+mod ingest;
 pub(super) mod keyspace;
 #[cfg(test)]
 mod keyspace_tests;
+mod open;
+pub(super) mod pinned_types;
 pub(super) mod range;
 #[cfg(test)]
 mod schedule_tests;

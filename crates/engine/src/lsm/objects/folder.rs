@@ -3,7 +3,6 @@
 use super::chain::{ChainFile, ChainWriter, put_part};
 use super::later_file::{FilePlace, LaterFile};
 use super::listing::Listing;
-use super::names::{ChainId, is_chain, parse_part_name};
 use super::object_file::ObjectFile;
 use super::owner::{Owner, root};
 use super::parts_file::PartsFile;
@@ -17,6 +16,7 @@ use crate::io::{
     FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
     not_for_objects, remove_if_present,
 };
+use crate::lsm::state::version::{ChainId, is_chain, parse_part_name};
 use crate::lsm::state::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;

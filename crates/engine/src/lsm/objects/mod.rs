@@ -7,7 +7,7 @@
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
 //! writable side of a chain, `seal` the part that ends it, `tag` what the others begin with, `stub` what stays of the
-//! first manifest, `owner` whose the objects are, `checks` the checks of listings and conditions, `names` and `listing`
+//! first manifest, `owner` whose the objects are, `checks` the checks of listings and conditions, `listing`
 //! the names of objects, `object_file` files that are written as a whole, `later_file` files that are opened when they
 //! are read, `parts_file` the parts of a chain as a file, `retired` the files that wait for their removal.
 
@@ -16,7 +16,6 @@ mod checks;
 mod folder;
 mod later_file;
 mod listing;
-mod names;
 mod object_file;
 mod owner;
 mod parts_file;
@@ -29,6 +28,5 @@ mod version;
 pub(crate) use chain::{ChainWriter, PartInFlight};
 pub(super) use checks::copy_in_the_way;
 pub(crate) use folder::{FolderPurpose, KnownChain, KnownFile, ObjectFolder};
-pub(super) use names::{is_manifest_part, is_part};
 pub(super) use stub::stub_name;
 pub use version::StoreVersion;

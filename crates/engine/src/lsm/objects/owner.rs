@@ -16,12 +16,12 @@
 
 use super::folder::ObjectFolder;
 use super::listing::Listing;
-use super::names::ChainId;
 use super::stub::{self, FIRST_MANIFEST, stub_name};
 use super::{seal, tag};
 use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{ListedFile, Storage};
+use crate::lsm::state::version::ChainId;
 use crate::lsm::state::version::FileKind;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

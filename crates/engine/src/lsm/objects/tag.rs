@@ -4,10 +4,10 @@
 //! It says whose the part is, and which one, as the header of the file does of the first part: where a store is removed
 //! and another one is made in its place, a writer of the first one may still put parts there.
 
-use super::names::{ChainId, parse_part_name};
 use super::stub;
 use crate::block::checksum;
 use crate::file_format::PART_MAGIC;
+use crate::lsm::state::version::{ChainId, parse_part_name};
 use crate::lsm::state::version::{FileKind, manifest_store};
 use crate::lsm::write::wal;
 

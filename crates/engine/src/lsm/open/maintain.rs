@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::state::core::{Core, SharedState, StateChange};
 use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
-use crate::lsm::state::view::KeyspaceTree;
 use crate::lsm::write::commit::{WriterState, fresh_memtables};
 use crate::lsm::write::wal::WalWriter;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ impl Core {
             next_keyspace: Some(id + 1),
             ..ManifestEdit::default()
         };
-        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), StatedTypes::default(), shared.empty_view.clone()));
+        let (named, view) = ((id, name.to_owned()), shared.empty_view.clone());
+        let tree = Arc::new(KeyspaceTree::new(named, self.path().into(), StatedTypes::default(), view));
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
         Ok(tree)

@@ -3,6 +3,5 @@
 pub(super) mod folder;
 pub(super) mod log_replay;
 pub(super) mod maintain;
-pub(super) mod pinned_types;
 pub(super) mod recover;
 pub(crate) mod unreferenced;

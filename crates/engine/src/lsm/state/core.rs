@@ -6,16 +6,21 @@
 use super::counters::DbCounters;
 use super::entry::{KeyspaceId, Sequence};
 use super::file_numbers::FileNumbers;
+use super::keyspace_tree::KeyspaceTree;
+use super::learner::Learner;
+use super::live_snapshots::LiveSnapshots;
+use super::lookup_times::TableLookups;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::options::DbOptions;
+use super::skipped::{SkippedEntries, TombstoneCleanup};
 use super::table_file::TableFile;
 use super::telemetry::StoreTelemetry;
 use super::value_files::ValueFiles;
 use super::version::{
     ClosedLengths, FileKind, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta, file_name, recover_manifest,
 };
-use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
+use super::view::{KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::durability::Durability;
@@ -23,13 +28,10 @@ use crate::error::{Error, OPENED_READ_ONLY, Result};
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::reads::fair::FairMutex;
 use crate::io::{FileLock, FolderIdentity, Storage};
-use crate::lsm::compact::CompactionJob;
-use crate::lsm::compact::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
-use crate::lsm::extend::{Learner, TableLookups};
-use crate::lsm::handles::snapshot::LiveSnapshots;
 use crate::lsm::images::live;
 use crate::lsm::objects::{ObjectFolder, StoreVersion};
 use crate::lsm::open::log_replay::ReplayedLogs;
+use crate::lsm::state::compaction_job::CompactionJob;
 use crate::lsm::write::commit::{WriteQueue, WriterState};
 use crate::lsm::write::in_flight::GroupsInFlight;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};

@@ -16,12 +16,10 @@
 use super::core::{Core, SharedState, StateChange};
 use super::memtable::Memtable;
 use super::options::{DbOptions, MEMORY_OPTION};
+use super::table_file::TABLE_BYTES_MIN;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::path::PathBuf;
-
-/// A table counts at least this many bytes. A table of the coarsest form with up to some thirty blocks takes less.
-pub(in crate::lsm) const TABLE_BYTES_MIN: u64 = 2560;
 
 /// The blocks of a flushed memtable, in the coarsest form, take at most 1/1024 of its memory: blocks of at least 16 KiB
 /// that are half full, and eight bytes for each.

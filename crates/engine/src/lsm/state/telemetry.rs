@@ -5,7 +5,7 @@ use super::memtable_set::BackingLog;
 use super::version::LEVELS;
 use crate::error::Error;
 use crate::io::Timer;
-use crate::lsm::compact::CompactionJob;
+use crate::lsm::state::compaction_job::CompactionJob;
 use crate::telemetry::{self, Counter, Gauge, Histogram};
 use std::array;
 use std::path::Path;

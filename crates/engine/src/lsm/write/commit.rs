@@ -10,7 +10,6 @@
 //!
 //! A batch that meets no other write and is not synced is a group of its own, without the queue.
 
-use super::batch::Operations;
 use super::in_flight::BegunGroup;
 use super::wal::WalWriter;
 use crate::block::cache::Reservation;
@@ -19,17 +18,17 @@ use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::io::reads::fair::FairGuard;
-use crate::lsm::compact::VALUE_FILE_BYTES;
 use crate::lsm::open::maintain::is_there;
 use crate::lsm::state::core::{Core, SharedState, StateChange};
 use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation};
 use crate::lsm::state::file_numbers::FileNumberSource;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
-use crate::lsm::state::value_files::ValueHandle;
+use crate::lsm::state::operations::Operations;
+use crate::lsm::state::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
-use crate::lsm::state::view::KeyspaceTree;
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

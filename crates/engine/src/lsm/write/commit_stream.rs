@@ -3,9 +3,9 @@
 use super::commit::{WriterState, encoded};
 use crate::durability::Durability;
 use crate::error::{Error, Result};
-use crate::lsm::handles::keyspace::Keyspace;
 use crate::lsm::state::core::Core;
 use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;
 use std::io::Read;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ impl Core {
     /// Writes one value from a stream, and the entry that points to it.
     pub(in crate::lsm) fn commit_stream(
         &self,
-        keyspace: &Keyspace,
+        keyspace: &WrittenKeyspace,
         key: &[u8],
         source: &mut dyn Read,
         durability: Option<Durability>,

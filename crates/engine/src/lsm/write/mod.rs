@@ -1,6 +1,5 @@
 //! The write path: batches, group commit, the write-ahead log, ingestion.
 
-pub(super) mod batch;
 pub(super) mod commit;
 pub(super) mod commit_stream;
 pub(super) mod in_flight;
