@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::DbOptions;
 use crate::lsm::compact::LevelsBelow;
+use crate::lsm::core::wal;
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
@@ -29,7 +30,6 @@ use crate::lsm::state::version::{
     FileKind, LEVELS, ManifestEdit, ManifestState, StatedTypes, TableFileMeta, file_name, largest_number,
     parse_file_name,
 };
-use crate::lsm::write::wal;
 use crate::table::{Table, TableOptions};
 use crate::types::RecordType;
 use crate::verify::report::finding_of;

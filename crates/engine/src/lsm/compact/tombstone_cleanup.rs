@@ -8,9 +8,9 @@
 
 use super::{Picker, RangeStep};
 use crate::error::Result;
-use crate::lsm::open::maintain::is_there;
+use crate::lsm::core::shared::SharedState;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::compaction_job::CompactionJob;
-use crate::lsm::state::core::{Core, SharedState};
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{SEQUENCE_MAX, ValueKind};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -41,7 +41,7 @@ impl Core {
         let mut shared = self.shared.lock();
         let is_under_way = shared.cleanups.iter().any(|cleanup| cleanup.keyspace == tree.id);
         // A snapshot may read a keyspace that was dropped.
-        if shared.failure.is_some() || is_under_way || tree.is_dropped() || !is_there(&shared, tree.id) {
+        if shared.failure.is_some() || is_under_way || tree.is_dropped() || !shared.has_keyspace(tree.id) {
             return;
         }
         let mut skips = match shared.skips.remove(&tree.id) {

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::io::Worker;
 use crate::io::local::sync::Mutex;
+use crate::lsm::core::store::Core;
 use crate::lsm::open::folder::{NewFolder, remove_manifests};
-use crate::lsm::state::core::Core;
 use crate::lsm::state::entry::Sequence;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -10,7 +10,7 @@ use super::keyspace::{Keyspace, Swap};
 use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::version::StatedTypes;
 use crate::lsm::state::written_keyspace::wrong;
 use crate::types::{RecordType, ValueType};

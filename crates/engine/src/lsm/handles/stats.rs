@@ -1,7 +1,7 @@
 //! Statistics of a store: sizes of its parts, amplification, and activity.
 
 use super::db::Db;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::counters::Activity;
 use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::memtable::Memtable;

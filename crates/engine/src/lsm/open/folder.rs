@@ -1,14 +1,14 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
+use super::newest_state::named_objects;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
-use crate::lsm::images::live::named_objects;
+use crate::lsm::core::wal;
 use crate::lsm::objects::stub_name;
 use crate::lsm::state::table_file::STORE_PROPERTY;
 use crate::lsm::state::version::{
     FileKind, LOCK_NAME, is_manifest_part, is_name_of_store, is_object_of_store, parse_file_name,
 };
-use crate::lsm::write::wal;
 use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
-use super::log_replay::{LogReplay, ReplayedLogs};
+use super::log_replay::LogReplay;
+use super::newest_state::{changed, is_removal};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
@@ -8,9 +9,16 @@ use crate::error::{Error, Result};
 use crate::io::local::sync::{Condvar, Mutex};
 use crate::io::reads::fair::FairMutex;
 use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
-use crate::lsm::images::live::{changed, is_removal};
+use crate::lsm::core::groups_in_flight::GroupsInFlight;
+use crate::lsm::core::replayed_logs::ReplayedLogs;
+use crate::lsm::core::reports::FinishedOpening;
+use crate::lsm::core::room::check_room;
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::{Core, HIDDEN_BYTES_MIN};
+use crate::lsm::core::telemetry::StoreTelemetry;
+use crate::lsm::core::wal::{ClosedLog, WalWriter};
+use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
-use crate::lsm::state::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
 use crate::lsm::state::counters::DbCounters;
 use crate::lsm::state::file_numbers::FileNumbers;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -20,18 +28,13 @@ use crate::lsm::state::lookup_times::TableLookups;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::room::check_room;
 use crate::lsm::state::table_file::TableFile;
-use crate::lsm::state::telemetry::{FinishedOpening, StoreTelemetry};
 use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
     FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name,
     newest_format, parse_file_name, recover, recover_on, remove_leftovers,
 };
 use crate::lsm::state::view::{KeyspaceView, OpenLevels};
-use crate::lsm::write::commit::{WriterState, fresh_memtables};
-use crate::lsm::write::in_flight::GroupsInFlight;
-use crate::lsm::write::wal::{ClosedLog, WalWriter};
 use crate::telemetry::{self, Counter};
 use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -551,7 +554,7 @@ impl Core {
         let mut active = found;
         active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {
-            let mut next = MemtableSet::of(fresh_memtables(&shared));
+            let mut next = MemtableSet::of(shared.fresh_memtables());
             (next.last_sequence, next.reservation) = (active.last_sequence, self.reserve_for_memtables(0));
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }

@@ -3,7 +3,7 @@
 use super::merge::MergeCursor;
 use super::visible::{EntrySource, VisibleCursor};
 use crate::error::Result;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;

@@ -1,9 +1,10 @@
 //! Commits of values that come as streams, which are never in memory as a whole.
 
-use super::commit::{WriterState, encoded};
+use super::commit::encoded;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
+use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;

@@ -9,7 +9,8 @@
 //! when the store is opened again, as after any such error.
 
 use crate::error::Result;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::KeyspaceId;
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::version::{ManifestEdit, StatedTypes};

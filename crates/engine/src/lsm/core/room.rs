@@ -13,11 +13,12 @@
 //!
 //! New records need room of their own, and a store may say so when they are flushed.
 
-use super::core::{Core, SharedState, StateChange};
-use super::memtable::Memtable;
-use super::options::{DbOptions, MEMORY_OPTION};
-use super::table_file::TABLE_BYTES_MIN;
+use super::shared::{SharedState, StateChange};
+use super::store::Core;
 use crate::error::{Error, Result};
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::options::{DbOptions, MEMORY_OPTION};
+use crate::lsm::state::table_file::TABLE_BYTES_MIN;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
