@@ -8,7 +8,7 @@ use super::record::{BackupFile, BackupRecord, stored_name};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, closed_image};
-use crate::lsm::images::live::{changed, is_removal};
+use crate::lsm::open::newest_state::{changed, is_removal};
 use crate::lsm::state::version::{FileKind, ManifestState, parse_file_name};
 use crate::verify::verify_closed;
 use std::collections::{BTreeMap, BTreeSet};

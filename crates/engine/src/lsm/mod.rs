@@ -18,17 +18,22 @@
 //!
 //! | room | contents |
 //! |---|---|
-//! | `state` | what all rooms share: entries, memtables, versions and the manifest, tables, views, options, the core |
-//! | `write` | batches, group commit, the write-ahead log, ingestion |
+//! | `state` | what all rooms share: entries, memtables, versions and the manifest, tables, views, options |
+//! | `objects` | the folder of a store on an object store |
+//! | `core` | an open store: its state under one lock, its changes, its failures; the write-ahead log |
+//! | `write` | group commit, types that are stated with writes, ingestion |
 //! | `read` | from memtables and tables to visible entries and their values |
 //! | `compact` | flushes, the choice of compactions, their runs, collection of dead values |
-//! | `open` | recovery, replay of logs, store folders, keyspaces and their types |
+//! | `open` | recovery, replay of logs, store folders, operations on a store as a whole |
 //! | `images` | images of stores that another process has open; checkpoints |
-//! | `objects` | the folder of a store on an object store |
-//! | `handles` | the public interface: stores, keyspaces, ranges, snapshots, statistics |
+//! | `handles` | the public interface: stores, keyspaces, batches, ranges, snapshots, statistics |
 //! | [`extend`] | the extension API: learning policies of other crates |
+//!
+//! A room imports only rooms above it in this table. Methods of the core are in the files of the room that they belong
+//! to, and any room may call them.
 
 pub(crate) mod compact;
+pub(crate) mod core;
 pub mod extend;
 mod handles;
 pub(crate) mod images;
@@ -38,8 +43,10 @@ pub(crate) mod read;
 pub(crate) mod state;
 pub(crate) mod write;
 
+pub use handles::batch::Batch;
 pub use handles::db::Db;
 pub use handles::keyspace::{Keyspace, Swap};
+pub use handles::pinned_types::PinnedTypes;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
@@ -47,11 +54,10 @@ pub use handles::table_stats::{TableKeyRange, TableStats};
 pub use images::closed_image::{checkpoint_store, checkpoint_store_in};
 pub use objects::StoreVersion;
 pub use open::folder::{has_store, is_store_file, is_store_object};
-pub use open::pinned_types::PinnedTypes;
-pub(crate) use open::recover::LOCK_NAME;
 pub use state::counters::Activity;
-pub use state::learning::{Learning, LearningStats};
+pub use state::learner::LearningStats;
+pub use state::learning::Learning;
 pub use state::options::{DbOptions, INLINE_BYTES_MAX};
+pub(crate) use state::version::LOCK_NAME;
 pub use state::version::{STORE_FORMAT, set_newest_format};
-pub use write::batch::Batch;
 pub use write::ingest::IngestSummary;

@@ -6,8 +6,8 @@ use crate::block::header::new_nonce;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::LevelsBelow;
-use crate::lsm::read::cursor::EntryCursor;
 use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::KeyspaceId;
 use crate::lsm::state::table_file::{TableFile, TableOrigin, keyspace_property};
 use crate::lsm::state::version::{
@@ -95,8 +95,14 @@ fn rewrite(
     let (keyspace, level, table) = table;
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
-    let opened =
-        TableFile::open(&context.storage, context.binding.store, Arc::clone(table), &cache, &context.options, None);
+    let opened = TableFile::open(
+        &context.storage,
+        context.binding.store,
+        Arc::clone(table),
+        &cache,
+        &context.options.of_tables(),
+        None,
+    );
     let file = match opened {
         Err(error) if finding_of(&error).is_some() => {
             context.evidence.lost.fetch_add(table.records, Ordering::Relaxed);

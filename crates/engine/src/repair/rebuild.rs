@@ -16,8 +16,9 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::DbOptions;
 use crate::lsm::compact::LevelsBelow;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::core::wal;
 use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
@@ -29,7 +30,6 @@ use crate::lsm::state::version::{
     FileKind, LEVELS, ManifestEdit, ManifestState, StatedTypes, TableFileMeta, file_name, largest_number,
     parse_file_name,
 };
-use crate::lsm::write::wal;
 use crate::table::{Table, TableOptions};
 use crate::types::RecordType;
 use crate::verify::report::finding_of;
@@ -216,8 +216,14 @@ fn open_tables(
             foreign_files.push(file_name(number, FileKind::Table));
             continue;
         }
-        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification(), None)
-        {
+        match TableFile::open(
+            storage,
+            owner.unwrap_or(0),
+            Arc::new(meta),
+            &cache,
+            &DbOptions::for_verification().of_tables(),
+            None,
+        ) {
             Ok(file) => tables.push(file),
             Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),

@@ -9,9 +9,10 @@ use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::{LenientStorage, Storage, UnreadablePart};
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
+use crate::lsm::core::wal;
 use crate::lsm::images::closed_image::no_store;
 use crate::lsm::open::unreferenced::{UnreferencedFiles, is_table_of};
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable::Memtable;
@@ -21,7 +22,6 @@ use crate::lsm::state::version::{
     FileKind, ManifestState, RecoveredManifest, file_name, manifest_numbers, parse_file_name, recover, recover_at,
     recover_with_true_version, remove_leftovers,
 };
-use crate::lsm::write::wal;
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::table::{Table, TableOptions};
 use crate::verify::report::finding_of;

@@ -3,10 +3,10 @@
 use super::store::StoreVerifier;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
+use crate::lsm::core::wal;
 use crate::lsm::open::unreferenced::UnreferencedFiles;
 use crate::lsm::state::entry::{Action, ValueKind, decode_group};
 use crate::lsm::state::version::{ClosedLengths, FileKind, file_name};
-use crate::lsm::write::wal;
 use crate::vlog::{ValueFile, ValueFilePointer};
 
 impl StoreVerifier<'_> {

@@ -5,7 +5,8 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LenientStorage, Storage, is_of_no_file};
 use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
-use crate::lsm::images::live::{StoreImage, all_names, changed, is_removal, named_files};
+use crate::lsm::images::live::{StoreImage, all_names, named_files};
+use crate::lsm::open::newest_state::{changed, is_removal};
 use crate::lsm::open::unreferenced::UnreferencedFiles;
 use crate::lsm::state::version::{
     ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name,

@@ -2,7 +2,7 @@
 
 use super::store::StoreVerifier;
 use crate::error::Result;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, ValueKind};
 use crate::lsm::state::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
@@ -34,8 +34,14 @@ impl StoreVerifier<'_> {
             for finding in self.report.note(&name, verified)?.map_or_else(Vec::new, |found| found.findings) {
                 self.report.add(&name, finding.offset, finding.detail);
             }
-            let opened =
-                TableFile::open(&self.storage, self.state.owner, Arc::clone(meta), &self.cache, &self.options, None);
+            let opened = TableFile::open(
+                &self.storage,
+                self.state.owner,
+                Arc::clone(meta),
+                &self.cache,
+                &self.options.of_tables(),
+                None,
+            );
             if let Some(file) = self.report.note(&name, opened)? {
                 self.entries(&name, &file)?;
             }

@@ -3,25 +3,28 @@
 //! With `threads: 0`, the same steps run inside the calls that make them due, one after the other, so a run is
 //! reproducible.
 
-use super::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
-use super::{CompactionJob, JobReason, PickLimits, Picker, RangeStep, TableForm};
+use super::{
+    CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, PickLimits, Picker, RangeStep, TableForm, flush,
+    run_subcompactions,
+};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::MutexGuard;
-use crate::lsm::extend::LearningTask;
+use crate::lsm::core::reports::FinishedJob;
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::open::maintain::is_there;
-use crate::lsm::read::cursor::EntryCursor;
 use crate::lsm::read::merge::MergeCursor;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::learner::LearningTask;
 use crate::lsm::state::level::{LevelCursor, LevelTables};
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::table_file::{TableFile, TableOrigin, keyspace_property};
-use crate::lsm::state::telemetry::FinishedJob;
 use crate::lsm::state::value_files::ValueHandle;
 use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
-use crate::lsm::state::view::KeyspaceTree;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -326,7 +329,7 @@ impl Core {
         for (&id, memtable) in memtable_set.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
             let levels = {
                 let shared = self.shared.lock();
-                if !is_there(&shared, id) {
+                if !shared.has_keyspace(id) {
                     continue;
                 }
                 shared.state.levels(id).cloned().unwrap_or_default()
@@ -394,7 +397,7 @@ impl Core {
         drop(shared);
         for number in surplus {
             // A file that cannot be removed now is removed at the next opening.
-            _ = self.storage.remove(&crate::lsm::write::wal::log_name(number));
+            _ = self.storage.remove(&crate::lsm::state::log_header::log_name(number));
         }
     }
 
@@ -411,8 +414,14 @@ impl Core {
             meta.tail = objects.read_tail(&file_name(meta.number, FileKind::Table), meta.bytes)?;
         }
         let learner = self.learner.as_deref();
-        let mut opened =
-            TableFile::open(&self.storage, self.binding.store, Arc::new(meta), &self.cache, &self.options, learner)?;
+        let mut opened = TableFile::open(
+            &self.storage,
+            self.binding.store,
+            Arc::new(meta),
+            &self.cache,
+            &self.options.of_tables(),
+            learner,
+        )?;
         // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());
@@ -467,12 +476,12 @@ impl Core {
         level: usize,
         free_bytes: u64,
     ) -> Result<()> {
-        let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
+        let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| shared.has_keyspace(*id).then(|| Arc::clone(table));
         let change = StateChange { tables: new_files.tables.iter().filter_map(is_kept).collect(), ..change };
         self.check_room(shared, &change, free_bytes)?;
         let StateChange { mut edit, tables: kept, switched } = change;
         for (id, table) in new_files.tables {
-            if is_there(shared, id) {
+            if shared.has_keyspace(id) {
                 edit.added.push((id, level, Arc::clone(&table.meta)));
                 table.keep();
             }
@@ -494,7 +503,7 @@ impl Core {
     fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
         if job.moves {
             let mut shared = self.shared.lock();
-            if !is_there(&shared, job.keyspace) {
+            if !shared.has_keyspace(job.keyspace) {
                 return Ok(());
             }
             return self.apply(&mut shared, StateChange { edit: job.edit(), ..StateChange::default() });
@@ -572,7 +581,7 @@ impl Core {
         let mut new_files = NewFiles::default();
         self.open_outcome(job.keyspace, outcome, form, &mut new_files)?;
         let mut shared = self.shared.lock();
-        if !is_there(&shared, job.keyspace) {
+        if !shared.has_keyspace(job.keyspace) {
             return Ok(());
         }
         // Hidden values that the job has met are now known to be dead; at the bottom nothing is hidden.

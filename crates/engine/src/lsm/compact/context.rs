@@ -1,11 +1,11 @@
 //! The context of a job: storage, options, memory, and the stop flag.
 
-use super::super::extend::Learner;
 use super::form::TableForm;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::state::file_numbers::FileNumberSource;
+use crate::lsm::state::learner::Learner;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::table_file::{Openings, TableOrigin};
 use std::sync::Arc;

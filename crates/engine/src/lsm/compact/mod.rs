@@ -8,7 +8,6 @@
 pub(super) mod background;
 mod context;
 mod form;
-mod job;
 mod levels_below;
 mod output;
 mod pick;
@@ -28,9 +27,8 @@ pub(super) mod tombstone_cleanup;
 
 pub(crate) use context::JobContext;
 pub(crate) use form::TableForm;
-pub(crate) use job::{CompactionJob, JobReason, OutputCuts};
 pub(crate) use levels_below::LevelsBelow;
 pub(crate) use pick::{PickLimits, Picker, RangeStep};
-pub(crate) use relocate::{CollectedFiles, VALUE_FILE_BYTES};
+pub(crate) use relocate::CollectedFiles;
 pub(crate) use run::{JobOutput, JobRange, MergeJob, flush, run_job};
 pub(crate) use subcompactions::run_subcompactions;

@@ -1,11 +1,11 @@
 //! The output tables of a flush or a compaction.
 
-use super::super::compact::OutputCuts;
-use super::super::extend::ModelWriter;
 use super::context::JobContext;
 use super::form::TableForm;
 use crate::error::{Error, Result};
+use crate::lsm::state::compaction_job::OutputCuts;
 use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::learner::ModelWriter;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::table_file::{

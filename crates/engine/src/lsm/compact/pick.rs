@@ -1,7 +1,7 @@
 //! Compaction picking: the next job, as a pure function of the state and the running jobs.
 
-use super::job::{CompactionJob, JobReason};
 use super::targets::LevelTargets;
+use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::version::{KeyBounds, KeySpan, KeyspaceLevels, LEVELS, ManifestState, SpanEnd, TableFileMeta};

@@ -2,8 +2,8 @@
 //! every read finds what was written, now and at the oldest snapshot; the work ends, and is bounded. Method: tables of
 //! single entries in memory, merged by the simplest code possible; several concurrent jobs that end in random order.
 
-use super::job::{CompactionJob, JobReason};
 use super::pick::{PickLimits, Picker, RangeStep};
+use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::version::{LEVELS, ManifestEdit, ManifestState, TableFileMeta};
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,7 @@
 
 use super::context::JobContext;
 use crate::error::{Error, Result};
+use crate::lsm::state::value_files::VALUE_FILE_BYTES;
 use crate::lsm::state::version::{FileKind, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeMap;
@@ -9,8 +10,6 @@ use std::sync::Arc;
 
 /// Longer values are moved chunk by chunk.
 const STREAMED_VALUE_BYTES_MIN: u64 = 1 << 20;
-/// Size at which a new value file is begun, in bytes.
-pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 
 /// Value files being collected, by number.
 pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;

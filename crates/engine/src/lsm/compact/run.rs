@@ -1,13 +1,13 @@
 //! The execution of one flush or compaction job, from merged inputs to new files.
 
-use super::super::compact::OutputCuts;
 use super::context::JobContext;
 use super::levels_below::LevelsBelow;
 use super::output::{OutputLimits, OutputWriter};
 use super::relocate::{CollectedFiles, Relocator};
 use super::retain::{RetainDecision, RetentionFilter};
 use crate::error::Result;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::compaction_job::OutputCuts;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Sequence, ValueKind};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;

@@ -7,8 +7,8 @@
 //! work ends. If tables ended where the writer's count of bytes says, there might be as many as before: that count
 //! includes records that are not compressed yet.
 
-use super::job::{CompactionJob, JobReason};
 use super::pick::{JobRequest, LAST_LEVEL, Picker, RangeStep, groups};
+use crate::lsm::state::compaction_job::{CompactionJob, JobReason};
 use crate::lsm::state::entry::KeyspaceId;
 use crate::lsm::state::version::{KeyBounds, KeyspaceLevels, LEVELS, TableFileMeta};
 use std::sync::Arc;

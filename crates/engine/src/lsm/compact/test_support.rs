@@ -5,10 +5,10 @@ use crate::block::cache::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::handles::test_model::{History, OwnedEntry};
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::table_file::{TableFile, TableOrigin};
+use crate::lsm::state::test_model::{History, OwnedEntry};
 use crate::lsm::state::version::TableFileMeta;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -54,7 +54,7 @@ impl TestFolder {
 
     pub(crate) fn open(&self, meta: &TableFileMeta) -> Arc<TableFile> {
         let cache = Arc::new(BlockCache::new(1 << 20));
-        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options, None).unwrap()
+        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options.of_tables(), None).unwrap()
     }
 
     pub(crate) fn run(

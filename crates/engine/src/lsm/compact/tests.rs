@@ -12,13 +12,13 @@ use crate::io::{
     LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, Timer,
     UpdatableFile, UpdaterWrapper, WritableFile, WriterWrapper,
 };
-use crate::lsm::handles::test_model::{History, TestOperation, keys, steps};
-use crate::lsm::read::cursor::EntryCursor;
 use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::level::{LevelCursor, LevelTables};
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::test_model::{History, TestOperation, keys, steps};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use proptest::prelude::*;
@@ -423,10 +423,12 @@ fn a_table_in_the_place_of_another_is_told() {
     let name = |meta: &TableFileMeta| file_name(meta.number, FileKind::Table);
     folder.storage.rename(&name(&other), &name(&one)).unwrap();
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options, None);
+    let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options.of_tables(), None);
     assert!(matches!(opened, Err(Error::Damaged { .. })));
     let (mine, theirs) = (run(), OWNER + 1);
-    assert!(TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options, None).is_err());
+    assert!(
+        TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options.of_tables(), None).is_err()
+    );
 }
 
 /// If one part fails, the files of the others are removed, too.

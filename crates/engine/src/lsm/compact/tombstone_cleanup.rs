@@ -6,21 +6,20 @@
 //! that job becomes due: in total, the jobs read about as many entries as readers skipped. LevelDB charges wasted seeks
 //! to compactions in the same way.
 
-use super::{CompactionJob, Picker, RangeStep};
+use super::{Picker, RangeStep};
 use crate::error::Result;
-use crate::lsm::open::maintain::is_there;
-use crate::lsm::read::cursor::EntryCursor;
-use crate::lsm::state::core::{Core, SharedState};
-use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use crate::lsm::core::shared::SharedState;
+use crate::lsm::core::store::Core;
+use crate::lsm::state::compaction_job::CompactionJob;
+use crate::lsm::state::cursor::EntryCursor;
+use crate::lsm::state::entry::{SEQUENCE_MAX, ValueKind};
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable::Memtable;
-use crate::lsm::state::version::KeyBounds;
-use crate::lsm::state::view::{KeyspaceTree, KeyspaceView};
+use crate::lsm::state::skipped::{SkippedEntries, SkippedRun, TombstoneCleanup};
+use crate::lsm::state::view::KeyspaceView;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Shorter runs are not counted; they take a reader about ten microseconds.
-pub(crate) const SKIPPED_RUN_MIN: u64 = 256;
 
 /// Entries of a memtable that are checked for tombstones of a run.
 const PROBED_ENTRIES_MAX: usize = 64;
@@ -32,48 +31,6 @@ const FLUSH_COST_ENTRIES: u64 = 1 << 16;
 /// keyspace needs more, and its readers will request another cleanup.
 const CLEANUP_JOBS_MAX: u32 = 128;
 
-/// Entries that one move of an iterator skipped consecutively.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SkippedRun {
-    pub(crate) entries: u64,
-    /// Keys near both ends of the run.
-    pub(crate) from: Vec<u8>,
-    pub(crate) to: Vec<u8>,
-}
-
-/// Entries that iterators over a keyspace skipped since its last cleanup.
-#[derive(Debug)]
-pub(in crate::lsm) struct SkippedEntries {
-    run: SkippedRun,
-    /// The number of skipped entries at which a flush or a cleanup pays off, as of the last check.
-    cost: u64,
-}
-
-/// Pending compactions that drop removed entries between two keys.
-#[derive(Debug)]
-pub(in crate::lsm) struct TombstoneCleanup {
-    keyspace: KeyspaceId,
-    from: Vec<u8>,
-    to: Vec<u8>,
-    jobs_left: u32,
-}
-
-impl SkippedRun {
-    fn bounds(&self) -> KeyBounds<'_> {
-        (Bound::Included(&self.from), Bound::Included(&self.to))
-    }
-
-    fn add(&mut self, other: Self) {
-        self.entries += other.entries;
-        if other.from < self.from {
-            self.from = other.from;
-        }
-        if other.to > self.to {
-            self.to = other.to;
-        }
-    }
-}
-
 impl Core {
     /// Counts the entries that an iterator skipped, and schedules a cleanup once it pays off.
     pub(in crate::lsm) fn note_skipped(&self, tree: &KeyspaceTree, run: SkippedRun) {
@@ -84,7 +41,7 @@ impl Core {
         let mut shared = self.shared.lock();
         let is_under_way = shared.cleanups.iter().any(|cleanup| cleanup.keyspace == tree.id);
         // A snapshot may read a keyspace that was dropped.
-        if shared.failure.is_some() || is_under_way || tree.is_dropped() || !is_there(&shared, tree.id) {
+        if shared.failure.is_some() || is_under_way || tree.is_dropped() || !shared.has_keyspace(tree.id) {
             return;
         }
         let mut skips = match shared.skips.remove(&tree.id) {

@@ -1,23 +1,22 @@
 //! `Db`, the handle of an open store.
 
+use super::batch::Batch;
 use super::keyspace::Keyspace;
+use super::open::Open;
 use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
-use crate::io::local::sync::Mutex;
-use crate::io::{Storage, Worker};
+use crate::io::Storage;
+use crate::lsm::core::shared::DEFAULT_KEYSPACE;
+use crate::lsm::core::store::Core;
 use crate::lsm::objects::StoreVersion;
-use crate::lsm::open::folder::{NewFolder, remove_manifests};
+use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::recover;
-use crate::lsm::state::core::{Core, DEFAULT_KEYSPACE};
 use crate::lsm::state::counters::Activity;
-use crate::lsm::state::entry::Sequence;
-use crate::lsm::state::learning::LearningStats;
+use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::write::batch::Batch;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A store: a crash-safe ordered map from byte strings to byte strings, in a folder of its own. It is cheap to clone,
 /// can be used by many threads, and closes when the last handle is dropped.
@@ -61,19 +60,6 @@ pub(in crate::lsm) fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-/// An open store, closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
-#[derive(Debug)]
-pub(in crate::lsm) struct Open {
-    pub(in crate::lsm) core: Arc<Core>,
-    /// The newest operation when it was opened.
-    opened_at: Sequence,
-    /// Background threads; they are stopped and joined before the store closes.
-    workers: Mutex<Vec<Worker>>,
-    is_closed: Mutex<bool>,
-    /// The folder that was made for a store that this opening created.
-    new_folder: Mutex<Option<NewFolder>>,
-}
-
 impl Deref for Db {
     type Target = Keyspace;
 
@@ -107,7 +93,7 @@ impl Db {
         let new = storage.folder().filter(|_| options.create).map(NewFolder::make).transpose()?;
         match (Self::open_in(storage, options), new) {
             (Ok(db), new) => {
-                *db.default.open().new_folder.lock() = new.filter(NewFolder::had_no_store);
+                db.default.open().note_new_folder(new.filter(NewFolder::had_no_store));
                 Ok(db)
             }
             (Err(error), new) => {
@@ -204,23 +190,7 @@ impl Db {
             let mut shared = core.shared.lock();
             shared.unread_filters = shared.tables.keys().copied().collect();
         }
-        let core = Arc::new(core);
-        let open = Open {
-            core: Arc::clone(&core),
-            opened_at: core.visible(),
-            workers: Mutex::default(),
-            is_closed: Mutex::default(),
-            new_folder: Mutex::default(),
-        };
-        for number in 0..threads {
-            let core = Arc::clone(&core);
-            let path = core.path();
-            let worker = Worker::spawn("ogive-db", &path, move || core.work(number))?;
-            open.workers.lock().push(worker);
-        }
-        // The store is open. If work that is due fails, the store is closed to writes, and they report the cause.
-        core.work_after_write();
-        Self::of(Arc::new(open))
+        Self::of(Arc::new(Open::start(Arc::new(core), threads)?))
     }
 
     /// A handle of an open store.
@@ -394,71 +364,9 @@ impl Db {
     }
 }
 
-impl Open {
-    fn close(&self) -> Result<()> {
-        // Another caller waits here until the store is closed.
-        let mut is_closed = self.is_closed.lock();
-        if *is_closed {
-            return Ok(());
-        }
-        let persisted = if self.core.read_only { Ok(()) } else { self.core.persist() };
-        if !matches!(persisted, Ok(()) | Err(Error::Gone { .. })) {
-            return persisted;
-        }
-        self.core.refuse_uses();
-        *is_closed = true;
-        let finished = self.finish();
-        self.core.end_reads();
-        self.explain_gone(persisted.and(finished))
-    }
-
-    /// The outcome of a closing. A store whose folder is gone can be closed: what was acknowledged is in that folder,
-    /// wherever it is. Of an object store that is gone, so is what this handle wrote.
-    fn explain_gone(&self, outcome: Result<()>) -> Result<()> {
-        let is_lost = self.core.objects.is_some() && self.core.visible() > self.opened_at;
-        match outcome {
-            Err(Error::Gone { .. }) if !is_lost => Ok(()),
-            outcome => outcome,
-        }
-    }
-
-    fn take_back(&self) -> Result<bool> {
-        let mut is_closed = self.is_closed.lock();
-        if *is_closed || self.core.visible.load(Ordering::Acquire) > 0 {
-            return Ok(false);
-        }
-        let Some(folder) = self.new_folder.lock().take() else { return Ok(false) };
-        self.core.refuse_uses();
-        *is_closed = true;
-        // A write that is under way ends first.
-        drop(self.core.writer_alone());
-        if self.core.visible.load(Ordering::Acquire) > 0 {
-            let finished = self.finish();
-            self.core.end_reads();
-            return self.explain_gone(finished).map(|()| false);
-        }
-        self.core.stop();
-        self.workers.lock().clear();
-        // Under the lock: what is left then is no store.
-        let removed = remove_manifests(&*self.core.storage);
-        self.core.end_reads();
-        folder.remove();
-        removed.map(|()| true)
-    }
-
-    /// Stops the background threads, and records that everything is in its files.
-    fn finish(&self) -> Result<()> {
-        self.core.stop();
-        self.workers.lock().clear();
-        self.core.close()
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        // Callers that want the error call `close`; acknowledged writes are recovered either way.
-        if !*self.is_closed.lock() {
-            _ = self.finish();
-        }
+impl Keyspace {
+    /// The store that it belongs to.
+    pub(crate) fn store(&self) -> Result<Db> {
+        Db::of(Arc::clone(self.open()))
     }
 }

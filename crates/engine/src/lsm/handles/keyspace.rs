@@ -1,19 +1,20 @@
 //! Keyspaces: named, independent key spaces of a store, with their read and write methods.
 
-use super::db::{Db, Open};
+use super::open::Open;
 use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::FastPaths;
+use crate::lsm::core::store::Core;
 use crate::lsm::read::batch_get;
 use crate::lsm::read::value_wave::BatchLimits;
-use crate::lsm::state::core::Core;
 use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::level::LevelTables;
+use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::value_files::ValueFiles;
-use crate::lsm::state::view::{FoundValue, KeyspaceTree, KeyspaceView};
-use crate::lsm::write::batch::{Operations, check_key};
-use crate::lsm::write::stating::Statement;
+use crate::lsm::state::view::FoundValue;
+use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
 use crate::table::read::versions::LookupStep;
 use crate::types::range_of_prefix;
@@ -31,15 +32,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Keyspace {
     open: Arc<Open>,
-    tree: Arc<KeyspaceTree>,
-    /// What writes of this handle state.
-    statement: Option<Arc<Statement>>,
+    /// The keyspace, with what writes of this handle state.
+    written: WrittenKeyspace,
 }
 
 /// Handles are equal if they are of one keyspace: one that was dropped and made again is another.
 impl PartialEq for Keyspace {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.tree, &other.tree)
+        self.written == other.written
     }
 }
 
@@ -79,18 +79,18 @@ impl AsRef<Keyspace> for Keyspace {
 
 impl Keyspace {
     pub(in crate::lsm) fn new(open: Arc<Open>, tree: Arc<KeyspaceTree>) -> Self {
-        Self { open, tree, statement: None }
+        Self { open, written: WrittenKeyspace::new(tree) }
     }
 
-    /// The same keyspace, whose writes state this.
-    pub(in crate::lsm) fn with(self, statement: Option<Arc<Statement>>) -> Self {
-        Self { statement, ..self }
+    /// The same keyspace of the same store, with what writes are to state.
+    pub(super) fn with(&self, written: WrittenKeyspace) -> Self {
+        Self { open: Arc::clone(&self.open), written }
     }
 
-    /// What its writes state, if anything.
+    /// The keyspace, with what writes of this handle state.
     #[inline]
-    pub(in crate::lsm) fn statement(&self) -> Option<&Statement> {
-        self.statement.as_deref()
+    pub(in crate::lsm) fn written(&self) -> &WrittenKeyspace {
+        &self.written
     }
 
     pub(in crate::lsm) fn open(&self) -> &Arc<Open> {
@@ -98,7 +98,7 @@ impl Keyspace {
     }
 
     pub(in crate::lsm) fn id(&self) -> KeyspaceId {
-        self.tree.id
+        self.written.id()
     }
 
     /// Its number, which no other keyspace of the store ever has.
@@ -106,13 +106,8 @@ impl Keyspace {
         self.id()
     }
 
-    /// The store that it belongs to.
-    pub(crate) fn store(&self) -> Result<Db> {
-        Db::of(Arc::clone(&self.open))
-    }
-
     pub(in crate::lsm) fn tree(&self) -> &Arc<KeyspaceTree> {
-        &self.tree
+        self.written.tree()
     }
 
     pub(in crate::lsm) fn core(&self) -> &Core {
@@ -169,7 +164,7 @@ impl Keyspace {
     /// The name of the keyspace.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.tree.name
+        self.written.name()
     }
 
     /// Whether there is no record. Reads keys alone, so that no value is too long for it.
@@ -186,7 +181,7 @@ impl Keyspace {
     /// # Errors
     /// Errors of the storage, and damage.
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.iter().keys().next().transpose()?.is_none())
+        self.core().is_empty_at(self.tree(), Sequence::MAX)
     }
 
     /// Refuses a keyspace of another store.
@@ -199,8 +194,8 @@ impl Keyspace {
     }
 
     fn check_alive(&self) -> Result<()> {
-        if self.tree.is_dropped() {
-            return Err(self.core().gone(&self.tree));
+        if self.tree().is_dropped() {
+            return Err(self.core().gone(self.tree()));
         }
         Ok(())
     }
@@ -211,7 +206,7 @@ impl Keyspace {
     /// As [`Batch::commit`](crate::lsm::Batch::commit).
     pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
+        operations.push(self.written(), Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         self.write(operations)
     }
 
@@ -221,9 +216,9 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::insert`]; errors of the stream.
     pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
-        check_key(self, key.as_ref())?;
-        self.check_value_bytes(1)?;
-        self.core().commit_stream(self, key.as_ref(), value, None)
+        check_key(self.written(), key.as_ref())?;
+        self.written.check_value_bytes(1)?;
+        self.core().commit_stream(self.written(), key.as_ref(), value, None)
     }
 
     /// Removes a key, if present.
@@ -232,7 +227,7 @@ impl Keyspace {
     /// As [`Self::insert`].
     pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
+        operations.push(self.written(), Action::Put(ValueKind::Remove), key.as_ref(), &[]);
         self.write(operations)
     }
 
@@ -242,7 +237,7 @@ impl Keyspace {
     /// As [`Self::insert`].
     pub fn remove_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push_range(self, &range);
+        operations.push_range(self.written(), &range);
         self.write(operations)
     }
 
@@ -300,7 +295,7 @@ impl Keyspace {
     fn set_if(&self, key: &[u8], new: Option<&[u8]>, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let mut operations = Operations::default();
         let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
-        operations.push(self, Action::Put(kind), key, new.unwrap_or_default());
+        operations.push(self.written(), Action::Put(kind), key, new.unwrap_or_default());
         operations.take_error()?;
         self.core().commit_if(condition, operations, None)
     }
@@ -372,7 +367,7 @@ impl Keyspace {
     /// the store is closed. Without a call, nothing is sampled; later calls return the same sample, whatever its size.
     #[must_use]
     pub fn sample_lookups(&self, keys: usize) -> LookupSample {
-        self.tree.lookup_sample.get_or_init(|| LookupSample::new(keys)).clone()
+        self.tree().lookup_sample.get_or_init(|| LookupSample::new(keys)).clone()
     }
 
     /// Returns the value of a key.
@@ -393,9 +388,9 @@ impl Keyspace {
         self.note_lookup(key.as_ref());
         self.check_alive()?;
         loop {
-            let view = self.tree.view.peek();
+            let view = self.tree().view.peek();
             let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
-            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.tree().has_current(&view) {
                 continue;
             }
             if found.is_none() {
@@ -419,9 +414,9 @@ impl Keyspace {
         let limit_bytes = self.core().options.memory_bytes;
         self.check_alive()?;
         loop {
-            let view = self.tree.view.peek();
+            let view = self.tree().view.peek();
             match view.find_into(key.as_ref(), self.core().visible(), value)? {
-                Some(ValueKind::Pointer) if !self.is_current(&view) => value.clear(),
+                Some(ValueKind::Pointer) if !self.tree().has_current(&view) => value.clear(),
                 Some(ValueKind::Pointer) => {
                     let pointer = std::mem::take(value);
                     view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
@@ -475,7 +470,7 @@ impl Keyspace {
         self.core().telemetry.batched_gets.add(keys.len() as u64);
         keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
         self.check_alive()?;
-        let (view, at) = self.view_at(at);
+        let (view, at) = self.core().view_at(self.tree(), at);
         let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
         // In key order, blocks read for one key serve the next.
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -547,7 +542,7 @@ impl Keyspace {
     /// Adds a lookup to the sample, if there is one.
     #[inline]
     fn note_lookup(&self, key: &[u8]) {
-        if let Some(sample) = self.tree.lookup_sample.get() {
+        if let Some(sample) = self.tree().lookup_sample.get() {
             sample.note(key);
         }
     }
@@ -564,9 +559,9 @@ impl Keyspace {
         self.check_alive()?;
         loop {
             // The view is taken first: it may lack later operations, but must not miss any visible one.
-            let view = self.tree.view.peek();
+            let view = self.tree().view.peek();
             let found = view.find(key, at.min(self.core().visible()))?;
-            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.tree().has_current(&view) {
                 continue;
             }
             if found.is_none() {
@@ -574,23 +569,6 @@ impl Keyspace {
                 self.check_alive()?;
             }
             return found.map(|found| read(found, &view.values)).transpose();
-        }
-    }
-
-    /// Whether no other view was published since this one. An operation that became visible after the view was taken is
-    /// in its memtable, but may point into a value file that only the next view has.
-    fn is_current(&self, view: &Arc<KeyspaceView>) -> bool {
-        Arc::ptr_eq(view, &self.tree.view.peek())
-    }
-
-    /// The current view, and the newest operation up to `at` that is visible, whose value files the view has.
-    pub(in crate::lsm) fn view_at(&self, at: Sequence) -> (Arc<KeyspaceView>, Sequence) {
-        loop {
-            let view = self.tree.view.get();
-            let at = at.min(self.core().visible());
-            if self.is_current(&view) {
-                return (view, at);
-            }
         }
     }
 

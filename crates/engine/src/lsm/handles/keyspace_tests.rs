@@ -4,7 +4,8 @@
 //! keyspaces searched for due work.
 
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::state::view::{KeyspaceTree, KeyspaceView};
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::view::KeyspaceView;
 use crate::lsm::{Db, DbOptions};
 use std::sync::Arc;
 

@@ -1,16 +1,19 @@
-//! The handles of the public interface: stores, keyspaces, ranges, snapshots, statistics.
+//! The handles of the public interface: stores, keyspaces and their types, batches, ranges, snapshots, statistics.
 
+pub(super) mod batch;
+mod checkpoint;
 pub(super) mod db;
+mod ingest;
 pub(super) mod keyspace;
 #[cfg(test)]
 mod keyspace_tests;
+mod open;
+pub(super) mod pinned_types;
 pub(super) mod range;
 #[cfg(test)]
 mod schedule_tests;
 pub(super) mod snapshot;
 pub(super) mod stats;
 pub(super) mod table_stats;
-#[cfg(test)]
-pub(super) mod test_model;
 #[cfg(test)]
 mod thread_tests;

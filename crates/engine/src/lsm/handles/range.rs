@@ -1,17 +1,15 @@
 //! DbRange iterators: the visible records of a key range, from either end.
 
-use super::db::Open;
 use super::keyspace::Keyspace;
+use super::open::Open;
+use super::pinned_types::PinnedTypes;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::open::pinned_types::PinnedTypes;
-use crate::lsm::read::cursor::EntryCursor;
-use crate::lsm::read::merge::MergeCursor;
+use crate::lsm::read::scan::{ScanBounds, positioned_cursor};
 use crate::lsm::read::value_ahead::{QueuedRecord, ValueQueue};
 use crate::lsm::read::value_wave::BatchLimits;
-use crate::lsm::read::visible::{EntrySource, VisibleCursor};
+use crate::lsm::read::visible::VisibleCursor;
 use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
-use crate::lsm::state::level::{LevelCursor, LevelTables};
 use crate::lsm::state::view::{FoundValue, KeyspaceView};
 use crate::vlog::ValueFilePointer;
 use std::ops::{Bound, ControlFlow};
@@ -26,7 +24,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct DbRange {
     keyspace: Keyspace,
-    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    bounds: ScanBounds,
     view: Arc<KeyspaceView>,
     at: Sequence,
     front: Option<VisibleCursor>,
@@ -75,8 +73,8 @@ impl LazyRecord {
 }
 
 impl DbRange {
-    pub(in crate::lsm) fn new(keyspace: Keyspace, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: Sequence) -> Self {
-        let (view, at) = keyspace.view_at(at);
+    pub(in crate::lsm) fn new(keyspace: Keyspace, bounds: ScanBounds, at: Sequence) -> Self {
+        let (view, at) = keyspace.core().view_at(keyspace.tree(), at);
         let (front_ahead, back_ahead) = Default::default();
         Self {
             keyspace,
@@ -392,7 +390,7 @@ impl DbRange {
 
 /// Whether a key is within the far bound.
 #[inline]
-fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> bool {
+fn is_within(key: &[u8], bounds: &ScanBounds, forward: bool) -> bool {
     match (forward, if forward { &bounds.1 } else { &bounds.0 }) {
         (_, Bound::Unbounded) => true,
         (true, Bound::Included(end)) => key <= end.as_slice(),
@@ -400,52 +398,6 @@ fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: boo
         (false, Bound::Included(start)) => key >= start.as_slice(),
         (false, Bound::Excluded(start)) => key > start.as_slice(),
     }
-}
-
-/// A cursor at the first record from one end.
-fn positioned_cursor(
-    view: &KeyspaceView,
-    at: Sequence,
-    bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
-    forward: bool,
-) -> Result<VisibleCursor> {
-    let mut visible = VisibleCursor::new(sources(view), view.tombstones(), at);
-    match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
-        (true, Bound::Unbounded) => visible.first()?,
-        (true, Bound::Included(key)) => visible.seek(key)?,
-        (true, Bound::Excluded(key)) => visible.seek(&successor(key))?,
-        (false, Bound::Unbounded) => visible.last()?,
-        (false, Bound::Excluded(key)) => visible.seek_before(key)?,
-        (false, Bound::Included(key)) => visible.seek_before(&successor(key))?,
-    }
-    Ok(visible)
-}
-
-/// The smallest key greater than `key`.
-fn successor(key: &[u8]) -> Vec<u8> {
-    [key, &[0]].concat()
-}
-
-/// A cursor over all sources of a view, newest first.
-fn sources(view: &KeyspaceView) -> EntrySource {
-    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
-    for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
-        sources.push(Box::new(memtable.cursor()));
-    }
-    for table in &view.levels.newest {
-        sources.push(table.cursor(None));
-    }
-    let level = |level: &Arc<LevelTables>| LevelCursor::new(Arc::clone(level), None);
-    if let ([], [(_, only)]) = (&sources[..], &view.levels.deeper[..]) {
-        return EntrySource::Level(level(only));
-    }
-    for (_, deeper) in &view.levels.deeper {
-        sources.push(Box::new(level(deeper)));
-    }
-    EntrySource::Any(match sources.len() {
-        1 => sources.remove(0),
-        _ => Box::new(MergeCursor::new(sources)),
-    })
 }
 
 /// The current value, or the pointer to it.

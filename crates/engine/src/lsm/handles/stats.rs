@@ -1,9 +1,9 @@
 //! Statistics of a store: sizes of its parts, amplification, and activity.
 
 use super::db::Db;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::counters::Activity;
-use crate::lsm::state::learning::LearningStats;
+use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::table_file::TableFile;
 use crate::lsm::state::version::{KeyspaceLevels, LEVELS, TableFileMeta};

@@ -3,16 +3,14 @@
 //! Tables and finished value files are immutable, so a checkpoint consists of hard links to them and a manifest of its
 //! own. Memtables are flushed first, so no log is copied.
 
-use super::closed_image::{ClosedImage, in_new_folder};
+use super::closed_image::ClosedImage;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::lsm::handles::db::Db;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::table_file::TableFile;
 use crate::lsm::state::value_files::ValueFiles;
 use crate::lsm::state::version::ManifestState;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The state of a store, with its files pinned: they are not removed while this exists.
@@ -35,43 +33,16 @@ impl Core {
             _values: Arc::clone(&shared.values),
         }
     }
-}
 
-impl Db {
-    /// Pins all files that the manifest names.
-    pub(crate) fn pin_files(&self) -> PinnedFiles {
-        self.core().pin_files()
-    }
-
-    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
-    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
-    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
-    ///
-    /// ```no_run
-    /// # use ogive::lsm::{Db, DbOptions};
-    /// let db = Db::open("fruit", &DbOptions::default())?;
-    /// db.checkpoint("fruit-of-today")?;
-    /// # Ok::<(), ogive::Error>(())
-    /// ```
+    /// Copies the store as it is now to a storage.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) of kind `AlreadyExists` if the folder contains a store;
-    /// [`Error::NotAStore`](crate::Error::NotAStore) if it contains other files;
-    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storage. After an error, the partial copy
-    /// is removed.
-    pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
-        in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))
-    }
-
-    /// As [`Self::checkpoint`], into any storage.
-    ///
-    /// # Errors
-    /// As [`Self::checkpoint`].
-    pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storages.
+    pub(in crate::lsm) fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
         self.flush()?;
-        let pinned = self.core().pin_files();
+        let pinned = self.pin_files();
         // No file of this store will have this number.
-        let number = self.core().take_number()?;
+        let number = self.take_number()?;
         let image = ClosedImage::without_logs(&pinned.storage, pinned.state.clone(), number);
         image.copy_to(target, &mut |name, target| pinned.storage.export(name, target, name))
     }

@@ -2,18 +2,18 @@
 //!
 //! The files may be those of an image of a live store, or of a backup.
 
-use super::live::{StoreImage, changed, is_removal};
+use super::live::StoreImage;
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::{FrozenFiles, ListedFile, Storage, locate_folder, random_u64, remove_if_present};
 use crate::lsm::objects::{ObjectFolder, copy_in_the_way};
 use crate::lsm::open::folder::NewFolder;
-use crate::lsm::open::recover::LOCK_NAME;
+use crate::lsm::open::newest_state::{changed, is_removal};
+use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::version::{
-    ClosedLengths, FileKind, Manifest, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
-    recover,
+    ClosedLengths, FileKind, LOCK_NAME, Manifest, ManifestState, RecoveredManifest, TableFileMeta, file_name,
+    parse_file_name, recover,
 };
-use crate::lsm::write::wal::log_name;
 use crate::vlog::values_name;
 use std::io::ErrorKind;
 use std::path::Path;

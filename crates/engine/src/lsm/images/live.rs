@@ -22,21 +22,18 @@
 use super::closed_image::ClosedImage;
 use crate::error::{Error, Result};
 use crate::io::{FrozenFiles, Storage};
-use crate::lsm::objects::{FolderPurpose, ObjectFolder};
+use crate::lsm::core::wal;
+use crate::lsm::objects::ObjectFolder;
 use crate::lsm::open::log_replay::{LogExtents, replay_extents};
+use crate::lsm::open::newest_state::{TRIES_MAX, changed, is_removal, newest, newest_manifest, objects_of};
 use crate::lsm::open::unreferenced::UnreferencedFiles;
 use crate::lsm::state::entry::{Action, ValueKind, decode_group};
-use crate::lsm::state::version::{
-    ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover,
-};
-use crate::lsm::write::wal::{self, log_name};
+use crate::lsm::state::log_header::log_name;
+use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, recover};
 use crate::vlog::{ValueFilePointer, values_name};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
-
-/// Attempts to find the files of a manifest before its writer removes them.
-const TRIES_MAX: u32 = 64;
 
 /// A store as it was at one moment.
 #[derive(Debug)]
@@ -185,76 +182,9 @@ pub(crate) fn may_be_a_race(error: &Error) -> bool {
     }
 }
 
-/// Whether a writer has caused an error by removing a file that was open before.
-pub(crate) fn is_removal(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
-        Error::FileReplaced { .. } | Error::VersionGone { .. } => true,
-        _ => false,
-    }
-}
-
-/// The error of a reader that its writer has outrun.
-pub(crate) fn changed(storage: &dyn Storage) -> Error {
-    let detail = "its writer removes files faster than they can be read; try again, or while fewer writes arrive";
-    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::ResourceBusy, detail) }
-}
-
-fn newest_manifest(names: &[String]) -> Option<&String> {
-    let numbered = names.iter().filter_map(|name| match parse_file_name(name) {
-        Some((number, FileKind::Manifest)) => Some((number, name)),
-        _ => None,
-    });
-    numbered.max().map(|(_, name)| name)
-}
-
 /// The names of all files in a folder, also of those that are of another store.
 pub(crate) fn all_names(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
     objects_of(storage)?.map_or_else(|| storage.list(), |objects| objects.all_names())
-}
-
-/// A storage as a folder of whole files, as they are now.
-fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
-    let objects = objects_of(storage)?;
-    Ok(objects.map_or_else(|| Arc::clone(storage), |objects| objects as Arc<dyn Storage>))
-}
-
-/// The folder of objects of a store on an object store.
-fn objects_of(storage: &Arc<dyn Storage>) -> Result<Option<Arc<ObjectFolder>>> {
-    if !storage.is_object_store() {
-        return Ok(None);
-    }
-    ObjectFolder::open(Arc::clone(storage), FolderPurpose::Read(None), 0).map(|folder| Some(Arc::new(folder)))
-}
-
-/// The state that the newest manifest has now; `None` if a newer one replaced it meanwhile.
-fn newest(storage: &Arc<dyn Storage>) -> Result<Option<ManifestState>> {
-    match recover(&*reader_of(storage)?) {
-        Ok(found) => Ok(found.map(|found| found.state)),
-        Err(error) if is_removal(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The identity of the store in a folder, whatever a writer does meanwhile; `None` if there is none.
-pub(in crate::lsm) fn identity(storage: &Arc<dyn Storage>) -> Result<Option<u64>> {
-    for _ in 0..TRIES_MAX {
-        if let Some(state) = newest(storage)? {
-            return Ok(Some(state.owner));
-        }
-        if newest_manifest(&storage.list()?).is_none() {
-            return Ok(None);
-        }
-    }
-    Err(changed(&**storage))
-}
-
-/// The objects of a store that do not have the names of its files.
-pub(in crate::lsm) fn named_objects(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
-    let Some(state) = newest(storage)? else { return Ok(Vec::new()) };
-    let tables = state.tables().filter_map(|(_, _, table)| table.object.as_deref().map(str::to_owned));
-    Ok(tables.chain(state.retired.keys().cloned()).collect())
 }
 
 /// Whether all logs of an earlier state are still needed.

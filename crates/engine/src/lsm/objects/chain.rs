@@ -1,6 +1,5 @@
 //! The writable side of a chain.
 
-use super::names::ChainId;
 use super::owner;
 use super::tag::{self, TAG_BYTES};
 use crate::error::{Error, Result};
@@ -8,6 +7,7 @@ use crate::io::local::sync::Mutex;
 use crate::io::{
     ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects,
 };
+use crate::lsm::state::version::ChainId;
 use crate::lsm::state::version::file_name;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -14,13 +14,12 @@
 
 use super::folder::{DENIALS_MAX, ObjectFolder, chain_of};
 use super::listing::Listing;
-use super::names::ChainId;
 use super::seal;
 use super::stub::{self, FIRST_MANIFEST, stub_name};
 use crate::error::{Error, Result};
 use crate::io::{ListedFile, Storage, remove_if_present};
-use crate::lsm::LOCK_NAME;
-use crate::lsm::state::version::{FileKind, ManifestState};
+use crate::lsm::state::version::ChainId;
+use crate::lsm::state::version::{FileKind, LOCK_NAME, ManifestState};
 use std::io::ErrorKind;
 
 /// Listings that are asked for after a put, until one shows what was put.

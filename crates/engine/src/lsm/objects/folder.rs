@@ -1,9 +1,8 @@
 //! The folder of a store on an object store, as a storage of whole files.
 
 use super::chain::{ChainFile, ChainWriter, put_part};
-use super::later_file::{FilePlace, LaterFile};
+use super::later_file::{FilePlace, KnownFile, LaterFile};
 use super::listing::Listing;
-use super::names::{ChainId, is_chain, parse_part_name};
 use super::object_file::ObjectFile;
 use super::owner::{Owner, root};
 use super::parts_file::PartsFile;
@@ -17,6 +16,7 @@ use crate::io::{
     FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
     not_for_objects, remove_if_present,
 };
+use crate::lsm::state::version::{ChainId, is_chain, parse_part_name};
 use crate::lsm::state::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
@@ -68,13 +68,6 @@ pub(crate) struct ObjectFolder {
     pub(super) owner: Arc<Owner>,
     /// A part that a listing showed, and that was not there.
     pub(super) absent_part: OnceLock<String>,
-}
-
-/// A file whose length and last bytes are known.
-#[derive(Clone, Debug)]
-pub(crate) struct KnownFile {
-    pub(crate) length_bytes: u64,
-    pub(crate) tail: Arc<[u8]>,
 }
 
 /// The beginning of a log or a manifest that a reader knows: whole parts.
@@ -570,11 +563,6 @@ fn is_part_of(name: &str, chain: ChainId) -> bool {
 pub(super) fn chain_of(name: &str) -> Option<ChainId> {
     let (number, kind) = parse_file_name(name)?;
     is_chain(kind).then_some(ChainId { kind, number })
-}
-
-/// Opens an object when it is first read.
-pub(super) fn open_lazily(place: FilePlace, length_bytes: u64) -> Arc<dyn ReadableFile> {
-    Arc::new(LaterFile::new(place, KnownFile { length_bytes, tail: Arc::default() }))
 }
 
 impl Storage for ObjectFolder {

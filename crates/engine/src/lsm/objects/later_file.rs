@@ -1,12 +1,18 @@
 //! Files that are single objects, of a known length: opened when their end, which the manifest has, is not enough.
 
-use super::folder::KnownFile;
 use super::owner::Owner;
 use crate::error::{Error, Result};
 use crate::io::{ListedFile, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+/// A file whose length and last bytes are known.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownFile {
+    pub(crate) length_bytes: u64,
+    pub(crate) tail: Arc<[u8]>,
+}
 
 /// A file whose length is known, and that is opened when its end is not enough.
 #[derive(Debug)]
@@ -93,6 +99,11 @@ impl LaterFile {
         let file = self.place.explained(storage.open_known(&known))?;
         Ok(self.file.get_or_init(|| file))
     }
+}
+
+/// Opens an object when it is first read.
+pub(super) fn open_lazily(place: FilePlace, length_bytes: u64) -> Arc<dyn ReadableFile> {
+    Arc::new(LaterFile::new(place, KnownFile { length_bytes, tail: Arc::default() }))
 }
 
 impl ReadableFile for LaterFile {

@@ -1,10 +1,10 @@
 //! The objects of a store at one time.
 
-use super::names::{ChainId, parse_part_name};
 use super::stub::{FIRST_MANIFEST, STUB_BYTES, stub_name};
 use super::version::StoreVersion;
 use crate::error::Result;
 use crate::io::{FolderListing, ListedFile, Storage};
+use crate::lsm::state::version::{ChainId, parse_part_name};
 use crate::lsm::state::version::{FileKind, file_name};
 use std::collections::{BTreeMap, BTreeSet};
 

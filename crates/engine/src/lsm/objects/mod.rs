@@ -7,16 +7,17 @@
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
 //! writable side of a chain, `seal` the part that ends it, `tag` what the others begin with, `stub` what stays of the
-//! first manifest, `owner` whose the objects are, `checks` the checks of listings and conditions, `names` and `listing`
-//! the names of objects, `object_file` files that are written as a whole, `later_file` files that are opened when they
-//! are read, `parts_file` the parts of a chain as a file, `retired` the files that wait for their removal.
+//! first manifest, `owner` whose the objects are, `foreign` those of other stores, `checks` the checks of listings and
+//! conditions, `listing` the names of objects, `object_file` files that are written as a whole, `later_file` files that
+//! are opened when they are read, `parts_file` the parts of a chain as a file, `retired` the files that wait for their
+//! removal.
 
 mod chain;
 mod checks;
 mod folder;
+mod foreign;
 mod later_file;
 mod listing;
-mod names;
 mod object_file;
 mod owner;
 mod parts_file;
@@ -28,7 +29,7 @@ mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
 pub(super) use checks::copy_in_the_way;
-pub(crate) use folder::{FolderPurpose, KnownChain, KnownFile, ObjectFolder};
-pub(super) use names::{is_manifest_part, is_part};
+pub(crate) use folder::{FolderPurpose, KnownChain, ObjectFolder};
+pub(crate) use later_file::KnownFile;
 pub(super) use stub::stub_name;
 pub use version::StoreVersion;

@@ -1,6 +1,6 @@
 //! A file that is written as a whole, and read after that: a value file.
 
-use super::later_file::FilePlace;
+use super::later_file::{FilePlace, open_lazily};
 use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{
@@ -83,7 +83,7 @@ impl UpdatableFile for ObjectFile {
     fn sync(&self) -> Result<()> {
         let Some(mut file) = self.upload.lock().file.take() else { return self.stored().map(drop) };
         file.sync()?;
-        let stored = super::folder::open_lazily(self.place.clone(), self.len());
+        let stored = open_lazily(self.place.clone(), self.len());
         _ = self.stored.set(stored);
         Ok(())
     }

@@ -3,9 +3,9 @@
 //! It takes the place of the first part of manifest 1 when that is not needed any more, and is never removed. So the
 //! name stays taken, and a writer that is told by a listing that there is no store cannot create one.
 
-use super::names::ChainId;
 use crate::block::checksum;
 use crate::file_format::STUB_MAGIC;
+use crate::lsm::state::version::ChainId;
 use crate::lsm::state::version::FileKind;
 
 /// Length of a stub in bytes; the first part of a manifest is longer.

@@ -4,12 +4,12 @@
 //! It says whose the part is, and which one, as the header of the file does of the first part: where a store is removed
 //! and another one is made in its place, a writer of the first one may still put parts there.
 
-use super::names::{ChainId, parse_part_name};
 use super::stub;
 use crate::block::checksum;
 use crate::file_format::PART_MAGIC;
+use crate::lsm::state::log_header;
+use crate::lsm::state::version::{ChainId, parse_part_name};
 use crate::lsm::state::version::{FileKind, manifest_store};
-use crate::lsm::write::wal;
 
 /// Length of a tag in bytes.
 pub(super) const TAG_BYTES: usize = 24;
@@ -59,7 +59,7 @@ pub(super) fn store_of(name: &str, bytes: &[u8]) -> Option<u64> {
         (ChainId { kind: FileKind::Manifest, number }, 0) => {
             stub::store_of(bytes).or_else(|| manifest_store(bytes, number))
         }
-        (chain, 0) => wal::store_of(bytes, chain.number),
+        (chain, 0) => log_header::store_of(bytes, chain.number),
         _ => decode(bytes).map(|tag| tag.store),
     }
 }

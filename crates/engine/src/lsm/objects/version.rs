@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use super::names::ChainId;
 use crate::error::Error;
+use crate::lsm::state::version::ChainId;
 use crate::lsm::state::version::FileKind;
 
 /// A version of a store on an object store: what its writer had acknowledged at one time. It is shown, and read, as

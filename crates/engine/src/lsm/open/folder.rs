@@ -1,13 +1,14 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
-use super::recover::LOCK_NAME;
+use super::newest_state::named_objects;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
-use crate::lsm::images::live::named_objects;
-use crate::lsm::objects::{is_manifest_part, is_part, stub_name};
+use crate::lsm::core::wal;
+use crate::lsm::objects::stub_name;
 use crate::lsm::state::table_file::STORE_PROPERTY;
-use crate::lsm::state::version::{FileKind, final_name, parse_file_name};
-use crate::lsm::write::wal;
+use crate::lsm::state::version::{
+    FileKind, LOCK_NAME, is_manifest_part, is_name_of_store, is_object_of_store, parse_file_name,
+};
 use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;
 use std::path::{Path, PathBuf};
@@ -15,16 +16,6 @@ use std::sync::Arc;
 
 /// A folder that new file systems contain.
 const LOST_AND_FOUND: &str = "lost+found";
-
-/// Whether a name is one of a store's file, finished or temporary.
-fn is_name_of_store(name: &str) -> bool {
-    name == LOCK_NAME || parse_file_name(final_name(name)).is_some()
-}
-
-/// Whether a name is one of a store's object.
-pub(in crate::lsm) fn is_object_of_store(name: &str) -> bool {
-    is_part(name) || is_name_of_store(name)
-}
 
 fn has_manifest(names: &[String]) -> bool {
     names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))))

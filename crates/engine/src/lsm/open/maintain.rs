@@ -3,13 +3,13 @@
 
 use crate::error::{Error, Result};
 use crate::io::local::sync::MutexGuard;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
-use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::Core;
+use crate::lsm::core::wal::WalWriter;
+use crate::lsm::core::writer::WriterState;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
-use crate::lsm::state::view::KeyspaceTree;
-use crate::lsm::write::commit::{WriterState, fresh_memtables};
-use crate::lsm::write::wal::WalWriter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -45,7 +45,8 @@ impl Core {
             next_keyspace: Some(id + 1),
             ..ManifestEdit::default()
         };
-        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), StatedTypes::default(), shared.empty_view.clone()));
+        let (named, view) = ((id, name.to_owned()), shared.empty_view.clone());
+        let tree = Arc::new(KeyspaceTree::new(named, self.path().into(), StatedTypes::default(), view));
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
         Ok(tree)
@@ -57,7 +58,7 @@ impl Core {
         self.check_place()?;
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
-        if tree.id == crate::lsm::state::core::DEFAULT_KEYSPACE {
+        if tree.id == crate::lsm::core::shared::DEFAULT_KEYSPACE {
             return Err(Error::InvalidArgument(format!(
                 "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
             )));
@@ -193,7 +194,7 @@ impl Core {
         }
         let number = self.number_within(shared)?;
         let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, None)?;
-        let memtables = fresh_memtables(shared);
+        let memtables = shared.fresh_memtables();
         let last_sequence = writer.next_sequence - 1;
         let mut next = MemtableSet::of(memtables.clone());
         (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
@@ -283,9 +284,4 @@ impl Core {
         self.new_manifest(&mut state, Some(&ClosedLengths { logs, value_files }))?;
         Ok(())
     }
-}
-
-/// Whether a keyspace still exists.
-pub(in crate::lsm) fn is_there(shared: &SharedState, id: KeyspaceId) -> bool {
-    shared.trees.contains_key(&id)
 }

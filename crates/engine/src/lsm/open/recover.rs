@@ -1,6 +1,7 @@
 //! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
-use super::log_replay::{LogReplay, ReplayedLogs};
+use super::log_replay::LogReplay;
+use super::newest_state::{changed, is_removal};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
@@ -8,37 +9,38 @@ use crate::error::{Error, Result};
 use crate::io::local::sync::{Condvar, Mutex};
 use crate::io::reads::fair::FairMutex;
 use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
-use crate::lsm::extend::{Learner, TableLookups};
-use crate::lsm::handles::snapshot::LiveSnapshots;
-use crate::lsm::images::live::{changed, is_removal};
+use crate::lsm::core::groups_in_flight::GroupsInFlight;
+use crate::lsm::core::replayed_logs::ReplayedLogs;
+use crate::lsm::core::reports::FinishedOpening;
+use crate::lsm::core::room::check_room;
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::{Core, HIDDEN_BYTES_MIN};
+use crate::lsm::core::telemetry::StoreTelemetry;
+use crate::lsm::core::wal::{ClosedLog, WalWriter};
+use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
-use crate::lsm::state::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
 use crate::lsm::state::counters::DbCounters;
 use crate::lsm::state::file_numbers::FileNumbers;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
+use crate::lsm::state::learner::Learner;
+use crate::lsm::state::live_snapshots::LiveSnapshots;
+use crate::lsm::state::lookup_times::TableLookups;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::room::check_room;
 use crate::lsm::state::table_file::TableFile;
-use crate::lsm::state::telemetry::{FinishedOpening, StoreTelemetry};
 use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
-    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name, newest_format,
-    parse_file_name, recover, recover_on, remove_leftovers,
+    FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name,
+    newest_format, parse_file_name, recover, recover_on, remove_leftovers,
 };
-use crate::lsm::state::view::{KeyspaceTree, KeyspaceView, OpenLevels};
-use crate::lsm::write::commit::{WriterState, fresh_memtables};
-use crate::lsm::write::in_flight::GroupsInFlight;
-use crate::lsm::write::wal::{ClosedLog, WalWriter};
+use crate::lsm::state::view::{KeyspaceView, OpenLevels};
 use crate::telemetry::{self, Counter};
 use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
-/// The lock file of a store that is open for writing.
-pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// Attempts of a read-only opening to find the store unchanged by its writer.
 const READ_ONLY_TRIES_MAX: u32 = 8;
@@ -509,7 +511,7 @@ impl TableOpener<'_> {
             let known = KnownFile { length_bytes: meta.bytes, tail: Arc::clone(tail) };
             objects.set_known_end(&file_name(meta.number, FileKind::Table), known);
         }
-        TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, self.options, learner)
+        TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, &self.options.of_tables(), learner)
     }
 }
 
@@ -552,7 +554,7 @@ impl Core {
         let mut active = found;
         active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {
-            let mut next = MemtableSet::of(fresh_memtables(&shared));
+            let mut next = MemtableSet::of(shared.fresh_memtables());
             (next.last_sequence, next.reservation) = (active.last_sequence, self.reserve_for_memtables(0));
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
@@ -630,10 +632,12 @@ impl Core {
 
     /// Creates the tree of each keyspace.
     fn create_trees(&self, shared: &mut SharedState, found: &MemtableSet) {
+        let folder: Arc<Path> = self.path().into();
         let keyspaces = shared.state.keyspaces.iter();
         let trees = keyspaces.map(|(&id, found)| {
-            let types = found.types.clone();
-            (id, Arc::new(KeyspaceTree::new(id, found.name.clone(), types, shared.empty_view.clone())))
+            let named = (id, found.name.clone());
+            let (types, view) = (found.types.clone(), shared.empty_view.clone());
+            (id, Arc::new(KeyspaceTree::new(named, Arc::clone(&folder), types, view)))
         });
         shared.trees = trees.collect();
         shared.active = found.memtables().clone();

@@ -14,8 +14,8 @@
 use super::value_wave::{BatchLimits, read_values};
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::extend::PositionWindow;
 use crate::lsm::state::entry::{Sequence, ValueKind};
+use crate::lsm::state::learner::PositionWindow;
 use crate::lsm::state::table_file::TableFile;
 use crate::lsm::state::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};

@@ -1,8 +1,8 @@
 //! The merging cursor: many sorted cursors read as one, in both directions.
 
-use super::cursor::{EntryCursor, SeekGoal};
 use crate::block::{Slice, key_prefix};
 use crate::error::{Error, Result};
+use crate::lsm::state::cursor::{EntryCursor, SeekGoal};
 use crate::lsm::state::entry::{Entry, Sequence};
 use crate::table::sort::LoserTree;
 use std::cmp::Ordering;

@@ -1,9 +1,9 @@
 //! Tests of the merging cursor against a sorted list of all entries.
 
-use super::cursor::EntryCursor;
 use super::merge::MergeCursor;
 use crate::block::Slice;
 use crate::error::{Error, Result};
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use proptest::prelude::*;
 use std::cmp::Reverse;

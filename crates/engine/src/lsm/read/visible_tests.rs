@@ -1,9 +1,9 @@
 //! Tests of the visibility cursor against a model, under random moves.
 
 use super::visible::{EntrySource, VisibleCursor};
-use crate::lsm::handles::test_model::{History, TestOperation, keys, steps};
 use crate::lsm::state::entry::ValueKind;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence};
+use crate::lsm::state::test_model::{History, TestOperation, keys, steps};
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -4,10 +4,8 @@
 //! a file. Numbers are reserved in batches, usually by edits that are written for other reasons, so few syncs
 //! serve the reservation alone. Manifests are exempt: each states the reservation itself.
 
-use super::core::{Core, SharedState, StateChange};
 use super::version::ManifestEdit;
 use crate::error::Result;
-use crate::io::local::sync::MutexGuard;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -67,7 +65,7 @@ impl FileNumbers {
         self.reserved.fetch_max(end, Ordering::AcqRel);
     }
 
-    fn is_reserved(&self, number: u64) -> bool {
+    pub(in crate::lsm) fn is_reserved(&self, number: u64) -> bool {
         number < self.reserved.load(Ordering::Acquire)
     }
 
@@ -75,36 +73,6 @@ impl FileNumbers {
     pub(in crate::lsm) fn put_into(&self, edit: &mut ManifestEdit) {
         edit.next_file = Some(self.next());
         edit.reserved = self.due();
-    }
-}
-
-impl Core {
-    /// As [`FileNumberSource::take_number`], for a caller that holds the lock of the shared state.
-    pub(in crate::lsm) fn number_within(&self, shared: &mut MutexGuard<'_, SharedState>) -> Result<u64> {
-        let number = self.numbers.take();
-        if !self.numbers.is_reserved(number) {
-            // Any edit makes the reservation that is due.
-            self.apply(shared, StateChange::default())?;
-        }
-        Ok(number)
-    }
-}
-
-impl FileNumberSource for Core {
-    fn take_number(&self) -> Result<u64> {
-        let number = self.numbers.take();
-        if !self.numbers.is_reserved(number) {
-            let mut shared = self.shared.lock();
-            // Another thread may have made the reservation in the meantime.
-            if !self.numbers.is_reserved(number) {
-                self.apply(&mut shared, StateChange::default())?;
-            }
-        }
-        Ok(number)
-    }
-
-    fn nonce_of_values(&self, number: u64) -> Option<u64> {
-        self.shared.lock().values.0.get(&number).map(|handle| handle.file.binding().nonce)
     }
 }
 

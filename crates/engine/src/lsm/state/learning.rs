@@ -1,8 +1,7 @@
 //! The learning policy as an option of a store, and the registry of policies by name.
 
+use super::learner::{Learner, LearningPolicy};
 use crate::error::{Error, Result};
-use crate::lsm::extend::{Learner, LearningPolicy};
-use serde::Serialize;
 use std::fmt::{self, Debug, Display};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -97,40 +96,6 @@ impl Display for Learning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
-}
-
-/// Statistics of models and their use since the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct LearningStats {
-    /// Number of tables and levels that have a model now.
-    pub models: u64,
-    /// Size of these models in bytes.
-    pub model_bytes: u64,
-    /// Number of segments of these models.
-    pub segments: u64,
-    /// Number of tables and levels that wait to be learned.
-    pub waiting: u64,
-    /// Number of models learned.
-    pub learned: u64,
-    /// Number of records that they were learned from.
-    pub learned_records: u64,
-    /// Microseconds spent on learning, including that while tables were written.
-    pub learning_us: u64,
-    /// Number of models of levels that were given up because the level changed meanwhile.
-    pub given_up: u64,
-    /// Number of tables judged not to be worth a model.
-    pub skipped: u64,
-    /// Number of models dropped to stay within the memory.
-    pub dropped: u64,
-    /// Approximate number of table lookups without a model; one in 32 is sampled.
-    pub baseline_lookups: u64,
-    /// Microseconds spent on these.
-    pub baseline_us: u64,
-    /// Approximate number of table lookups by a model.
-    pub model_lookups: u64,
-    /// Microseconds spent on these.
-    pub model_us: u64,
 }
 
 #[cfg(test)]

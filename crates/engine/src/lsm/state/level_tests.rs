@@ -7,8 +7,8 @@ use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::cache::BlockCache;
 use crate::lsm::compact::LevelsBelow;
 use crate::lsm::compact::test_support::{OWNER, TestFolder, entries};
-use crate::lsm::handles::test_model::{History, keys, steps};
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
+use crate::lsm::state::test_model::{History, keys, steps};
 use crate::table::{TableWriteOptions, TableWriter};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -99,7 +99,9 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         ..TableFileMeta::default()
     };
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let file = TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options, None).unwrap();
+    let file =
+        TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options.of_tables(), None)
+            .unwrap();
     assert!(file.get(b"b", 6, None, |_| {}).unwrap().is_none());
     let (kind, sequence, value) = file.get(b"b", 7, None, |_| {}).unwrap().unwrap();
     assert_eq!((kind, sequence, &value[..]), (ValueKind::Value, 7, &b"bbb"[..]));
@@ -110,5 +112,7 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");
     }
     let tagged = TableFileMeta { global_sequence: None, ..meta };
-    assert!(TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options, None).is_err());
+    assert!(
+        TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options.of_tables(), None).is_err()
+    );
 }

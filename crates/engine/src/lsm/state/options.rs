@@ -1,12 +1,13 @@
 //! The options of a store.
 
+use super::entry::ValueKind;
+use super::learner::Learner;
 use super::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, LocalStorage, Profile, Storage, available_threads, locate_folder};
-use crate::lsm::extend::Learner;
-use crate::table::BLOCK_BYTES;
+use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,6 +134,9 @@ setters! {
 /// the value log, since values in tables and groups are held in memory as a whole.
 pub const INLINE_BYTES_MAX: u64 = 1 << 20;
 
+/// The opening read of a table may always have this size, in bytes, to report how much memory the table needs.
+const OPENING_BYTES_MIN: u64 = 64 << 20;
+
 /// The option that sets the memory of a store, for error messages.
 pub(in crate::lsm) const MEMORY_OPTION: &str = "`DbOptions::memory_bytes`";
 
@@ -226,6 +230,17 @@ impl DbOptions {
     /// Memory of the buffers of a log and a value file, in bytes.
     pub(in crate::lsm) fn buffer_bytes(&self) -> u64 {
         3 * self.group_bytes_max() as u64
+    }
+
+    /// The options for opening tables of the store.
+    pub(crate) fn of_tables(&self) -> SharedOptions {
+        SharedOptions {
+            profile: self.profile.clone(),
+            value_bytes: INLINE_BYTES_MAX,
+            opening_bytes: self.memory_bytes.max(OPENING_BYTES_MIN),
+            unversioned: (ValueKind::Value as u8, 0),
+            fast_paths: self.fast_paths,
+        }
     }
 
     /// Begins learning, if there is a policy.

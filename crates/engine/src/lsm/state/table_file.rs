@@ -1,20 +1,20 @@
 //! An open table of a store, with its metadata, range tombstones and optional guide.
 
 use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
+use super::learner::{GuidedStart, Learner, ModelSize, PositionWindow, TableGuide};
+use super::lookup_times::TableLookups;
 use super::lookup_times::{LookupTimes, TimedLookup};
 use super::obsolete_file::ObsoleteFile;
-use super::options::{DbOptions, INLINE_BYTES_MAX};
 use super::range_tombstones::RangeTombstones;
-use super::room::TABLE_BYTES_MIN;
 use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
+use crate::block::cache::Reservation;
 use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::io::local::sync::Published;
-use crate::lsm::extend::{GuidedStart, Learner, ModelSize, PositionWindow, Reservation, TableGuide, TableLookups};
-use crate::lsm::read::cursor::{EntryCursor, SeekGoal};
+use crate::lsm::state::cursor::{EntryCursor, SeekGoal};
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::read::versions::{LookupStart, LookupStep};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TablePlace};
@@ -29,8 +29,8 @@ pub(crate) const RANGE_TOMBSTONES_PROPERTY: &str = "range-removals";
 pub(crate) const MODEL_PROPERTY: &str = "plr";
 /// Read size of background scans of tables, in bytes.
 pub(crate) const SCAN_READ_AHEAD_BYTES: u64 = 256 << 10;
-/// The opening read of a table may always have this size, in bytes, to report how much memory the table needs.
-pub(in crate::lsm) const OPENING_BYTES_MIN: u64 = 64 << 20;
+/// A table counts at least this many bytes. A table of the coarsest form with up to some thirty blocks takes less.
+pub(in crate::lsm) const TABLE_BYTES_MIN: u64 = 2560;
 /// The property with the identity of the store and the file number, both little-endian.
 pub(crate) const STORE_PROPERTY: &str = "store";
 
@@ -154,18 +154,13 @@ impl TableFile {
         owner: u64,
         meta: Arc<TableFileMeta>,
         cache: &Arc<BlockCache>,
-        options: &DbOptions,
+        options: &SharedOptions,
         learner: Option<&dyn Learner>,
     ) -> Result<Arc<Self>> {
         let name = file_name(meta.number, FileKind::Table);
-        let shared = SharedOptions {
-            profile: options.profile.clone(),
-            value_bytes: INLINE_BYTES_MAX,
-            opening_bytes: options.memory_bytes.max(OPENING_BYTES_MIN),
-            unversioned: (ValueKind::Value as u8, meta.global_sequence.unwrap_or(0)),
-            fast_paths: options.fast_paths,
-        };
-        let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
+        let unversioned = (ValueKind::Value as u8, meta.global_sequence.unwrap_or(0));
+        let options = SharedOptions { unversioned, ..options.clone() };
+        let mut table = Table::open_with(Arc::clone(storage), &name, cache, &options)?;
         // Both may be long, and are needed only once.
         let (tombstones, model) = (table.take_property(RANGE_TOMBSTONES_PROPERTY), table.take_property(MODEL_PROPERTY));
         let tombstones = tombstones.as_deref().map_or(Some(RangeTombstones::default()), RangeTombstones::decode);

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Size at which a new value file is begun, in bytes.
+pub(in crate::lsm) const VALUE_FILE_BYTES: u64 = 256 << 20;
+
 /// An open value file. Once obsolete, the file is removed when its last reader is gone.
 #[derive(Debug)]
 pub(crate) struct ValueHandle {

@@ -1,67 +1,16 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
-use super::entry::{KeyspaceId, Sequence, ValueKind};
+use super::entry::{Sequence, ValueKind};
+use super::learner::PositionWindow;
 use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
 use super::value_files::ValueFiles;
-use super::version::StatedTypes;
 use crate::block::Slice;
 use crate::error::Result;
-use crate::io::local::sync::Published;
-use crate::lsm::extend::PositionWindow;
-use crate::table::LookupSample;
 use crate::table::read::versions::LookupStep;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-
-/// A keyspace, with its current view.
-#[derive(Debug)]
-pub(crate) struct KeyspaceTree {
-    pub(crate) id: KeyspaceId,
-    pub(crate) name: String,
-    /// Changed by [`PinnedTypes`](crate::lsm::PinnedTypes) alone, with the generation behind it.
-    pub(in crate::lsm) types: Published<StatedTypes>,
-    pub(in crate::lsm) generation: AtomicU64,
-    /// Whether the types say that there are no values.
-    pub(in crate::lsm) keys_only: AtomicBool,
-    /// Typed handles, ranges and batches of this process.
-    pub(in crate::lsm) pins: AtomicUsize,
-    pub(crate) view: Published<KeyspaceView>,
-    /// The sample of the keys that are looked up, once one is asked for.
-    pub(crate) lookup_sample: OnceLock<LookupSample>,
-    dropped: AtomicBool,
-}
-
-impl KeyspaceTree {
-    pub(crate) fn new(id: KeyspaceId, name: String, types: StatedTypes, view: KeyspaceView) -> Self {
-        Self {
-            id,
-            name,
-            generation: AtomicU64::new(types.generation),
-            keys_only: AtomicBool::new(types.types.is_keys_only()),
-            types: Published::new(types),
-            pins: AtomicUsize::new(0),
-            view: Published::new(view),
-            lookup_sample: OnceLock::new(),
-            dropped: AtomicBool::new(false),
-        }
-    }
-
-    /// The same keyspace with its current view, whatever happens to this one.
-    pub(crate) fn copy(&self) -> Self {
-        Self::new(self.id, self.name.clone(), self.types.get().as_ref().clone(), self.view.get().as_ref().clone())
-    }
-
-    pub(crate) fn is_dropped(&self) -> bool {
-        self.dropped.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn mark_dropped(&self, dropped: bool) {
-        self.dropped.store(dropped, Ordering::Release);
-    }
-}
+use std::sync::Arc;
 
 /// Everything a reader needs, immutable. Holding a view keeps all its files.
 #[derive(Clone, Debug)]

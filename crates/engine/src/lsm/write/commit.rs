@@ -10,28 +10,28 @@
 //!
 //! A batch that meets no other write and is not synced is a group of its own, without the queue.
 
-use super::batch::Operations;
-use super::in_flight::BegunGroup;
-use super::wal::WalWriter;
 use crate::block::cache::Reservation;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::io::reads::fair::FairGuard;
-use crate::lsm::compact::VALUE_FILE_BYTES;
-use crate::lsm::open::maintain::is_there;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
-use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
+use crate::lsm::core::groups_in_flight::BegunGroup;
+use crate::lsm::core::shared::StateChange;
+use crate::lsm::core::store::Core;
+use crate::lsm::core::wal::WalWriter;
+use crate::lsm::core::write_queue::{PendingBatch, WriteQueue, WriteRequest};
+use crate::lsm::core::writer::{WriteGroup, WriterState};
+use crate::lsm::state::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::entry::{decode_group, decode_group_into, encode_operation};
 use crate::lsm::state::file_numbers::FileNumberSource;
-use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
-use crate::lsm::state::value_files::ValueHandle;
+use crate::lsm::state::operations::Operations;
+use crate::lsm::state::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
-use crate::lsm::state::view::KeyspaceTree;
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -53,116 +53,6 @@ const DEFERRED_BATCH_BYTES_MAX: usize = 512;
 
 /// Operations whose memory the writer keeps between groups.
 const KEPT_OPERATIONS_MAX: usize = 1 << 10;
-
-/// A batch waiting to be written.
-#[derive(Debug)]
-pub(in crate::lsm) struct WriteRequest {
-    durability: Durability,
-    work: Mutex<PendingBatch>,
-}
-
-#[derive(Debug)]
-struct PendingBatch {
-    operations: Operations,
-    outcome: Option<Result<()>>,
-}
-
-/// The queue of waiting batches, oldest first.
-#[derive(Debug, Default)]
-pub(in crate::lsm) struct WriteQueue {
-    waiting: Vec<Arc<WriteRequest>>,
-    /// Whether a leader is writing a group; the others wait for its end, or for their turn to lead.
-    has_leader: bool,
-    /// The number of writers at the end of the last group, and the duration of that group in microseconds.
-    writers: usize,
-    group_us: f64,
-}
-
-impl WriteQueue {
-    /// Takes the batches of the next group.
-    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
-        let (mut bytes, mut count) = (0, 0);
-        for request in &self.waiting {
-            bytes += request.work.lock().operations.byte_len();
-            if count > 0 && bytes > bytes_max {
-                break;
-            }
-            count += 1;
-        }
-        self.waiting.drain(..count).collect()
-    }
-}
-
-/// The targets of writes. The holder of its lock is the only writer.
-#[derive(Debug)]
-pub(in crate::lsm) struct WriterState {
-    /// `None` after a failure.
-    pub(in crate::lsm) log: Option<WalWriter>,
-    /// The value file being written.
-    pub(in crate::lsm) values: Option<ValueFileWriter>,
-    /// Whether unsynced values were written.
-    pub(in crate::lsm) values_unsynced: bool,
-    /// Bytes of log written since the last sync.
-    unsynced_bytes: u64,
-    pub(in crate::lsm) active: MemtableSet,
-    pub(in crate::lsm) next_sequence: Sequence,
-    /// Number of values written to value files, or to be.
-    separated: u64,
-    /// The operations of the last small group, whose memory the next one uses again.
-    decoded: Vec<Operation>,
-}
-
-impl WriterState {
-    pub(in crate::lsm) fn new(log: Option<WalWriter>, active: MemtableSet, next_sequence: Sequence) -> Self {
-        Self {
-            log,
-            values: None,
-            values_unsynced: false,
-            unsynced_bytes: 0,
-            active,
-            next_sequence,
-            separated: 0,
-            decoded: Vec::new(),
-        }
-    }
-
-    /// Abandons the log and the value file after a failure, since their durable contents are unknown.
-    pub(in crate::lsm) fn abandon(&mut self) {
-        self.log = None;
-        if let Some(values) = self.values.take() {
-            self.active.unconfirmed_values.push(values.number());
-        }
-        self.values_unsynced = false;
-    }
-
-    /// Finishes the current value file.
-    pub(in crate::lsm) fn finish_values(&mut self) -> Result<()> {
-        let Some(values) = self.values.take() else { return Ok(()) };
-        let number = values.number();
-        self.values_unsynced = false;
-        values.finish().map(drop).inspect_err(|_| self.active.unconfirmed_values.push(number))
-    }
-
-    /// Syncs the value file and the log.
-    pub(in crate::lsm) fn sync(&mut self) -> Result<()> {
-        if let Some(values) = self.values.as_mut().filter(|_| self.values_unsynced) {
-            values.sync()?;
-            self.values_unsynced = false;
-        }
-        if let Some(log) = &mut self.log {
-            log.sync()?;
-        }
-        self.unsynced_bytes = 0;
-        Ok(())
-    }
-}
-
-/// The encoded bytes of a group, and its operations.
-#[derive(Debug)]
-pub(in crate::lsm) struct WriteGroup {
-    pub(in crate::lsm) bytes: Vec<u8>,
-    pub(in crate::lsm) operations: Vec<Operation>,
-}
 
 /// A group that its leader is to put, with its requests.
 struct LedGroup {
@@ -716,7 +606,7 @@ impl Core {
             last_sequence: Some(writer.active.last_sequence),
             ..ManifestEdit::default()
         };
-        let memtables = fresh_memtables(&shared);
+        let memtables = shared.fresh_memtables();
         let mut sealed = std::mem::take(&mut writer.active);
         if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
             part.bytes = previous.bytes;
@@ -743,10 +633,4 @@ pub(in crate::lsm) fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
     pointer.encode(&mut bytes);
     bytes
-}
-
-/// New memtables for the keyspaces that were written recently.
-pub(in crate::lsm) fn fresh_memtables(shared: &SharedState) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
-    let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
-    written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()
 }

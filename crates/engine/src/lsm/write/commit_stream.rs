@@ -1,11 +1,12 @@
 //! Commits of values that come as streams, which are never in memory as a whole.
 
-use super::commit::{WriterState, encoded};
+use super::commit::encoded;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
-use crate::lsm::handles::keyspace::Keyspace;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
+use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, decode_group, encode_operation};
+use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;
 use std::io::Read;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ impl Core {
     /// Writes one value from a stream, and the entry that points to it.
     pub(in crate::lsm) fn commit_stream(
         &self,
-        keyspace: &Keyspace,
+        keyspace: &WrittenKeyspace,
         key: &[u8],
         source: &mut dyn Read,
         durability: Option<Durability>,

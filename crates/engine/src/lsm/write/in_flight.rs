@@ -10,50 +10,18 @@
 //! the lock. A group is inserted into the memtables, and becomes visible, when its part and all parts before are there,
 //! by the next holder of the lock. After a part has failed, those behind it count for nothing, even if they are there.
 
-use super::commit::{WriteGroup, WriterState};
 use crate::error::Result;
-use crate::io::local::sync::{Condvar, Mutex};
+use crate::io::local::sync::Mutex;
+use crate::lsm::core::groups_in_flight::{BegunGroup, GroupInFlight, GroupState};
+use crate::lsm::core::store::Core;
+use crate::lsm::core::writer::{WriteGroup, WriterState};
 use crate::lsm::objects::PartInFlight;
-use crate::lsm::state::core::Core;
 use crate::lsm::state::entry::Sequence;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Groups in flight, at most.
-pub(in crate::lsm) const GROUPS_MAX: usize = 8;
-
-/// The groups that are logged, but not applied, oldest first.
-#[derive(Debug, Default)]
-pub(in crate::lsm) struct GroupsInFlight {
-    groups: Mutex<VecDeque<GroupInFlight>>,
-    /// Signalled when a part is there, or has failed, and when groups were applied.
-    changed: Condvar,
-}
-
-#[derive(Debug)]
-struct GroupInFlight {
-    group: WriteGroup,
-    last: Sequence,
-    batches: u64,
-    state: Arc<Mutex<GroupState>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GroupState {
-    Put,
-    /// Its part is there.
-    Durable,
-    /// Its part failed, or one before it.
-    Failed,
-    Applied,
-}
-
-/// A group that its writer is to put.
-#[derive(Debug)]
-pub(in crate::lsm) struct BegunGroup {
-    part: Option<PartInFlight>,
-    state: Arc<Mutex<GroupState>>,
-}
+const GROUPS_MAX: usize = 8;
 
 impl Core {
     /// Hands a logged group over to its writer.

@@ -9,19 +9,18 @@
 use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::{Place, Storage, locate};
-use crate::lsm::handles::keyspace::Keyspace;
+use crate::io::Storage;
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
-use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
-use crate::lsm::state::table_file::OPENING_BYTES_MIN;
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name,
 };
-use crate::table::{KEY_BYTES_MAX, SharedOptions, Table};
-use std::path::Path;
+use crate::lsm::state::written_keyspace::WrittenKeyspace;
+use crate::table::{KEY_BYTES_MAX, Table};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -35,87 +34,6 @@ pub struct IngestSummary {
     pub records: u64,
     /// Size in bytes.
     pub bytes: u64,
-}
-
-impl Keyspace {
-    /// Ingests existing tables without rewriting them, atomically: as if one batch had inserted their records. The
-    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards; copied
-    /// within the object store if they are in that of the store; otherwise copied through this machine. Paths may be
-    /// URLs. If two of the tables contain a key, the later one in the list wins.
-    ///
-    /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
-    /// other files; [`Error::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
-    /// to all its keys; [`Error::MemoryShort`] if the store's memory has no room for its index; as
-    /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
-    /// the manifest, all of the tables may be found when the store is opened again.
-    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
-        self.ingest_from(&located(paths)?)
-    }
-
-    /// As [`Self::ingest`], but the store takes the files that lie directly below its URL on an object store, as in
-    /// `s3://bucket/fruit/part-17.ogive` for the store `s3://bucket/fruit`: they become part of it by reference,
-    /// without a copy. Each must be the only one that is written under its name, ever: the store removes it when no
-    /// version needs it any more. All other files are ingested as copies, and stay.
-    ///
-    /// # Errors
-    /// As [`Self::ingest`]; [`Error::InvalidArgument`] for a file that belongs to the store already.
-    pub fn adopt<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
-        self.adopt_from(&located(paths)?)
-    }
-
-    /// As [`Self::adopt`], for files in any storage.
-    ///
-    /// # Errors
-    /// As [`Self::adopt`].
-    pub fn adopt_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
-        self.ingest_files(files, true)
-    }
-
-    /// Whether [`Self::adopt`] takes a file by reference.
-    ///
-    /// # Errors
-    /// As [`locate`].
-    pub fn can_adopt(&self, path: impl AsRef<Path>) -> Result<bool> {
-        let Place { storage, name } = locate(path)?;
-        Ok(self.core().adopts(&*storage, &name).is_some())
-    }
-
-    /// As [`Self::ingest`], for files in any storage.
-    ///
-    /// # Errors
-    /// As [`Self::ingest`].
-    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
-        self.ingest_files(files, false)
-    }
-
-    fn ingest_files(&self, files: &[(Arc<dyn Storage>, String)], by_reference: bool) -> Result<IngestSummary> {
-        let core = self.core();
-        core.check_writable()?;
-        let mut incoming = IncomingTables { core, tables: Vec::new(), seen: SeenRecords::default() };
-        for (storage, name) in files {
-            match core.adopts(&**storage, name).filter(|_| by_reference) {
-                Some(objects) => incoming.adopt(objects, name)?,
-                None => incoming.take(storage, name)?,
-            }
-        }
-        core.storage.sync_directory()?;
-        let ingested = IngestSummary {
-            tables: incoming.tables.len() as u64,
-            records: incoming.tables.iter().map(|table| table.records).sum(),
-            bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
-        };
-        core.install_ingested(self, &mut incoming)?;
-        core.work_after_write();
-        Ok(ingested)
-    }
-}
-
-fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Arc<dyn Storage>, String)>> {
-    let located = paths.into_iter().map(|path| locate(path.as_ref()).map(|Place { storage, name }| (storage, name)));
-    located.collect()
 }
 
 /// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
@@ -200,15 +118,7 @@ fn examine(
     seen: &mut SeenRecords,
 ) -> Result<Option<TableFileMeta>> {
     let cache = Arc::new(BlockCache::new(0));
-    let unversioned = (ValueKind::Value as u8, 0);
-    let options = SharedOptions {
-        profile: core.options.profile.clone(),
-        value_bytes: INLINE_BYTES_MAX,
-        opening_bytes: core.options.memory_bytes.max(OPENING_BYTES_MIN),
-        unversioned,
-        fast_paths: core.options.fast_paths,
-    };
-    let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
+    let table = Table::open_with(Arc::clone(storage), name, &cache, &core.options.of_tables())?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {
         return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
@@ -247,15 +157,41 @@ fn examine(
 }
 
 impl Core {
+    /// Ingests files; those that [`Self::adopts`] names are taken `by_reference`.
+    pub(in crate::lsm) fn ingest_files(
+        &self,
+        keyspace: &WrittenKeyspace,
+        files: &[(Arc<dyn Storage>, String)],
+        by_reference: bool,
+    ) -> Result<IngestSummary> {
+        self.check_writable()?;
+        let mut incoming = IncomingTables { core: self, tables: Vec::new(), seen: SeenRecords::default() };
+        for (storage, name) in files {
+            match self.adopts(&**storage, name).filter(|_| by_reference) {
+                Some(objects) => incoming.adopt(objects, name)?,
+                None => incoming.take(storage, name)?,
+            }
+        }
+        self.storage.sync_directory()?;
+        let ingested = IngestSummary {
+            tables: incoming.tables.len() as u64,
+            records: incoming.tables.iter().map(|table| table.records).sum(),
+            bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
+        };
+        self.install_ingested(keyspace, &mut incoming)?;
+        self.work_after_write();
+        Ok(ingested)
+    }
+
     /// The folder of objects, if a file is one of them that may be taken by reference.
-    fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
+    pub(in crate::lsm) fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
         let objects = self.objects.as_deref()?;
         let is_below = storage.is_object_store() && storage.path(name) == objects.path(name);
         (is_below && is_object_name(name)).then_some(objects)
     }
 
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
-    fn install_ingested(&self, keyspace: &Keyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
+    fn install_ingested(&self, keyspace: &WrittenKeyspace, incoming: &mut IncomingTables<'_>) -> Result<()> {
         let (tree, id) = (keyspace.tree(), keyspace.id());
         let mut writer = self.writer_alone();
         self.check_writable()?;

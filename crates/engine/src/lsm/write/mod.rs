@@ -1,9 +1,7 @@
-//! The write path: batches, group commit, the write-ahead log, ingestion.
+//! The write path: group commit, types that are stated with writes, ingestion.
 
-pub(super) mod batch;
 pub(super) mod commit;
 pub(super) mod commit_stream;
 pub(super) mod in_flight;
 pub(super) mod ingest;
 pub(super) mod stating;
-pub(crate) mod wal;

@@ -8,78 +8,30 @@
 //! is checked before it, so that only an error of the storage lies between the two; the whole change may be found then
 //! when the store is opened again, as after any such error.
 
-use super::batch::Operations;
 use crate::error::Result;
-use crate::lsm::handles::keyspace::Keyspace;
-use crate::lsm::open::pinned_types::wrong;
-use crate::lsm::state::core::{Core, SharedState, StateChange};
+use crate::lsm::core::shared::{SharedState, StateChange};
+use crate::lsm::core::store::Core;
 use crate::lsm::state::entry::KeyspaceId;
+use crate::lsm::state::operations::Operations;
 use crate::lsm::state::version::{ManifestEdit, StatedTypes};
+use crate::lsm::state::written_keyspace::{Statement, WrittenKeyspace, wrong};
 use crate::types::RecordType;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The types that the writes of a keyspace's handle state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::lsm) struct Statement {
-    pub(in crate::lsm) types: Arc<RecordType>,
-    /// Whether types that were decided before stay.
-    pub(in crate::lsm) yields: bool,
-}
-
 /// A statement that no record keeps from being made.
 #[derive(Debug)]
 pub(in crate::lsm) struct AdmittedStatement {
-    keyspace: Keyspace,
+    keyspace: WrittenKeyspace,
     stated: StatedTypes,
     found: Arc<StatedTypes>,
     replaces: bool,
 }
 
-impl Keyspace {
-    /// The same keyspace, but each write of this handle, be it an insertion, a batch or an ingestion, states types in
-    /// one step with its records, as [`Self::declare`] does. If the write fails, no types are stated.
-    ///
-    /// ```
-    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// use ogive::types::{KeyType, RecordType};
-    ///
-    /// let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
-    /// let ages = db.keyspace("ages")?;
-    /// let stating = ages.stating(&RecordType::new(KeyType::Text, KeyType::U32))?;
-    /// assert!(stating.insert("x".repeat(100_000), 36_u32.to_be_bytes()).is_err(), "the key is too long");
-    /// assert!(ages.is_undecided()?);
-    /// stating.insert("ada", 36_u32.to_be_bytes())?;
-    /// assert_eq!(ages.record_type().to_string(), "text -> u32");
-    /// # Ok::<(), ogive::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for types that no keyspace has. Writes fail with
-    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType), too.
-    pub fn stating(&self, types: &RecordType) -> Result<Self> {
-        types.check()?;
-        Ok(self.with_statement(&Arc::new(types.clone()), false))
-    }
-
-    /// As [`Self::stating`], but types that are decided when a write happens stay: they must be these or extend these.
-    ///
-    /// # Errors
-    /// As [`Self::stating`].
-    pub fn deciding(&self, types: &RecordType) -> Result<Self> {
-        types.check()?;
-        Ok(self.with_statement(&Arc::new(types.clone()), true))
-    }
-
-    pub(in crate::lsm) fn with_statement(&self, types: &Arc<RecordType>, yields: bool) -> Self {
-        self.clone().with(Some(Arc::new(Statement { types: Arc::clone(types), yields })))
-    }
-}
-
 impl Core {
     /// The statements of handles that change anything, if no record of any version that is still read keeps them from
     /// it. The caller holds the writer's lock until they are made, so that no record is written meanwhile.
-    pub(in crate::lsm) fn admit_statements(&self, stating: &[Keyspace]) -> Result<Vec<AdmittedStatement>> {
+    pub(in crate::lsm) fn admit_statements(&self, stating: &[WrittenKeyspace]) -> Result<Vec<AdmittedStatement>> {
         let admitted = stating.iter().filter_map(|keyspace| self.admit_one(keyspace).transpose());
         let admitted: Vec<_> = admitted.collect::<Result<_>>()?;
         if !admitted.is_empty() {
@@ -88,7 +40,7 @@ impl Core {
         Ok(admitted)
     }
 
-    fn admit_one(&self, keyspace: &Keyspace) -> Result<Option<AdmittedStatement>> {
+    fn admit_one(&self, keyspace: &WrittenKeyspace) -> Result<Option<AdmittedStatement>> {
         let Some(Statement { types, yields }) = keyspace.statement() else { return Ok(None) };
         let found = keyspace.tree().types.get();
         let is_decided = found.generation > 0;
@@ -107,10 +59,10 @@ impl Core {
     }
 
     /// Checks that no version that is still read has a record of the keyspace.
-    fn check_no_records(&self, keyspace: &Keyspace, types: &RecordType, found: &StatedTypes) -> Result<()> {
+    fn check_no_records(&self, keyspace: &WrittenKeyspace, types: &RecordType, found: &StatedTypes) -> Result<()> {
         let newest = [self.visible()];
         for at in self.live_snapshots.sequences().into_iter().chain(newest) {
-            if keyspace.range_at::<&[u8]>(.., at).keys().next().transpose()?.is_some() {
+            if !self.is_empty_at(keyspace.tree(), at)? {
                 return Err(wrong(keyspace, &found.types, types, 0));
             }
         }
@@ -142,7 +94,7 @@ impl Core {
     }
 
     /// Makes the statements of handles durable, then visible. The caller holds the writer's lock.
-    pub(in crate::lsm) fn state_types(&self, stating: &[Keyspace]) -> Result<()> {
+    pub(in crate::lsm) fn state_types(&self, stating: &[WrittenKeyspace]) -> Result<()> {
         let admitted = self.admit_statements(stating)?;
         if admitted.is_empty() {
             return Ok(());

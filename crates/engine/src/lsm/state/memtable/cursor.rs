@@ -4,7 +4,7 @@ use super::handle::Memtable;
 use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::handle::Memtable;
 use super::tests::{Put, add, owned};
 use crate::io::local::sync::Mutex;
 use crate::io::reads::test_schedule;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{SEQUENCE_MAX, ValueKind};
 use ogive_testkit::Random;
 use std::sync::Arc;

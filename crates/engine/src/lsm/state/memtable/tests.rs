@@ -2,7 +2,7 @@
 
 use super::handle::Memtable;
 use crate::io::Timer;
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{
     Action, Entry, GROUP_HEAD_BYTES, SEQUENCE_MAX, Sequence, ValueKind, decode_group, encode_operation,
 };

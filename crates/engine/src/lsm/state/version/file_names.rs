@@ -4,6 +4,9 @@ use crate::error::Result;
 use crate::io::Storage;
 use crate::vlog::values_name;
 
+/// The lock file of a store that is open for writing.
+pub(crate) const LOCK_NAME: &str = "LOCK";
+
 /// The kind of a numbered file of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum FileKind {

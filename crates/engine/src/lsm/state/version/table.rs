@@ -1,7 +1,7 @@
 //! Table metadata: the facts about a table that the manifest records.
 
+use super::object_names::is_object_of_store;
 use super::span::{self, KeyBounds, SpanEnd};
-use crate::lsm::open::folder::is_object_of_store;
 use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use crate::lsm::state::range_tombstones::known_end;
 use std::sync::Arc;

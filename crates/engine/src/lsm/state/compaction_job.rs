@@ -1,7 +1,7 @@
 //! Compaction jobs.
 
-use crate::lsm::state::entry::KeyspaceId;
-use crate::lsm::state::version::{KeySpan, KeyspaceLevels, ManifestEdit, TableFileMeta};
+use super::entry::KeyspaceId;
+use super::version::{KeySpan, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(crate) struct CompactionJob {
 
 impl CompactionJob {
     /// A job over `inputs`; `None` if there are none. The tables must be in `levels`.
-    pub(super) fn new(
+    pub(in crate::lsm) fn new(
         keyspace: KeyspaceId,
         reason: JobReason,
         inputs: Vec<(usize, Arc<TableFileMeta>)>,
@@ -60,8 +60,8 @@ impl CompactionJob {
     ) -> Option<Self> {
         let span = KeySpan::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
         let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
-        let is_bottom = (output_level + 1..crate::lsm::state::version::LEVELS)
-            .all(|level| levels.overlapping(level, span.bounds()).next().is_none());
+        let is_bottom =
+            (output_level + 1..LEVELS).all(|level| levels.overlapping(level, span.bounds()).next().is_none());
         Some(Self {
             keyspace,
             reason,
@@ -87,7 +87,7 @@ impl CompactionJob {
     }
 
     /// Bytes of the level below that overlap the inputs.
-    pub(super) fn bytes_below(&self) -> u64 {
+    pub(in crate::lsm) fn bytes_below(&self) -> u64 {
         self.below.iter().map(|table| table.bytes).sum()
     }
 

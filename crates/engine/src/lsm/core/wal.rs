@@ -13,29 +13,20 @@
 //! sync need not record that the file has grown. All checksums are bound to the number of the log, so no record of the
 //! old log is valid in the new one.
 
-use crate::block::header::{FileHeader, HEADER_BYTES, HeaderKind, StoreBinding};
+use crate::block::header::{FileHeader, HEADER_BYTES, StoreBinding};
 use crate::error::{Error, Result};
-use crate::file_format::STORE_LOG_MAGIC;
 use crate::io::{ReadableFile, Storage, UpdatableFile};
 use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogExtent, LogWriter, RecordSource, ReplayStep, replay_records};
 use crate::lsm::objects::{ChainWriter, ObjectFolder, PartInFlight};
-use crate::lsm::state::version::{FileKind, file_name};
+use crate::lsm::state::log_header::{HEADER, log_name};
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
-
-const HEADER: HeaderKind = HeaderKind { magic: &STORE_LOG_MAGIC, development_magic: b"OGIVEWAL", version: 1 };
 
 /// The record kind of groups.
 const GROUP_KIND: u8 = 1;
 
 /// Maximum length of a group: it is read back as a whole, and offsets in it fit 32 bits.
 pub(crate) const GROUP_BYTES_MAX: usize = 1 << 30;
-
-/// The file name of a log.
-pub(crate) fn log_name(number: u64) -> String {
-    file_name(number, FileKind::Log)
-}
 
 /// A finished log, durable as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,12 +147,6 @@ pub(crate) fn recorded_end(
 /// The header of a log file, whichever log it belongs to; `None` if the file or its header is missing.
 pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<FileHeader>> {
     open(storage, number)?.map_or(Ok(None), |file| HEADER.read(&*file))
-}
-
-/// The store of log `number`, as its first bytes say.
-pub(crate) fn store_of(bytes: &[u8], number: u64) -> Option<u64> {
-    let header = HEADER.decode(bytes, Path::new("")).ok()??;
-    (header.number == number).then_some(header.binding.store)
 }
 
 fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFile>>> {

@@ -6,13 +6,13 @@
 //!                                        `--> replaced (2): there is no handle of generation 1, and no record
 //! ```
 
+use super::keyspace::{Keyspace, Swap};
+use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::handles::keyspace::{Keyspace, Swap};
-use crate::lsm::handles::range::DbRange;
-use crate::lsm::state::core::Core;
+use crate::lsm::core::store::Core;
 use crate::lsm::state::version::StatedTypes;
-use crate::lsm::state::view::KeyspaceTree;
+use crate::lsm::state::written_keyspace::wrong;
 use crate::types::{RecordType, ValueType};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,8 @@ impl PinnedTypes {
     /// Pins types of a keyspace. The caller holds the lock of the shared state, or that of the writer.
     fn new(keyspace: Keyspace, types: Arc<RecordType>, generation: u64) -> Self {
         keyspace.tree().pins.fetch_add(1, Ordering::AcqRel);
-        Self { keyspace: keyspace.with(None), types, generation }
+        let stating_nothing = keyspace.written().clone().with(None);
+        Self { keyspace: keyspace.with(stating_nothing), types, generation }
     }
 
     /// The same types of the keyspace in another version of its store, of a reader that went on: rows are read without
@@ -71,7 +72,7 @@ impl PinnedTypes {
         let generation = match (is_undecided || types.extends(&found.types), found.types.extends(types)) {
             (true, _) => found.generation,
             (false, true) => 0,
-            (false, false) => return Err(wrong(keyspace, &found.types, types, 0)),
+            (false, false) => return Err(wrong(keyspace.written(), &found.types, types, 0)),
         };
         Ok(Self::new(keyspace.clone(), Arc::clone(types), generation))
     }
@@ -116,7 +117,7 @@ impl PinnedTypes {
     fn newer(&self) -> Result<Arc<StatedTypes>> {
         let found = self.keyspace.tree().types.get();
         let suits = found.generation == 0 || found.types.extends(&self.types) || self.types.extends(&found.types);
-        if suits { Ok(found) } else { Err(wrong(&self.keyspace, &found.types, &self.types, 0)) }
+        if suits { Ok(found) } else { Err(wrong(self.keyspace.written(), &found.types, &self.types, 0)) }
     }
 
     /// A value that was just read, as these types have it: without the fields that were added since. The check follows
@@ -193,16 +194,6 @@ impl Drop for PinnedTypes {
     }
 }
 
-/// The error of types that do not fit, with the number of handles that keep them from being replaced.
-pub(in crate::lsm) fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType, handles: usize) -> Error {
-    let (path, name) = (keyspace.path(), keyspace.name().to_owned());
-    let shown = |types: &RecordType| match asked.moves_key_columns(found) {
-        true => format!("{types} with keys by {}", types.key_names()),
-        false => types.to_string(),
-    };
-    Error::WrongRecordType { path, name, found: shown(found), asked: shown(asked), handles }
-}
-
 impl Keyspace {
     /// The types of its keys and values: bytes while they are undecided.
     #[must_use]
@@ -217,6 +208,40 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn is_undecided(&self) -> Result<bool> {
         Ok(self.tree().generation() == 0 && self.is_empty()?)
+    }
+
+    /// The same keyspace, but each write of this handle, be it an insertion, a batch or an ingestion, states types in
+    /// one step with its records, as [`Self::declare`] does. If the write fails, no types are stated.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use ogive::types::{KeyType, RecordType};
+    ///
+    /// let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// let ages = db.keyspace("ages")?;
+    /// let stating = ages.stating(&RecordType::new(KeyType::Text, KeyType::U32))?;
+    /// assert!(stating.insert("x".repeat(100_000), 36_u32.to_be_bytes()).is_err(), "the key is too long");
+    /// assert!(ages.is_undecided()?);
+    /// stating.insert("ada", 36_u32.to_be_bytes())?;
+    /// assert_eq!(ages.record_type().to_string(), "text -> u32");
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for types that no keyspace has. Writes fail with
+    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType), too.
+    pub fn stating(&self, types: &RecordType) -> Result<Self> {
+        types.check()?;
+        Ok(self.with(self.written().stating(&Arc::new(types.clone()), false)))
+    }
+
+    /// As [`Self::stating`], but types that are decided when a write happens stay: they must be these or extend these.
+    ///
+    /// # Errors
+    /// As [`Self::stating`].
+    pub fn deciding(&self, types: &RecordType) -> Result<Self> {
+        types.check()?;
+        Ok(self.with(self.written().stating(&Arc::new(types.clone()), true)))
     }
 
     /// Pins its types as they are.
@@ -255,7 +280,7 @@ impl Core {
         }
         // No record is written, and no types are stated, until they are pinned.
         let _writer = self.writer_alone();
-        self.state_types(&[keyspace.with_statement(types, false)])?;
+        self.state_types(&[keyspace.written().stating(types, false)])?;
         let _shared = self.shared.lock();
         if keyspace.tree().is_dropped() {
             return Err(self.gone(keyspace.tree()));
@@ -274,43 +299,5 @@ impl Core {
     /// The types of a reader never change.
     fn pin_for_reading(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Result<PinnedTypes> {
         PinnedTypes::for_reading(keyspace, types, keyspace.is_undecided()?)
-    }
-}
-
-impl Keyspace {
-    /// Refuses a value where keys are all that is stated, by the keyspace or by writes of this handle: no query would
-    /// show it.
-    #[inline]
-    pub(in crate::lsm) fn check_value_bytes(&self, bytes: u64) -> Result<()> {
-        let tree = self.tree();
-        let keys_only = match self.statement() {
-            Some(stated) if !stated.yields || tree.generation() == 0 => stated.types.is_keys_only(),
-            _ => tree.keys_only.load(Ordering::Acquire),
-        };
-        if bytes == 0 || !keys_only { Ok(()) } else { Err(tree.keys_only_error()) }
-    }
-}
-
-impl KeyspaceTree {
-    #[cold]
-    fn keys_only_error(&self) -> Error {
-        Error::InvalidArgument(format!(
-            "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
-            self.name
-        ))
-    }
-
-    /// How often types were stated; 0 while they are undecided.
-    #[inline]
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    /// Publishes types, then their generation: who sees it sees them.
-    pub(in crate::lsm) fn set_types(&self, stated: StatedTypes) {
-        let generation = stated.generation;
-        self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
-        self.types.set(stated);
-        self.generation.store(generation, Ordering::Release);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::read::cursor::EntryCursor;
+use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, Sequence, ValueKind};
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use proptest::prelude::*;

@@ -13,15 +13,14 @@
 //!
 //! New records need room of their own, and a store may say so when they are flushed.
 
-use super::core::{Core, SharedState, StateChange};
-use super::memtable::Memtable;
-use super::options::{DbOptions, MEMORY_OPTION};
+use super::shared::{SharedState, StateChange};
+use super::store::Core;
 use crate::error::{Error, Result};
+use crate::lsm::state::memtable::Memtable;
+use crate::lsm::state::options::{DbOptions, MEMORY_OPTION};
+use crate::lsm::state::table_file::TABLE_BYTES_MIN;
 use std::collections::HashSet;
 use std::path::PathBuf;
-
-/// A table counts at least this many bytes. A table of the coarsest form with up to some thirty blocks takes less.
-pub(in crate::lsm) const TABLE_BYTES_MIN: u64 = 2560;
 
 /// The blocks of a flushed memtable, in the coarsest form, take at most 1/1024 of its memory: blocks of at least 16 KiB
 /// that are half full, and eight bytes for each.

@@ -1,0 +1,146 @@
+//! Write batches: operations that become visible and durable together.
+
+use super::db::Db;
+use super::keyspace::Keyspace;
+use super::pinned_types::PinnedTypes;
+use crate::durability::Durability;
+use crate::error::{Error, Result};
+use crate::lsm::state::entry::{Action, ValueKind};
+use crate::lsm::state::operations::Operations;
+use std::ops::RangeBounds;
+
+/// A write batch: operations on any keyspaces of one store that are applied atomically. Of two operations on the same
+/// key, the later one wins.
+///
+/// ```
+/// # use ogive::lsm::{Db, DbOptions};
+/// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+/// let db = Db::open_in(storage, &DbOptions::default())?;
+/// let people = db.keyspace("people")?;
+/// let mut batch = db.batch();
+/// batch.insert(&people, "ada", "1815");
+/// batch.insert(&db, "people counted", "1");
+/// batch.commit()?;
+/// assert_eq!(people.get("ada")?.as_deref(), Some(&b"1815"[..]));
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Batch {
+    db: Db,
+    operations: Operations,
+    durability: Option<Durability>,
+    /// The types of typed keyspaces that it changes.
+    pinned: Vec<PinnedTypes>,
+}
+
+impl Batch {
+    pub(in crate::lsm) fn new(db: Db) -> Self {
+        Self { db, operations: Operations::default(), durability: None, pinned: Vec::new() }
+    }
+
+    /// Whether a keyspace belongs to the same store; if not, the commit will fail.
+    fn takes(&mut self, keyspace: &Keyspace) -> bool {
+        let checked = keyspace.check_store(self.db.open());
+        let is_ours = checked.is_ok();
+        if let Err(error) = checked {
+            self.operations.refuse(error);
+        }
+        is_ours
+    }
+
+    /// Keeps the types of a keyspace that it changes until it is committed, and checks them then.
+    pub fn pin(&mut self, types: &PinnedTypes) -> &mut Self {
+        let is_same = |pinned: &PinnedTypes| {
+            pinned.keyspace().id() == types.keyspace().id() && pinned.generation() == types.generation()
+        };
+        if !self.pinned.iter().any(is_same) {
+            self.pinned.push(types.clone());
+        }
+        self
+    }
+
+    /// Records an error for [`Self::commit`] to report.
+    pub(crate) fn refuse(&mut self, error: Error) -> &mut Self {
+        self.operations.refuse(error);
+        self
+    }
+
+    /// Sets the value of a key. Errors are reported by [`Self::commit`].
+    pub fn insert(
+        &mut self,
+        keyspace: impl AsRef<Keyspace>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push(keyspace.written(), Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
+        }
+        self
+    }
+
+    /// Removes a key.
+    pub fn remove(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push(keyspace.written(), Action::Put(ValueKind::Remove), key.as_ref(), &[]);
+        }
+        self
+    }
+
+    /// Removes all keys in a range.
+    pub fn remove_range<K: AsRef<[u8]>>(
+        &mut self,
+        keyspace: impl AsRef<Keyspace>,
+        range: impl RangeBounds<K>,
+    ) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push_range(keyspace.written(), &range);
+        }
+        self
+    }
+
+    /// Sets the durability of this batch, overriding [`DbOptions::durability`](crate::lsm::DbOptions::durability).
+    pub fn durability(&mut self, durability: Durability) -> &mut Self {
+        self.durability = Some(durability);
+        self
+    }
+
+    /// Number of operations, those included that were refused: [`Self::commit`] has their error.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.operations.count + self.operations.refused()
+    }
+
+    /// Whether there are no operations, not even refused ones, so that there is nothing to commit.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Size of the operations in bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.operations.byte_len()
+    }
+
+    /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did.
+    pub(crate) fn commit_if(mut self, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        self.operations.take_error()?;
+        self.pinned.iter().try_for_each(PinnedTypes::check)?;
+        self.db.core().commit_if(condition, self.operations, self.durability)
+    }
+
+    /// Applies all operations atomically.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for keys and values that are too long;
+    /// [`Error::KeyspaceDropped`]; [`Error::StoreReadOnly`]; errors of the storage. After an error nothing has changed,
+    /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
+    pub fn commit(mut self) -> Result<()> {
+        self.operations.take_error()?;
+        self.pinned.iter().try_for_each(PinnedTypes::check)?;
+        self.db.core().commit(self.operations, self.durability)
+    }
+}

@@ -1,0 +1,44 @@
+//! The methods of stores that copy them.
+
+use super::db::Db;
+use crate::error::Result;
+use crate::io::Storage;
+use crate::lsm::images::checkpoint::PinnedFiles;
+use crate::lsm::images::closed_image::in_new_folder;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Db {
+    /// Pins all files that the manifest names.
+    pub(crate) fn pin_files(&self) -> PinnedFiles {
+        self.core().pin_files()
+    }
+
+    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
+    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
+    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
+    ///
+    /// ```no_run
+    /// # use ogive::lsm::{Db, DbOptions};
+    /// let db = Db::open("fruit", &DbOptions::default())?;
+    /// db.checkpoint("fruit-of-today")?;
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) of kind `AlreadyExists` if the folder contains a store;
+    /// [`Error::NotAStore`](crate::Error::NotAStore) if it contains other files;
+    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storage. After an error, the partial copy
+    /// is removed.
+    pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
+        in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))
+    }
+
+    /// As [`Self::checkpoint`], into any storage.
+    ///
+    /// # Errors
+    /// As [`Self::checkpoint`].
+    pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+        self.core().checkpoint_in(target)
+    }
+}

@@ -1,0 +1,96 @@
+//! A keyspace of a store: its name, its stated types, and its current view.
+
+use super::entry::KeyspaceId;
+use super::version::StatedTypes;
+use super::view::KeyspaceView;
+use crate::error::Error;
+use crate::io::local::sync::Published;
+use crate::table::LookupSample;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A keyspace, with its current view.
+#[derive(Debug)]
+pub(crate) struct KeyspaceTree {
+    pub(crate) id: KeyspaceId,
+    pub(crate) name: String,
+    /// The folder of its store, for error messages.
+    pub(in crate::lsm) folder: Arc<Path>,
+    /// Changed by [`PinnedTypes`](crate::lsm::PinnedTypes) alone, with the generation behind it.
+    pub(in crate::lsm) types: Published<StatedTypes>,
+    pub(in crate::lsm) generation: AtomicU64,
+    /// Whether the types say that there are no values.
+    pub(in crate::lsm) keys_only: AtomicBool,
+    /// Typed handles, ranges and batches of this process.
+    pub(in crate::lsm) pins: AtomicUsize,
+    pub(crate) view: Published<KeyspaceView>,
+    /// The sample of the keys that are looked up, once one is asked for.
+    pub(crate) lookup_sample: OnceLock<LookupSample>,
+    dropped: AtomicBool,
+}
+
+impl KeyspaceTree {
+    pub(crate) fn new(
+        (id, name): (KeyspaceId, String),
+        folder: Arc<Path>,
+        types: StatedTypes,
+        view: KeyspaceView,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            folder,
+            generation: AtomicU64::new(types.generation),
+            keys_only: AtomicBool::new(types.types.is_keys_only()),
+            types: Published::new(types),
+            pins: AtomicUsize::new(0),
+            view: Published::new(view),
+            lookup_sample: OnceLock::new(),
+            dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// The same keyspace with its current view, whatever happens to this one.
+    pub(crate) fn copy(&self) -> Self {
+        let named = (self.id, self.name.clone());
+        let (types, view) = (self.types.get().as_ref().clone(), self.view.get().as_ref().clone());
+        Self::new(named, Arc::clone(&self.folder), types, view)
+    }
+
+    /// Whether no other view was published since this one. An operation that became visible after the view was taken is
+    /// in its memtable, but may point into a value file that only the next view has.
+    pub(in crate::lsm) fn has_current(&self, view: &Arc<KeyspaceView>) -> bool {
+        Arc::ptr_eq(view, &self.view.peek())
+    }
+
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn mark_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, Ordering::Release);
+    }
+
+    #[cold]
+    pub(super) fn keys_only_error(&self) -> Error {
+        Error::InvalidArgument(format!(
+            "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
+            self.name
+        ))
+    }
+
+    /// How often types were stated; 0 while they are undecided.
+    #[inline]
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Publishes types, then their generation: who sees it sees them.
+    pub(in crate::lsm) fn set_types(&self, stated: StatedTypes) {
+        let generation = stated.generation;
+        self.keys_only.store(stated.types.is_keys_only(), Ordering::Release);
+        self.types.set(stated);
+        self.generation.store(generation, Ordering::Release);
+    }
+}

@@ -1,0 +1,82 @@
+//! The live snapshots of a store, with the keyspaces that were dropped since.
+
+use super::entry::{KeyspaceId, Sequence};
+use super::keyspace_tree::KeyspaceTree;
+use super::view::KeyspaceView;
+use crate::io::local::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The live snapshots, whose entries must be kept.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct LiveSnapshots(Mutex<BTreeMap<SnapshotId, Arc<KeptKeyspaces>>>);
+
+/// The sequence number of a snapshot, and a number that tells those of one sequence number apart.
+pub(in crate::lsm) type SnapshotId = (Sequence, u64);
+
+/// The keyspaces that were dropped since a snapshot was taken, each with its last view, which keeps its files.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct KeptKeyspaces(pub(in crate::lsm) Mutex<BTreeMap<KeyspaceId, KeptKeyspace>>);
+
+#[derive(Debug)]
+pub(in crate::lsm) struct KeptKeyspace {
+    /// Its handles have this tree, whose view is empty.
+    pub(in crate::lsm) dropped: Arc<KeyspaceTree>,
+    pub(in crate::lsm) last: Arc<KeyspaceTree>,
+}
+
+impl LiveSnapshots {
+    /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
+    /// misses it.
+    pub(in crate::lsm) fn acquire(&self, visible: impl FnOnce() -> Sequence) -> (SnapshotId, Arc<KeptKeyspaces>) {
+        let mut live_snapshots = self.0.lock();
+        let sequence = visible();
+        let last = live_snapshots.range((sequence, 0)..=(sequence, u64::MAX)).next_back();
+        let id = (sequence, last.map_or(0, |((_, number), _)| number + 1));
+        let kept = Arc::new(KeptKeyspaces::default());
+        live_snapshots.insert(id, Arc::clone(&kept));
+        (id, kept)
+    }
+
+    /// Releases a snapshot; returns whether it was the last one of the oldest sequence number.
+    pub(in crate::lsm) fn release(&self, id: SnapshotId) -> bool {
+        let mut live_snapshots = self.0.lock();
+        live_snapshots.remove(&id);
+        live_snapshots.keys().next().is_none_or(|(oldest, _)| *oldest > id.0)
+    }
+
+    /// The oldest live snapshot.
+    pub(in crate::lsm) fn oldest(&self) -> Option<Sequence> {
+        self.0.lock().keys().next().map(|(sequence, _)| *sequence)
+    }
+
+    /// The sequence numbers of live snapshots, oldest first.
+    pub(in crate::lsm) fn sequences(&self) -> Vec<Sequence> {
+        let mut sequences: Vec<Sequence> = self.0.lock().keys().map(|(sequence, _)| *sequence).collect();
+        sequences.dedup();
+        sequences
+    }
+
+    /// Keeps a keyspace that is about to be dropped, for all live snapshots. The caller holds the writer's lock.
+    pub(in crate::lsm) fn keep(&self, dropped: &Arc<KeyspaceTree>) {
+        let live_snapshots = self.0.lock();
+        if live_snapshots.is_empty() {
+            return;
+        }
+        let last = Arc::new(dropped.copy());
+        for kept in live_snapshots.values() {
+            let (dropped, last) = (Arc::clone(dropped), Arc::clone(&last));
+            kept.0.lock().insert(dropped.id, KeptKeyspace { dropped, last });
+        }
+    }
+
+    /// Releases the files of kept keyspaces, of a store that is closed.
+    pub(in crate::lsm) fn forget_kept(&self, empty_view: &KeyspaceView) {
+        for kept in self.0.lock().values() {
+            for keyspace in kept.0.lock().values() {
+                keyspace.last.mark_dropped(true);
+                keyspace.last.view.set(empty_view.clone());
+            }
+        }
+    }
+}

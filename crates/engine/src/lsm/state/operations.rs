@@ -1,0 +1,174 @@
+//! The operations of a batch, encoded.
+
+use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
+use super::keyspace_tree::KeyspaceTree;
+use super::written_keyspace::{WrittenKeyspace, wrong};
+use crate::block::stream::VALUE_BYTES_MAX;
+use crate::error::{Error, Result};
+use crate::table::KEY_BYTES_MAX;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+/// Typical length of what an encoded operation has besides key and value: its code, and three short varints.
+const OPERATION_HEAD_BYTES: usize = 6;
+
+/// Encoded operations, with space for a group header in front if there are any.
+#[derive(Debug, Default)]
+pub(in crate::lsm) struct Operations {
+    pub(in crate::lsm) bytes: Vec<u8>,
+    pub(in crate::lsm) count: u64,
+    /// Length of the longest value, if there is one.
+    pub(in crate::lsm) longest_value_bytes: Option<u64>,
+    /// The keyspaces that the operations change.
+    pub(in crate::lsm) keyspaces: Vec<Arc<KeyspaceTree>>,
+    /// Behind a pointer, because each write moves its operations several times.
+    exceptions: Option<Box<Exceptions>>,
+}
+
+/// What few batches have beside their operations.
+#[derive(Debug, Default)]
+struct Exceptions {
+    /// The handles that state types with the operations, one for each keyspace.
+    stating: Vec<WrittenKeyspace>,
+    /// The error of the first operation that was refused, and how many were.
+    error: Option<Error>,
+    refused: u64,
+}
+
+impl Operations {
+    /// The handles that state types with the operations, one for each keyspace.
+    pub(in crate::lsm) fn stating(&self) -> &[WrittenKeyspace] {
+        self.exceptions.as_ref().map_or(&[], |exceptions| &exceptions.stating)
+    }
+
+    /// Number of operations that were refused.
+    pub(in crate::lsm) fn refused(&self) -> u64 {
+        self.exceptions.as_ref().map_or(0, |exceptions| exceptions.refused)
+    }
+
+    /// Adds an operation; a key or value that is too long is recorded as an error.
+    pub(in crate::lsm) fn push(&mut self, keyspace: &WrittenKeyspace, action: Action, key: &[u8], value: &[u8]) {
+        self.push_checked(keyspace, check_key(keyspace, key), action, key, value);
+    }
+
+    /// As [`Self::push`], for a key that was checked already.
+    fn push_checked(
+        &mut self,
+        keyspace: &WrittenKeyspace,
+        checked: Result<()>,
+        action: Action,
+        key: &[u8],
+        value: &[u8],
+    ) {
+        let checked = checked.and_then(|()| match value.len() as u64 {
+            length if length > VALUE_BYTES_MAX => {
+                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: VALUE_BYTES_MAX })
+            }
+            length if action == Action::Put(ValueKind::Value) => {
+                self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
+                keyspace.check_value_bytes(length)
+            }
+            _ => Ok(()),
+        });
+        let checked = match keyspace.statement() {
+            Some(_) => checked.and_then(|()| self.note_statement(keyspace)),
+            None => checked,
+        };
+        match checked {
+            Ok(()) => {
+                if self.keyspaces.last().is_none_or(|tree| tree.id != keyspace.id()) {
+                    self.note(keyspace);
+                }
+                if self.bytes.is_empty() {
+                    // One operation is all that most batches have.
+                    self.bytes.reserve_exact(GROUP_HEAD_BYTES + OPERATION_HEAD_BYTES + key.len() + value.len());
+                    self.bytes.resize(GROUP_HEAD_BYTES, 0);
+                }
+                encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
+                self.count += 1;
+            }
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Keeps the first error of operations that are refused.
+    #[cold]
+    pub(in crate::lsm) fn refuse(&mut self, error: Error) {
+        let exceptions = self.exceptions.get_or_insert_default();
+        exceptions.refused += 1;
+        exceptions.error.get_or_insert(error);
+    }
+
+    fn note(&mut self, keyspace: &WrittenKeyspace) {
+        if self.keyspaces.iter().all(|tree| tree.id != keyspace.id()) {
+            self.keyspaces.push(Arc::clone(keyspace.tree()));
+        }
+    }
+
+    /// Keeps what a handle states; types other than those of an earlier operation are an error.
+    #[cold]
+    fn note_statement(&mut self, keyspace: &WrittenKeyspace) -> Result<()> {
+        let stating = &mut self.exceptions.get_or_insert_default().stating;
+        let known = stating.iter().find(|known| *known == keyspace);
+        match (known.and_then(WrittenKeyspace::statement), keyspace.statement()) {
+            (None, _) => stating.push(keyspace.clone()),
+            (Some(known), Some(stated)) if known.types != stated.types => {
+                return Err(wrong(keyspace, &known.types, &stated.types, 0));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a range removal.
+    pub(in crate::lsm) fn push_range<K: AsRef<[u8]>>(
+        &mut self,
+        keyspace: &WrittenKeyspace,
+        range: &impl RangeBounds<K>,
+    ) {
+        let ends = [range.start_bound(), range.end_bound()];
+        let checked = ends.into_iter().try_for_each(|end| match end {
+            Bound::Included(key) | Bound::Excluded(key) => check_key(keyspace, key.as_ref()),
+            Bound::Unbounded => Ok(()),
+        });
+        let (start, end) = half_open(range);
+        if end.as_ref().is_none_or(|end| start < *end) || checked.is_err() {
+            self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end.unwrap_or_default());
+        }
+    }
+
+    /// Size of the operations in bytes.
+    pub(in crate::lsm) fn byte_len(&self) -> usize {
+        self.bytes.len().saturating_sub(GROUP_HEAD_BYTES)
+    }
+
+    /// Returns the first error, if any.
+    pub(in crate::lsm) fn take_error(&mut self) -> Result<()> {
+        self.exceptions.as_mut().and_then(|exceptions| exceptions.error.take()).map_or(Ok(()), Err)
+    }
+}
+
+/// Checks the length of a key.
+pub(in crate::lsm) fn check_key(keyspace: &WrittenKeyspace, key: &[u8]) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
+        return Err(Error::KeyLength { path: keyspace.path(), length: key.len() as u64, detail });
+    }
+    Ok(())
+}
+
+/// A key range as its first key, and the first key behind it if the range has an end.
+fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
+    let behind = |key: &[u8]| [key, &[0]].concat();
+    let start = match range.start_bound() {
+        Bound::Unbounded => Vec::new(),
+        Bound::Included(key) => key.as_ref().to_vec(),
+        Bound::Excluded(key) => behind(key.as_ref()),
+    };
+    let end = match range.end_bound() {
+        Bound::Unbounded => None,
+        Bound::Included(key) => Some(behind(key.as_ref())),
+        Bound::Excluded(key) => Some(key.as_ref().to_vec()),
+    };
+    (start, end)
+}
