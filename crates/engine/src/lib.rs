@@ -115,7 +115,9 @@ pub use check::{
     FileRepairReport, LostRange, RepairReport, StoreReport, repair_index, repair_store, repair_table, verify_store,
 };
 pub use durability::Durability;
-pub use error::{Error, Result};
+pub use error::{Advice, Call, Cause, Error, ErrorKind, Library, Result, Setting, Voice};
+#[doc(hidden)]
+pub use error::{samples as error_samples, words_of_others};
 pub use file_format::FileFormat;
 pub use index::{
     Index, IndexKind, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Payload, WriteTransaction,

@@ -81,9 +81,7 @@ impl Operations {
     /// As [`Self::push`], for a key that was checked already.
     fn push_checked(&mut self, keyspace: &Keyspace, checked: Result<()>, action: Action, key: &[u8], value: &[u8]) {
         let checked = checked.and_then(|()| match value.len() as u64 {
-            length if length > VALUE_BYTES_MAX => {
-                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: VALUE_BYTES_MAX })
-            }
+            length if length > VALUE_BYTES_MAX => Err(Error::value_too_large(keyspace.path(), length, VALUE_BYTES_MAX)),
             length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
                 keyspace.check_value_bytes(length)
@@ -168,7 +166,7 @@ impl Operations {
 pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {
         let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
-        return Err(Error::KeyLength { path: keyspace.path(), length: key.len() as u64, detail });
+        return Err(Error::key_length(keyspace.path(), key.len() as u64, detail));
     }
     Ok(())
 }
@@ -291,8 +289,8 @@ impl Batch {
     /// Applies all operations atomically.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for keys and values that are too long;
-    /// [`Error::KeyspaceDropped`]; [`Error::StoreReadOnly`]; errors of the storage. After an error nothing has changed,
+    /// `Cause::KeyLength` and `Cause::ValueTooLarge` for keys and values that are too long;
+    /// `Cause::KeyspaceDropped`; `Cause::ReadOnly`; errors of the storage. After an error nothing has changed,
     /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.operations.take_error()?;

@@ -11,7 +11,7 @@ use super::objects::StoreVersion;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::DbSnapshot;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{Storage, Worker};
 use std::ops::Deref;
@@ -56,9 +56,7 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     if name != INDEX_NOTES {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
-        "the keyspace {name:?} is reserved for notes about secondary indexes; use another name"
-    )))
+    Err(Error::input(format!("the keyspace {name:?} is reserved for notes about secondary indexes; use another name")))
 }
 
 /// An open store, closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
@@ -100,7 +98,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::open_in`]; [`Error::NotAStore`] if the folder contains other files and no store, whether `create` is
+    /// As [`Self::open_in`]; [`Cause::NotAStore`] if the folder contains other files and no store, whether `create` is
     /// set or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let storage = options.storage(folder.as_ref())?;
@@ -120,8 +118,8 @@ impl Db {
     /// Opens the store in a storage; creates one if there is none and [`DbOptions::create`] is set.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open; [`Error::NotAStore`]; [`Error::Damaged`] and
-    /// [`Error::UnknownVersion`] for unreadable files; [`Error::InvalidArgument`] for invalid options; errors of the
+    /// [`Cause::Locked`] if another process has it open; [`Cause::NotAStore`]; [`Cause::Damaged`] and
+    /// [`Cause::Version`] for unreadable files; [`Cause::Input`] for invalid options; errors of the
     /// storage.
     pub fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start(recover::open(storage, options, false)?)
@@ -129,7 +127,7 @@ impl Db {
 
     /// Opens a store read-only, as it is now; later changes by other processes are not seen. Nothing is written and no
     /// lock is taken. If the store has more files than may be [open at once](DbOptions::open_files), some are closed at
-    /// any time; reading one that another process has removed since fails with [`Error::FileReplaced`].
+    /// any time; reading one that another process has removed since fails with [`Cause::FileReplaced`].
     ///
     /// # Errors
     /// As [`Self::open_in`]; an error of kind `NotFound` if another process removes files during the opening: try
@@ -149,8 +147,8 @@ impl Db {
     /// Opens a named version of a store on an object store, read-only.
     ///
     /// # Errors
-    /// [`Error::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
-    /// them; [`Error::Unsupported`] on other storages; as [`Self::open_read_only`].
+    /// [`Cause::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
+    /// them; [`Cause::Unsupported`] on other storages; as [`Self::open_read_only`].
     pub fn open_version_in(storage: &Arc<dyn Storage>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
         Self::start(recover::open_version(storage, options, version)?)
     }
@@ -180,7 +178,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a store that is open for writing, and on other storages; as
+    /// [`Cause::Unsupported`] for a store that is open for writing, and on other storages; as
     /// [`Self::open_read_only`]. After an error the handle has the version it had.
     pub fn refresh(&mut self) -> Result<bool> {
         let Some(core) = recover::open_newer(self.core())? else { return Ok(false) };
@@ -235,7 +233,7 @@ impl Db {
     /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
+    /// [`Cause::Input`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
     /// [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         check_name(name)?;
@@ -275,10 +273,10 @@ impl Db {
     }
 
     /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
-    /// then on with [`Error::KeyspaceDropped`].
+    /// then on with [`Cause::KeyspaceDropped`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
+    /// [`Cause::Input`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
     /// [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         check_name(name)?;
@@ -300,7 +298,7 @@ impl Db {
     /// Syncs all writes to storage, including those made with weaker durability.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn persist(&self) -> Result<()> {
         self.core().persist()
     }
@@ -308,7 +306,7 @@ impl Db {
     /// Flushes all memtables to tables, and waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn flush(&self) -> Result<()> {
         self.core().flush()
     }
@@ -317,7 +315,7 @@ impl Db {
     /// snapshot needs; waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn compact(&self) -> Result<()> {
         self.core().compact()
     }
@@ -325,7 +323,7 @@ impl Db {
     /// Learns models of all current tables or levels now.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] without a [learning policy](DbOptions::learning); errors of the storage, and
+    /// [`Cause::Input`] without a [learning policy](DbOptions::learning); errors of the storage, and
     /// damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
@@ -353,21 +351,21 @@ impl Db {
 
     /// Closes the store for all its handles: syncs all writes, those with weaker durability too, stops the background
     /// threads and releases the lock, so that it can be opened again or its folder be moved. All other handles,
-    /// keyspaces, snapshots and ranges may live on, but fail with [`Error::StoreClosed`]. Closing a closed store does
+    /// keyspaces, snapshots and ranges may live on, but fail with [`Cause::Closed`]. Closing a closed store does
     /// nothing.
     ///
     /// Dropping the last handle closes the store as well, but reports no errors.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// use ogive::Error;
+    /// use ogive::{Cause, Error};
     /// use ogive::lsm::{Db, DbOptions};
     ///
     /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
     /// let orders = db.keyspace("orders")?;
     /// orders.insert("1", "paid")?;
     /// db.close()?;
-    /// assert!(matches!(orders.get("1"), Err(Error::StoreClosed { .. })));
+    /// assert!(matches!(orders.get("1"), Err(Error { cause: Cause::Closed, .. })));
     ///
     /// let db = Db::open_in(storage, &DbOptions::default())?;
     /// assert_eq!(db.keyspace("orders")?.get("1")?.as_deref(), Some(&b"paid"[..]));
@@ -375,9 +373,9 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
+    /// [`Cause::ReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
     /// is then still open, and [`Self::resume`] may help. Errors of the storage after that: all writes are durable, and
-    /// the store is closed; the next opening takes longer. [`Error::Gone`] if this handle has written to a store on an
+    /// the store is closed; the next opening takes longer. [`Cause::Gone`] if this handle has written to a store on an
     /// object store that was removed: the store is closed, and these writes are lost.
     pub fn close(&self) -> Result<()> {
         self.default.open().close()
@@ -402,7 +400,7 @@ impl Open {
             return Ok(());
         }
         let persisted = if self.core.read_only { Ok(()) } else { self.core.persist() };
-        if !matches!(persisted, Ok(()) | Err(Error::Gone { .. })) {
+        if !matches!(persisted, Ok(()) | Err(Error { cause: Cause::Gone, .. })) {
             return persisted;
         }
         self.core.refuse_uses();
@@ -417,7 +415,7 @@ impl Open {
     fn explain_gone(&self, outcome: Result<()>) -> Result<()> {
         let is_lost = self.core.objects.is_some() && self.core.visible() > self.opened_at;
         match outcome {
-            Err(Error::Gone { .. }) if !is_lost => Ok(()),
+            Err(Error { cause: Cause::Gone, .. }) if !is_lost => Ok(()),
             outcome => outcome,
         }
     }

@@ -16,7 +16,7 @@ use super::stating::AdmittedStatement;
 use super::table_file::OPENING_BYTES_MIN;
 use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name};
 use crate::block::BlockCache;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{Place, Storage, locate};
 use crate::table::{KEY_BYTES_MAX, SharedOptions, Table};
 use std::path::Path;
@@ -44,9 +44,9 @@ impl Keyspace {
     /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
-    /// other files; [`Error::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
-    /// to all its keys; [`Error::MemoryShort`] if the store's memory has no room for its index; as
+    /// [`Cause::Input`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
+    /// other files; [`Cause::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
+    /// to all its keys; [`Cause::Memory`] if the store's memory has no room for its index; as
     /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
     /// the manifest, all of the tables may be found when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
@@ -59,7 +59,7 @@ impl Keyspace {
     /// version needs it any more. All other files are ingested as copies, and stay.
     ///
     /// # Errors
-    /// As [`Self::ingest`]; [`Error::InvalidArgument`] for a file that belongs to the store already.
+    /// As [`Self::ingest`]; [`Cause::Input`] for a file that belongs to the store already.
     pub fn adopt<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         self.adopt_from(&located(paths)?)
     }
@@ -149,10 +149,11 @@ impl IncomingTables<'_> {
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
         examine(self.core, storage, name, &mut self.seen).map_err(|error| match error {
             // No memory helps: a store keeps longer values in files of their own.
-            Error::ValueTooLarge { path, length, limit } if limit == INLINE_BYTES_MAX => {
+            Error { cause: Cause::ValueTooLarge { length, limit: INLINE_BYTES_MAX }, .. } => {
                 let detail = "is longer than those of tables that can be ingested; write its records instead";
+                let path = error.place();
                 let path = path.display();
-                Error::InvalidArgument(format!("{path}: a value of {length} bytes {detail} ({limit} at most)"))
+                Error::input(format!("{path}: a value of {length} bytes {detail} ({INLINE_BYTES_MAX} at most)"))
             }
             error => error,
         })
@@ -163,7 +164,7 @@ impl IncomingTables<'_> {
         let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
         if is_named_twice || objects.has_object(name) {
             let what = if is_named_twice { "is named twice" } else { "belongs to the store already" };
-            return Err(Error::InvalidArgument(format!("{} {what}", self.core.storage.path(name).display())));
+            return Err(Error::input(format!("{} {what}", self.core.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
         let Some(mut meta) = self.examine(&self.core.storage, name)? else { return Ok(()) };
@@ -207,7 +208,7 @@ fn examine(
         fast_paths: core.options.fast_paths,
     };
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
-    let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
+    let refuse = |detail: &str| Err(Error::input(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {
         return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
     }
@@ -279,7 +280,7 @@ impl Core {
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
         if last > SEQUENCE_MAX {
-            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
         let mut change = StateChange {
             edit: ManifestEdit {

@@ -26,11 +26,12 @@ use super::objects::{FolderPurpose, ObjectFolder};
 use super::unreferenced::UnreferencedFiles;
 use super::version::{ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover};
 use super::wal::{self, log_name};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{FrozenFiles, Storage};
 use crate::vlog::{ValueFilePointer, values_name};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Attempts to find the files of a manifest before its writer removes them.
@@ -60,7 +61,7 @@ impl StoreImage {
     /// Takes an image of a store that may be open in this process or another; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Damaged`] and [`Error::UnknownVersion`] for the manifest; an error of kind `NotFound` if files are
+    /// [`Cause::Damaged`] and [`Cause::Version`] for the manifest; an error of kind `NotFound` if files are
     /// removed faster than they can be opened; errors of the storage.
     pub(crate) fn take(storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
         let mut last_error = None;
@@ -70,7 +71,7 @@ impl StoreImage {
                 Ok(Attempt::Changed) => last_error = None,
                 Err(error) if !may_be_a_race(&error) => return Err(error),
                 Err(error) => {
-                    let text = error.to_string();
+                    let text = error.message();
                     // The writer does not cause the same error twice.
                     if last_error.as_ref() == Some(&text) {
                         return Err(error);
@@ -85,7 +86,7 @@ impl StoreImage {
     fn try_take(storage: &Arc<dyn Storage>) -> Result<Attempt> {
         let objects = objects_of(storage)?;
         match (Self::try_take_from(storage, objects.clone()), objects) {
-            (Err(Error::VersionGone { .. }), Some(objects)) => Err(objects.explain_gone()?),
+            (Err(Error { cause: Cause::VersionGone, .. }), Some(objects)) => Err(objects.explain_gone()?),
             (attempt, _) => attempt,
         }
     }
@@ -140,7 +141,7 @@ impl StoreImage {
     /// last value of these groups, and a closed manifest of an opening of its own states all lengths.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the logs are damaged, a value file is shorter than the manifest states, or the manifest is
+    /// [`Cause::Damaged`] if the logs are damaged, a value file is shorter than the manifest states, or the manifest is
     /// outdated.
     pub(crate) fn close(self) -> Result<ClosedImage> {
         let open = self.storage();
@@ -174,29 +175,22 @@ impl StoreImage {
 
 /// Whether a writer may cause an error by removing or overwriting files.
 pub(crate) fn may_be_a_race(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
-        Error::FileReplaced { .. } | Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. } => {
-            true
-        }
-        _ => false,
+    match error.cause {
+        Cause::Io(kind) => matches!(kind, ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+        cause => matches!(cause, Cause::FileReplaced | Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer),
     }
 }
 
 /// Whether a writer has caused an error by removing a file that was open before.
 pub(crate) fn is_removal(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
-        Error::FileReplaced { .. } | Error::VersionGone { .. } => true,
-        _ => false,
-    }
+    matches!(error.cause, Cause::Io(ErrorKind::NotFound) | Cause::FileReplaced | Cause::VersionGone)
 }
 
 /// The error of a reader that its writer has outrun.
 pub(crate) fn changed(storage: &dyn Storage) -> Error {
     let detail = "its writer removes files faster than they can be read; try again, or while fewer writes arrive";
-    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::ResourceBusy, detail) }
+    let path: PathBuf = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    Error::io("read", path, std::io::Error::new(ErrorKind::ResourceBusy, detail))
 }
 
 fn newest_manifest(names: &[String]) -> Option<&String> {

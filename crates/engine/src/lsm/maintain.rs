@@ -8,7 +8,7 @@ use super::memtable_set::{BackingLog, MemtableSet};
 use super::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::sync::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ impl Core {
     /// Returns the keyspace with this name, creating it if necessary; its types are undecided then.
     pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
                 name.len()
             )));
@@ -58,9 +58,8 @@ impl Core {
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {
-            return Err(Error::InvalidArgument(format!(
-                "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
-            )));
+            let error = Error::input(format!("the keyspace {name:?} cannot be dropped"));
+            return Err(error.advise(Advice::Use(Call::RemoveRecords)));
         }
         if let Some(error) = self.refusal(&shared) {
             return Err(error);

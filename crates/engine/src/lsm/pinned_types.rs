@@ -57,7 +57,7 @@ impl PinnedTypes {
     /// the fields that were added since.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`] if its types are others now; as [`Keyspace::get`].
+    /// [`Cause::WrongType`](crate::Cause::WrongType) if its types are others now; as [`Keyspace::get`].
     pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
         let is_undecided = keyspace.is_undecided()?;
         let _shared = keyspace.core().shared.lock();
@@ -105,7 +105,7 @@ impl PinnedTypes {
     /// Checks that the types of the keyspace are these, or extend them: one atomic load if they are of this generation.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`].
+    /// [`Cause::WrongType`](crate::Cause::WrongType).
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.is_current() { Ok(()) } else { self.newer().map(drop) }
@@ -123,7 +123,7 @@ impl PinnedTypes {
     /// the read, since a row with a new field is written after the new generation is published.
     ///
     /// # Errors
-    /// As [`Self::check`]; [`Error::InvalidArgument`] for bytes that are no such value.
+    /// As [`Self::check`]; [`Cause::Input`](crate::Cause::Input) for bytes that are no such value.
     #[inline]
     pub fn adapt(&self, value: Slice) -> Result<Slice> {
         if self.is_current() { Ok(value) } else { self.without_new_fields(value) }
@@ -157,13 +157,12 @@ impl PinnedTypes {
     /// absent), both in bytes of these types. Values are [compared](ValueType::comparable) as these types have them.
     ///
     /// # Errors
-    /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; [`Error::InvalidArgument`] if `expected`, or the current
+    /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; `Cause::Input` if `expected`, or the current
     /// value, is not of these types.
     pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
         self.check()?;
         let comparable = |bytes: &[u8]| {
-            let no_value =
-                || Error::InvalidArgument(format!("{} bytes are no value of type {}", bytes.len(), self.types));
+            let no_value = || Error::input(format!("{} bytes are no value of type {}", bytes.len(), self.types));
             self.types.values.comparable(bytes).ok_or_else(no_value)
         };
         let expected = expected.map(comparable).transpose()?;
@@ -200,7 +199,7 @@ pub(super) fn wrong(keyspace: &Keyspace, found: &RecordType, asked: &RecordType,
         true => format!("{types} with keys by {}", types.key_names()),
         false => types.to_string(),
     };
-    Error::WrongRecordType { path, name, found: shown(found), asked: shown(asked), handles }
+    Error::wrong_record_type(path, name, [&shown(found), &shown(asked)], handles)
 }
 
 impl Keyspace {
@@ -237,7 +236,7 @@ impl Keyspace {
     /// Types are statements: keys and values that are written as bytes are not checked.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`]; as [`Batch::commit`](super::Batch::commit).
+    /// [`Cause::WrongType`](crate::Cause::WrongType); as [`Batch::commit`](super::Batch::commit).
     pub fn declare(&self, types: &RecordType) -> Result<PinnedTypes> {
         types.check()?;
         self.core().declare_types(self, &Arc::new(types.clone()))
@@ -294,7 +293,7 @@ impl Keyspace {
 impl KeyspaceTree {
     #[cold]
     fn keys_only_error(&self) -> Error {
-        Error::InvalidArgument(format!(
+        Error::input(format!(
             "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
             self.name
         ))

@@ -6,7 +6,7 @@ use super::keyspace::Keyspace;
 use super::range::DbRange;
 use super::view::{KeyspaceTree, KeyspaceView};
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::sync::Mutex;
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -167,7 +167,7 @@ impl DbSnapshot {
         }
         let outcome = read(keyspace);
         match (&outcome, self.kept(keyspace)) {
-            (Err(Error::KeyspaceDropped { .. }), Some(kept)) => read(&kept),
+            (Err(Error { cause: Cause::KeyspaceDropped, .. }), Some(kept)) => read(&kept),
             _ => outcome,
         }
     }

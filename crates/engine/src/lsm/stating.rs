@@ -55,8 +55,8 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for types that no keyspace has. Writes fail with
-    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType), too.
+    /// [`Cause::Input`](crate::Cause::Input) for types that no keyspace has. Writes fail with
+    /// [`Cause::WrongType`](crate::Cause::WrongType), too.
     pub fn stating(&self, types: &RecordType) -> Result<Self> {
         types.check()?;
         Ok(self.with_statement(&Arc::new(types.clone()), false))

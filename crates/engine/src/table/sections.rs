@@ -16,7 +16,7 @@ pub(super) struct FilterWriter {
 
 impl FilterWriter {
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for an invalid number of bits.
+    /// [`crate::Cause::Input`] for an invalid number of bits.
     pub(super) fn new(bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, pages: Vec::new() })
     }

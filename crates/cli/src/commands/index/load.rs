@@ -15,7 +15,7 @@ use crate::progress::{Progress, Unit};
 use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
 use ogive::index::{AnyIndex, Raw, Word, WordIndex};
 use ogive::types::{RecordType, ValueType};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use serde_json::json;
 use std::time::Instant;
 
@@ -145,7 +145,9 @@ fn load<W: Word>(
     let may_retry = arguments.input.is_rereadable();
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
-            Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
+            Err(Failure::Engine(Error { cause: Cause::Unsorted { .. } | Cause::Repeated { .. }, .. }))
+                if !arguments.sorted =>
+            {
                 note("the input is not sorted; sorting it");
             }
             done => return done.map(|records| LoadReport { records, bulk: true }),
@@ -173,10 +175,10 @@ fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &I
             }
             Err(error) => {
                 failure = Some(error);
-                Some(Err(Error::Interrupted))
+                Some(Err(Error::interrupted()))
             }
         });
-        let stop = || if interrupt.is_asked() { Err(Error::Interrupted) } else { Ok(()) };
+        let stop = || if interrupt.is_asked() { Err(Error::interrupted()) } else { Ok(()) };
         index.try_bulk_load(entries, &mut |_| stop())
     };
     match failure {
@@ -250,7 +252,7 @@ fn insert_sorted<W: Word>(
             interrupt.engine_check()
         });
         match inserted {
-            Err(Error::Interrupted) => check(index, interrupt, *committed)?,
+            Err(Error { cause: Cause::Interrupted, .. }) => check(index, interrupt, *committed)?,
             inserted => _ = inserted?,
         }
         *committed += batch;
@@ -344,7 +346,9 @@ impl<'a, W: Word> IndexRecords<'a, W> {
         })?;
         let encoded = |value: &[u8]| {
             let longer = "create the index with a greater --value-bytes";
-            self.index.encode_value(value).map_err(|error| Failure::refused(format!("{}: {error}", place()), longer))
+            self.index
+                .encode_value(value)
+                .map_err(|error| Failure::refused(format!("{}: {}", place(), error.message()), longer))
         };
         let payload = match (self.values, record.value) {
             (Some(_), value) => encoded(value)?,
@@ -352,7 +356,7 @@ impl<'a, W: Word> IndexRecords<'a, W> {
                 let payload = untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?;
                 let typed = "leave out --values and --payload, and load values of that type";
                 let checked = self.index.decode_value(&payload).map(drop);
-                checked.map_err(|error| Failure::refused(format!("{}: {error}", place()), typed))?;
+                checked.map_err(|error| Failure::refused(format!("{}: {}", place(), error.message()), typed))?;
                 payload
             }
         };

@@ -19,7 +19,7 @@ use super::listing::Listing;
 use super::names::ChainId;
 use super::stub::{self, FIRST_MANIFEST, stub_name};
 use super::{seal, tag};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{ListedFile, Storage};
 use crate::lsm::version::FileKind;
@@ -64,13 +64,13 @@ impl Owner {
 
     fn check_anchor(&self, storage: &dyn Storage, anchor: Anchor, store: u64) -> Result<()> {
         let is_as_before = anchor == Anchor::Absent && self.lacks_anchor.load(Ordering::Relaxed);
-        if anchor.denies(store) && !is_as_before { Err(Error::Gone { path: root(storage) }) } else { Ok(()) }
+        if anchor.denies(store) && !is_as_before { Err(Error::gone(root(storage))) } else { Ok(()) }
     }
 
     /// Fails if the store is not there any more, or another one is in its place.
     ///
     /// # Errors
-    /// [`Error::Gone`]; errors of the storage.
+    /// [`Cause::Gone`]; errors of the storage.
     pub(super) fn check_in_place(&self, storage: &dyn Storage) -> Result<()> {
         let Some(store) = self.identity() else { return Ok(()) };
         self.check_anchor(storage, read_anchor(storage)?, store)
@@ -100,7 +100,7 @@ impl Anchor {
 fn read_part(storage: &dyn Storage, listed: &ListedFile) -> Result<Option<Vec<u8>>> {
     match storage.read_listed(std::slice::from_ref(listed)).pop() {
         Some(Ok(bytes)) => Ok(Some(bytes)),
-        Some(Err(Error::Io { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Some(Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. })) => Ok(None),
         Some(Err(error)) => Err(error),
         None => Ok(None),
     }
@@ -116,17 +116,17 @@ fn read_anchor(storage: &dyn Storage) -> Result<Anchor> {
     let found = read_part(storage, &ListedFile::named(&*name))?;
     if found.is_none() && storage.exists(&name)? {
         let detail = "it says that there is no such object (404), and then that there is one".to_owned();
-        return Err(Error::WrongAnswer { path: storage.path(&name), detail });
+        return Err(Error::wrong_answer(storage.path(&name), detail));
     }
     Ok(Anchor::of(found.as_deref()))
 }
 
 /// The error of a writer whose part was refused, since there is another one of that name.
 pub(super) fn explain_taken(storage: &dyn Storage, owner: Option<u64>, name: &str, store: &Path) -> Error {
-    let fenced = || Error::Fenced { path: store.to_owned(), was_opening: false };
+    let fenced = || Error::fenced(store, false);
     let Some(owner) = owner else { return fenced() };
     match read_anchor(storage) {
-        Ok(anchor) if anchor.denies(owner) => return Error::Gone { path: store.to_owned() },
+        Ok(anchor) if anchor.denies(owner) => return Error::gone(store),
         Ok(_) => {}
         Err(error) => return error,
     }
@@ -139,9 +139,9 @@ pub(super) fn explain_taken(storage: &dyn Storage, owner: Option<u64>, name: &st
 
 /// The error of a part in whose place there is one of another store.
 fn in_the_way(storage: &dyn Storage, name: &str) -> Error {
-    let detail = "a writer of a store that was removed from there has put an object of this name; end that writer, and \
-                  open the store again, or `resume`";
+    let detail = "a writer of a store that was removed from there has put an object of this name; end that writer";
     Error::io("create", storage.path(name), std::io::Error::new(ErrorKind::AlreadyExists, detail))
+        .advise(Advice::Use(Call::Resume))
 }
 
 impl ObjectFolder {
@@ -154,7 +154,7 @@ impl ObjectFolder {
     /// Fails if the store is not there any more, or another one is in its place.
     ///
     /// # Errors
-    /// [`Error::Gone`]; errors of the storage.
+    /// [`Cause::Gone`]; errors of the storage.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         self.owner.check_in_place(&*self.inner)
     }
@@ -190,7 +190,7 @@ impl ObjectFolder {
     /// Finds out which store is there, by the listing by which it is being opened, and hides manifests of another one.
     ///
     /// # Errors
-    /// [`Error::Gone`] for a reader that goes on; [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::Gone`] for a reader that goes on; [`Cause::WrongAnswer`]; errors of the storage.
     pub(super) fn settle(&self) -> Result<()> {
         let Some(mut listing) = self.listing.lock().clone() else { return Ok(()) };
         if self.owner.is_settled.get().is_some() {
@@ -272,7 +272,7 @@ impl ObjectFolder {
     /// Whether a part is of another store.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] for one of another place.
+    /// [`Cause::WrongAnswer`] for one of another place.
     pub(super) fn is_foreign(&self, name: &str, part: &[u8]) -> Result<bool> {
         if !tag::is_of(part, name) {
             return Err(self.misplaced(name));
@@ -309,7 +309,7 @@ impl ObjectFolder {
     /// writer's is still there.
     ///
     /// # Errors
-    /// [`Error::Gone`]; errors of the storage.
+    /// [`Cause::Gone`]; errors of the storage.
     pub(crate) fn is_foreign_manifest(&self, number: u64) -> Result<bool> {
         self.check_in_place()?;
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
