@@ -102,12 +102,12 @@ impl RecordBatchBuilder {
     /// Appends a record; without a value, its columns are null.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for bytes that are not of the type, and for a value of more than
+    /// [`Cause::Input`](ogive::Cause::Input) for bytes that are not of the type, and for a value of more than
     /// [`BATCH_BYTES_MAX`] bytes. The batch is unusable then.
     pub fn append(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let bytes = key.len() + value.map_or(0, <[u8]>::len);
         if bytes > BATCH_BYTES_MAX {
-            return Err(Error::InvalidArgument(format!("a record of {bytes} bytes is too long for a record batch")));
+            return Err(Error::input(format!("a record of {bytes} bytes is too long for a record batch")));
         }
         let Self { record_type, columns, key_columns, value_columns, fields, .. } = self;
         match (record_type.keys, &key_columns[..]) {
@@ -134,12 +134,12 @@ impl RecordBatchBuilder {
     /// The batch of all rows so far, and begins the next one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a column that may not be null has a null.
+    /// [`Cause::Input`](ogive::Cause::Input) if a column that may not be null has a null.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         let arrays = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         (self.rows, self.bytes) = (0, 0);
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
-            .map_err(|error| Error::InvalidArgument(format!("these records are no record batch: {error}")))
+            .map_err(|error| Error::input(format!("these records are no record batch: {error}")))
     }
 }

@@ -34,7 +34,7 @@ impl ColumnBuilder {
     /// Appends the value of the bytes of a key of the column's type, or a null.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for bytes that are no value of the type.
+    /// [`Cause::Input`](ogive::Cause::Input) for bytes that are no value of the type.
     #[inline]
     pub(crate) fn append(&mut self, bytes: Option<&[u8]>) -> Result<()> {
         match bytes {
@@ -54,7 +54,7 @@ impl ColumnBuilder {
 
 #[cold]
 fn wrong(key_type: KeyType, bytes: &[u8]) -> Error {
-    Error::InvalidArgument(format!("{} bytes are no value of type {key_type}", bytes.len()))
+    Error::input(format!("{} bytes are no value of type {key_type}", bytes.len()))
 }
 
 /// The values of a column so far.

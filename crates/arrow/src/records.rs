@@ -297,7 +297,7 @@ fn null_key(name: &str, row: usize) -> RecordError {
 }
 
 fn misfit(error: &Error, name: &str, row: usize) -> RecordError {
-    let reason = format!("is not of its type, or out of its range: {error}");
+    let reason = format!("is not of its type, or out of its range: {}", error.message());
     RecordError::Value { what: name.to_owned(), row, reason }
 }
 

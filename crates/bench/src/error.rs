@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_cause_that_the_message_includes_is_told_once() {
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let error = anyhow::Error::from(ogive::Error::Io { action: "create", path: "k.u64".into(), source: denied() });
+        let error = anyhow::Error::from(ogive::Error::io("create", "k.u64", denied()));
         assert_eq!(with_causes(&error), "cannot create k.u64: permission denied (check the permissions)");
         let error = Err::<(), _>(denied()).context("no keys").unwrap_err();
         assert_eq!(with_causes(&error), "no keys: permission denied");

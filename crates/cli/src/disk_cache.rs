@@ -44,7 +44,7 @@ pub(crate) fn note_failure() {}
 mod opened {
     use super::CacheArgument;
     use crate::output::note;
-    use ogive::Error;
+    use ogive::{Cause, Error};
     use ogive_object_store::{CACHE_BYTES_DEFAULT, DiskCache, ObjectOptions};
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
@@ -72,8 +72,8 @@ mod opened {
                 None => match DiskCache::open(folder, budget_bytes.unwrap_or(CACHE_BYTES_DEFAULT)) {
                     Ok(cache) => Arc::clone(opened.insert(cache)),
                     // A disk that is full or read only makes no read fail.
-                    Err(error @ Error::Io { .. }) => {
-                        note(format_args!("warning: there is no cache: {error}"));
+                    Err(error @ Error { cause: Cause::Io(_), .. }) => {
+                        note(format_args!("warning: there is no cache: {}", error.message()));
                         HAS_FAILED.store(true, Ordering::Relaxed);
                         return Ok(options.clone());
                     }

@@ -6,10 +6,10 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::replace::{Force, OutputFile, OutputKind, claim};
-use ogive::Error;
 use ogive::io::{FileLock, LocalStorage, StoppableStorage, Storage, WritableFile, random_u64};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::RecordType;
+use ogive::{Cause, Error};
 use ogive_text::{Quote, Separated};
 use std::io::{self, Write};
 use std::path::Path;
@@ -116,7 +116,7 @@ pub(crate) fn export(
     if target.as_os_str() == "-" {
         let written = write_text(source, format, &mut OutputBytes(output), &mut work);
         return match written {
-            Err(failure @ Failure::Engine(Error::Interrupted)) => {
+            Err(failure @ Failure::Engine(Error { cause: Cause::Interrupted, .. })) => {
                 Err(failure.but(format!("at most the first {} records were written", work.records)))
             }
             written => written.map(|()| work.records),

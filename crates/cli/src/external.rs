@@ -9,7 +9,7 @@ use crate::urls;
 use ogive::io::{LocalStorage, StoppableStorage};
 use ogive::table::TableReport;
 use ogive::table::external::{RecordFile, index_records, index_table};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::path::Path;
 
 /// Layout of the records in a foreign file. Without any of these options, the file is a SOSD file of 8-byte keys.
@@ -84,7 +84,7 @@ pub(crate) fn build_external(
     }
     let table_keys = match open_to_see(&target.storage, &data_name) {
         Ok(table) => Some(table.key_type()),
-        Err(Error::NotATable { .. }) => None,
+        Err(Error { cause: Cause::NotATable, .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let storage = StoppableStorage::new(target.storage.clone(), interrupt.flag());

@@ -1,7 +1,9 @@
 //! Errors of the command, with their hints and exit codes.
 
 use crate::input::InputError;
-use crate::size::exact_size;
+use ogive::{Cause, Error};
+#[cfg(feature = "parquet")]
+use ogive_parquet::ParquetVoice;
 use std::io;
 
 /// The exit code of commands that were interrupted: 128 and the number of the signal.
@@ -9,9 +11,6 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The longest value of all. No option raises it.
 pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
-
-/// The error code of systems for a device that could not read or write.
-const EIO: i32 = 5;
 
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -31,11 +30,11 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Input(InputError),
     /// An error of the engine; its message says what to do.
-    #[error("{}", crate::words::of_command(.0))]
-    Engine(#[from] ogive::Error),
+    #[error("{}", crate::advice::message(.0))]
+    Engine(#[from] Error),
     /// An error of an index of Parquet files; its message says what to do.
     #[cfg(feature = "parquet")]
-    #[error(transparent)]
+    #[error("{}", .0.message_in(&crate::voice::Command))]
     Beside(Box<ogive_parquet::ParquetIndexError>),
     /// A file or folder of the command itself cannot be used.
     #[error("cannot {action} {path}: {source}")]
@@ -80,7 +79,7 @@ pub(crate) enum Failure {
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
         match error {
-            InputError::Io { source, .. } if is_interrupt(&source) => Self::Engine(ogive::Error::Interrupted),
+            InputError::Io { source, .. } if is_interrupt(&source) => Self::Engine(Error::interrupted()),
             error => Self::Input(error),
         }
     }
@@ -115,7 +114,7 @@ impl Failure {
 
     /// Unwraps the engine's own error from a value that is read as a stream.
     pub(crate) fn from_value(source: io::Error) -> Self {
-        match source.downcast::<ogive::Error>() {
+        match source.downcast::<Error>() {
             Ok(error) => Self::Engine(error),
             Err(source) => Self::File { action: "read", path: "the value".into(), source },
         }
@@ -127,8 +126,8 @@ impl Failure {
             Self::ClosedPipe => 0,
             Self::Partial { failure, .. } => failure.exit_code(),
             // The engine parses some options, such as the name of a design.
-            Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
-            Self::Engine(ogive::Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
+            Self::Usage { .. } | Self::Engine(Error { cause: Cause::Input, .. }) => 2,
+            Self::Engine(Error { cause: Cause::Interrupted, .. }) | Self::Interrupted { .. } => INTERRUPTED,
             _ => 1,
         }
     }
@@ -145,37 +144,12 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
-            Self::Engine(ogive::Error::Io { source, .. }) if cfg!(unix) && source.raw_os_error() == Some(EIO) => Some(
-                "the device fails: copy what it still reads, as with `ddrescue`, and verify or repair the copy; \
-                 zeros in place of the rest are repaired like other damage"
-                    .into(),
-            ),
-            Self::Engine(ogive::Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
-                Some(crate::words::advice_on_folder(path))
-            }
-            Self::Engine(ogive::Error::Io { path, source, .. })
-                // An error with words of its own says what to do.
-                if source.kind() == io::ErrorKind::NotFound
-                    && (source.get_ref().is_none() || crate::urls::is_url(path))
-                    && crate::urls::is_folder(path).unwrap_or(false) =>
-            {
-                Some(crate::words::advice_on_folder(path))
-            }
-            Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
-            Self::Engine(ogive::Error::ValueTooLarge { path, limit, .. }) if *limit != VALUE_BYTES_MAX => {
-                let get =
-                    if path.is_dir() || ogive::lsm::is_store_file(path).unwrap_or(false) { "db get" } else { "get" };
-                Some(format!(
-                    "raise --memory, or write this value alone to standard output with `ogive {get} KEY --raw`"
-                ))
-            }
-            Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
-                Some(format!("use --memory {}", exact_size(*needed_bytes)))
-            }
-            Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
-                Some(format!("try --memory {}", exact_size(*needed_bytes)))
-            }
-            Self::Engine(error) => crate::words::advice_on_foreign(error),
+            Self::Engine(error) => crate::advice::advice(error),
+            #[cfg(feature = "parquet")]
+            Self::Beside(error) => match &**error {
+                ogive_parquet::ParquetIndexError::Engine(error) => crate::advice::advice(error),
+                error => error.remedy().and_then(|remedy| crate::voice::Command.advise_on_parquet(&remedy)),
+            },
             _ => None,
         }
     }
@@ -183,8 +157,8 @@ impl Failure {
 
 /// Whether an interrupt ended the read of an input.
 fn is_interrupt(source: &io::Error) -> bool {
-    let inner = source.get_ref().and_then(|inner| inner.downcast_ref::<ogive::Error>());
-    matches!(inner, Some(ogive::Error::Interrupted))
+    let inner = source.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    matches!(inner, Some(Error { cause: Cause::Interrupted, .. }))
 }
 
 #[cfg(test)]
@@ -195,7 +169,7 @@ mod tests {
     fn only_wrong_usage_exits_with_two_and_a_closed_pipe_is_no_error() {
         assert_eq!(Failure::usage("no", "yes").exit_code(), 2);
         assert_eq!(Failure::refused("no", "yes").exit_code(), 1);
-        assert_eq!(Failure::from(ogive::Error::Interrupted).but("7 rows are durable").exit_code(), 130);
+        assert_eq!(Failure::from(Error::interrupted()).but("7 rows are durable").exit_code(), 130);
         let interrupted = Failure::Interrupted { hint: "load the rest".into() }.but("7 rows are durable");
         assert_eq!((interrupted.exit_code(), interrupted.hint().as_deref()), (130, Some("load the rest")));
         assert_eq!(Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(), 0);
@@ -212,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_error_that_says_what_to_do_about_a_folder_gets_no_other_advice() {
-        let hint = |source: io::Error| Failure::from(ogive::Error::io("read", ".", source)).hint();
+        let hint = |source: io::Error| Failure::from(Error::io("read", ".", source)).hint();
         assert_eq!(hint(io::ErrorKind::NotFound.into()).as_deref(), Some("give a file, not a folder"));
         assert_eq!(hint(io::Error::new(io::ErrorKind::NotFound, "its writer is busy; try again")), None);
     }
@@ -220,16 +194,15 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_that_fails_comes_with_the_way_to_save_what_it_still_reads() {
-        let failure = Failure::from(ogive::Error::io("read", "t", io::Error::from_raw_os_error(EIO)));
+        let failure = Failure::from(Error::io("read", "t", io::Error::from_raw_os_error(EIO)));
         assert!(failure.hint().is_some_and(|hint| hint.contains("`ddrescue`")));
     }
 
     #[test]
     fn a_value_beyond_the_budget_comes_with_the_flags_that_help() {
-        let failure = Failure::from(ogive::Error::ValueTooLarge { path: "t".into(), length: 2, limit: 1 });
+        let failure = Failure::from(Error::value_too_large("t", 2, 1));
         assert!(failure.hint().is_some_and(|hint| hint.contains("--raw") && hint.contains("--memory")));
-        let failure =
-            Failure::from(ogive::Error::ValueTooLarge { path: "t".into(), length: 2 << 30, limit: VALUE_BYTES_MAX });
+        let failure = Failure::from(Error::value_too_large("t", 2 << 30, VALUE_BYTES_MAX));
         assert!(failure.hint().is_none() && failure.to_string().contains("divide it over several keys"), "{failure}");
     }
 }

@@ -57,13 +57,13 @@ impl Interrupt {
 
     /// As [`Self::check`], with an error of the engine.
     pub(crate) fn engine_check(&self) -> ogive::Result<()> {
-        if self.is_asked() { Err(ogive::Error::Interrupted) } else { Ok(()) }
+        if self.is_asked() { Err(ogive::Error::interrupted()) } else { Ok(()) }
     }
 
     /// The failure of work that an interrupt ended, directly or through background work that it needs.
     pub(crate) fn interrupted(&self, error: &ogive::Error) -> Option<Failure> {
-        let is_ours = matches!(error, ogive::Error::Interrupted | ogive::Error::StoreReadOnly { .. });
-        (is_ours && self.is_asked()).then(|| ogive::Error::Interrupted.into())
+        let is_ours = matches!(error, ogive::Error { cause: ogive::Cause::Interrupted | ogive::Cause::ReadOnly, .. });
+        (is_ours && self.is_asked()).then(|| ogive::Error::interrupted().into())
     }
 
     /// Interrupts, as a signal does.

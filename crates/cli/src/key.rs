@@ -38,7 +38,7 @@ pub(crate) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds
         None if matches!(key_type, KeyType::Text | KeyType::Bytes) => argument.as_encoded_bytes().to_vec(),
         text => key_type
             .parse_prefix(text.unwrap_or_default())
-            .map_err(|error| Failure::usage(error.to_string(), "use --from and --to for a range of keys"))?,
+            .map_err(|error| Failure::usage(error.message(), "use --from and --to for a range of keys"))?,
     };
     Ok(key_type.prefix_range(&first))
 }

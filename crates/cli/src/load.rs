@@ -9,7 +9,7 @@ use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> R
         };
         match &failure {
             _ if !is_rereadable => return Err(failure),
-            Failure::Engine(Error::Unsorted { .. }) if !plan.sort => plan.sort = true,
+            Failure::Engine(Error { cause: Cause::Unsorted { .. }, .. }) if !plan.sort => plan.sort = true,
             failure if is_wrong_guess(failure, &plan.schema) && !is_whole => {
                 // Keys sorted as numbers may be unsorted as text, and vice versa.
                 plan = Plan { schema: input.schema(true)?, sort: false };

@@ -3,6 +3,7 @@
 //! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error or an
 //! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
 
+mod advice;
 mod args;
 mod assess;
 #[cfg(feature = "parquet")]
@@ -37,7 +38,7 @@ mod system;
 mod table_text;
 mod urls;
 mod value;
-mod words;
+mod voice;
 mod workload;
 
 use args::Outcome;

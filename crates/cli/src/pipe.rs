@@ -154,7 +154,7 @@ impl Read for Pipe {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
-                    return Err(io::Error::other(ogive::Error::Interrupted));
+                    return Err(io::Error::other(ogive::Error::interrupted()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

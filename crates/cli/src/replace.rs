@@ -14,10 +14,10 @@ use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
 use crate::system::is_same_file;
 use crate::urls::{self, is_url};
-use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
 use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
+use ogive::{Cause, Error};
 use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
         return Ok(place);
     }
     let table = || Table::open(storage, &place.name, &TableOptions::default());
-    let is_of_kind = kind == OutputKind::Table && !matches!(table(), Err(Error::NotATable { .. }));
+    let is_of_kind = kind == OutputKind::Table && !matches!(table(), Err(Error { cause: Cause::NotATable, .. }));
     match force {
         _ if is_of_kind => Ok(place),
         Some(Force { force: true }) => Ok(OutputFile { is_forced: true, ..place }),
@@ -151,7 +151,7 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
     let place = OutputFile::of(output)?;
     match is_store_file(&place.path) {
         Ok(true) => return Err(in_store(&place.shown)),
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+        Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {}
         found => _ = found?,
     }
     let log_of =
@@ -200,7 +200,9 @@ impl OutputKind {
     /// Whether a file is of this kind, even if damaged.
     fn is_that_of(self, path: &Path) -> bool {
         match self {
-            Self::Table => !matches!(Table::open_path(path, &TableOptions::default()), Err(Error::NotATable { .. })),
+            Self::Table => {
+                !matches!(Table::open_path(path, &TableOptions::default()), Err(Error { cause: Cause::NotATable, .. }))
+            }
             Self::Profile => Profile::load(path).is_ok(),
             Self::Page => is_page(path),
             Self::Plain => false,
@@ -289,7 +291,7 @@ impl OutputFile {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&self.folder));
         match is_index(&storage, &self.name) {
             // Only an index fails in these ways.
-            Err(Failure::Engine(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::InvalidArgument(_))) => {
+            Err(Failure::Engine(Error { cause: Cause::Damaged | Cause::Version { .. } | Cause::Input, .. })) => {
                 Ok(true)
             }
             found => found,
@@ -308,8 +310,9 @@ impl OutputFile {
     /// Adds to a failure that the input did not cause whether the old file is still there.
     pub(crate) fn left(&self, failure: Failure) -> Failure {
         let is_sudden = match &failure {
-            Failure::Engine(Error::Interrupted) => true,
-            Failure::Engine(Error::Io { source, .. }) => source.kind() == ErrorKind::StorageFull,
+            Failure::Engine(error) => {
+                matches!(error.cause, Cause::Interrupted | Cause::Io(ErrorKind::StorageFull))
+            }
             _ => false,
         };
         match is_sudden {

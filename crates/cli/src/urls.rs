@@ -234,7 +234,7 @@ impl UrlInput {
             self.next += bytes;
         }
         if crate::interrupt::is_asked_anywhere() {
-            return Err(Error::Interrupted);
+            return Err(Error::interrupted());
         }
         if let Some(first) = self.ahead.pop_front() {
             (self.piece, self.taken) = (first.wait()?.pop().unwrap_or_default(), 0);
@@ -258,10 +258,7 @@ impl Read for UrlInput {
 
 /// An error without the name of the file, which the caller adds.
 fn plain(error: Error) -> io::Error {
-    match error {
-        Error::Io { source, .. } => source,
-        error => io::Error::other(error),
-    }
+    error.into_io_error().unwrap_or_else(io::Error::other)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ enum Openings {
 }
 
 fn objective(text: &str) -> Result<Objective, String> {
-    text.parse().map_err(|error: Error| error.to_string())
+    text.parse().map_err(|error: Error| crate::advice::told(&error))
 }
 
 fn lookups_per_opening(text: &str) -> Result<Openings, String> {

@@ -19,7 +19,7 @@ fn amounts(name: &str, rows: &'static [(u64, u32)]) -> JoinSource {
 
 /// The amount in a value, which the program encodes as it likes.
 fn amount(value: &[u8]) -> ogive::Result<u32> {
-    let bytes = value.try_into().map_err(|_| ogive::Error::InvalidArgument("an amount has four bytes".into()))?;
+    let bytes = value.try_into().map_err(|_| ogive::Error::input("an amount has four bytes"))?;
     Ok(u32::from_be_bytes(bytes))
 }
 

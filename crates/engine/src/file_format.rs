@@ -1,6 +1,6 @@
 //! The formats of Ogive files, recognised by their magic numbers.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{Place, Purpose, ReadRequest, ReadableFile, locate};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -48,7 +48,7 @@ const DEVELOPMENT_MAGICS: [[u8; 8]; 11] = [
 /// kind.
 ///
 /// # Errors
-/// [`Error::UnknownVersion`], with version 0.
+/// [`Cause::Version`], with version 0.
 pub(crate) fn check_not_of_development(path: &Path, first: &[u8]) -> Result<()> {
     match DEVELOPMENT_MAGICS.iter().any(|magic| first.starts_with(magic)) {
         true => Err(Error::development_version(path)),
@@ -93,7 +93,7 @@ impl FileFormat {
     /// nothing about the others. Text is never taken for a file of Ogive: a version has bytes of zero.
     ///
     /// # Errors
-    /// [`crate::Error::UnknownVersion`] for a file of a development version before 0.1; [`crate::Error::Io`].
+    /// [`crate::Cause::Version`] for a file of a development version before 0.1; [`crate::Cause::Io`].
     pub fn of_file(file: &dyn ReadableFile) -> Result<Option<Self>> {
         let length = file.len();
         let parts = match length <= 2 * SEARCHED_BYTES {
@@ -121,20 +121,21 @@ impl FileFormat {
         let Place { storage, name } = locate(path)?;
         match storage.open(&name) {
             // A pipe or a device.
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotSeekable => Ok(None),
+            Err(Error { cause: Cause::Io(ErrorKind::NotSeekable), .. }) => Ok(None),
             file => Self::of_file(&*file?),
         }
     }
 
     /// What the file is, and how to open it, for a message about a file of another format.
-    pub(crate) fn advice(self) -> &'static str {
-        match self {
-            Self::Table => "it is a table; open it with `Table::open`",
-            Self::PageFile => "it is an index; open it with `Index::open`",
-            Self::PageLog => "it is a log segment of an index; open that index with `Index::open`",
-            Self::StoreFile => "it is a file of a store; open its folder with `Db::open`",
-            Self::Backup => "it is the record of a backup; restore it with `Backups::restore`",
-        }
+    pub(crate) fn advice(self) -> (&'static str, Advice) {
+        let (what, call) = match self {
+            Self::Table => ("it is a table", Call::OpenTable),
+            Self::PageFile => ("it is an index", Call::OpenIndex),
+            Self::PageLog => ("it is a log segment of an index", Call::OpenIndex),
+            Self::StoreFile => ("it is a file of a store", Call::OpenStore),
+            Self::Backup => ("it is the record of a backup", Call::RestoreBackup),
+        };
+        (what, Advice::Use(call))
     }
 }
 

@@ -113,7 +113,9 @@ mod vlog;
 pub use backup::{BackupOptions, Backups};
 pub use block::{Compression, Slice};
 pub use durability::Durability;
-pub use error::{Error, Result};
+pub use error::{Advice, Call, Cause, Error, ErrorKind, Library, Result, Setting, Voice};
+#[doc(hidden)]
+pub use error::{samples as error_samples, words_of_others};
 pub use file_format::FileFormat;
 pub use index::{
     Index, IndexKind, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Payload, WriteTransaction,

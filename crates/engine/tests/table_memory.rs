@@ -7,7 +7,7 @@
 
 use ogive::io::{LocalStorage, Storage};
 use ogive::table::{ReadTrace, Table, TableCache, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Advice, Cause, Error, KeyType, Setting};
 use ogive_testkit::{PeakAlloc, Random};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -142,9 +142,12 @@ fn a_large_file_of_another_kind_is_refused_without_being_read() {
     hole.set_len((8 << 30) + 511).unwrap();
     let peak = peak_of(|| {
         let opened = Table::open(Arc::clone(&storage), "hole", &TableOptions::default());
-        assert!(matches!(opened, Err(Error::NotATable { .. })));
+        assert!(matches!(opened, Err(Error { cause: Cause::NotATable, .. })));
         let options = TableWriteOptions::default().replace(true);
-        assert!(matches!(TableWriter::create(Arc::clone(&storage), "hole", options), Err(Error::NotATable { .. })));
+        assert!(matches!(
+            TableWriter::create(Arc::clone(&storage), "hole", options),
+            Err(Error { cause: Cause::NotATable, .. })
+        ));
     });
     assert!(peak <= SLACK_BYTES, "{peak} bytes");
 }
@@ -159,13 +162,16 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     write(&storage, "t", 1000, options);
     let small = TableOptions::default().memory_bytes(1 << 20);
     let refused = Table::open(Arc::clone(&storage), "t", &small);
-    let Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!((given_bytes, option), (1 << 20, "`TableOptions::memory_bytes`"));
+    let Err(error @ Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(given_bytes, 1 << 20);
+    assert_eq!(error.advice(), Some(&Advice::Raise { option: Setting::TableMemory, to: Some(needed_bytes) }));
     // The stated amount suffices, and is not excessive.
     let raised = small.clone().memory_bytes(needed_bytes);
     assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
     let less = small.memory_bytes(needed_bytes - 1);
-    assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error::MemoryShort { .. })));
+    assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error { cause: Cause::Memory { .. }, .. })));
     // A writer that replaces the table needs only to know that it is a table.
     write(&storage, "t", 1000, dense("coded").replace(true));
     assert!(Table::open(storage, "t", &TableOptions::default()).is_ok());

@@ -4,11 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, STORE_FORMAT, checkpoint_store_in, set_newest_format};
 use ogive::verify::verify_store;
+use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -112,7 +112,7 @@ fn two_releases_share_a_store_until_it_is_upgraded_and_the_older_one_refuses_it_
         checkpoint_store_in(&shared, &(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>)).unwrap_err(),
     ];
     for refused in refusals {
-        assert!(matches!(refused, Error::UnknownVersion { found: NEWER, .. }), "{refused}");
+        assert!(matches!(refused, Error { cause: Cause::Version { found: NEWER, .. }, .. }), "{refused}");
         assert!(refused.to_string().contains(".manifest") && refused.to_string().contains("newer ogive"), "{refused}");
     }
     assert!(before == contents(), "a refused store has changed");

@@ -18,7 +18,7 @@
 
 use bytes::Bytes;
 use ogive::io::{FileLock, LocalStorage, Purpose, ReadRequest, Storage, UpdatableFile};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::HashMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -285,8 +285,8 @@ impl DiskCache {
     /// smaller budget than before, what lies beyond is dropped.
     ///
     /// # Errors
-    /// [`Error::Locked`] while another process, or another cache of this process, has it open;
-    /// [`Error::InvalidArgument`] for a budget below 1 MiB; storage errors.
+    /// [`Cause::Locked`] while another process, or another cache of this process, has it open;
+    /// [`Cause::Input`] for a budget below 1 MiB; storage errors.
     pub fn open(folder: &Path, budget_bytes: u64) -> Result<Arc<Self>> {
         LocalStorage::create_folder(folder)?;
         Self::open_in(&LocalStorage::new(folder), budget_bytes)
@@ -298,7 +298,7 @@ impl DiskCache {
     /// As [`Self::open`].
     pub fn open_in(storage: &dyn Storage, budget_bytes: u64) -> Result<Arc<Self>> {
         if budget_bytes < CACHE_BYTES_MIN {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a cache of {budget_bytes} bytes is too small; give at least {CACHE_BYTES_MIN}"
             )));
         }
@@ -409,7 +409,7 @@ impl DiskCache {
             }
             Err(error) => {
                 state.give_up(place);
-                state.failure.get_or_insert_with(|| error.to_string());
+                state.failure.get_or_insert_with(|| error.message());
             }
         }
     }
@@ -430,7 +430,7 @@ impl DiskCache {
             let mut state = self.state();
             state.give_up(place);
             if let Err(error) = written {
-                state.failure.get_or_insert_with(|| error.to_string());
+                state.failure.get_or_insert_with(|| error.message());
             }
         }
     }
@@ -442,7 +442,7 @@ impl DiskCache {
 
 fn open_or_create(storage: &dyn Storage, name: &str) -> Result<Arc<dyn UpdatableFile>> {
     match storage.open_update(name) {
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => storage.create_update(name),
+        Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => storage.create_update(name),
         opened => opened,
     }
 }
@@ -585,9 +585,9 @@ mod tests {
     fn a_second_opening_and_a_small_budget_are_refused() {
         let storage = MemoryStorage::new();
         let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
-        assert!(matches!(DiskCache::open_in(&storage, BUDGET), Err(Error::Locked { .. })));
+        assert!(matches!(DiskCache::open_in(&storage, BUDGET), Err(Error { cause: Cause::Locked { .. }, .. })));
         drop(cache);
-        assert!(matches!(DiskCache::open_in(&storage, 1000), Err(Error::InvalidArgument(_))));
+        assert!(matches!(DiskCache::open_in(&storage, 1000), Err(Error { cause: Cause::Input, .. })));
     }
 
     #[test]

@@ -64,14 +64,14 @@ impl ObjectStorage {
     /// The folder of a URL, such as `s3://bucket/prefix`.
     ///
     /// # Errors
-    /// [`Error::UnknownScheme`]; [`Error::InvalidArgument`] for invalid options.
+    /// `Cause::UnknownScheme`; `Cause::Input` for invalid options.
     pub fn connect(url: &FolderUrl, options: &ObjectOptions) -> Result<Self> {
         match KINDS.iter().find(|(scheme, _)| *scheme == url.scheme()) {
             Some(&(_, kind)) => connect(url, kind, options),
-            None => Err(Error::UnknownScheme {
-                url: url.to_string(),
-                detail: format!("there is no object store for the scheme '{}'", url.scheme()),
-            }),
+            None => Err(Error::unknown_scheme(
+                url.to_string(),
+                format!("there is no object store for the scheme '{}'", url.scheme()),
+            )),
         }
     }
 }
@@ -100,7 +100,7 @@ fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<
     };
     let prefix = match kind {
         StoreKind::Http => percent_decoded(prefix)
-            .ok_or_else(|| Error::InvalidArgument(format!("{} is not a valid URL", shown(url, host, prefix))))?,
+            .ok_or_else(|| Error::input(format!("{} is not a valid URL", shown(url, host, prefix))))?,
         _ => prefix.to_owned(),
     };
     let cache = options.cache.as_ref().map(|cache| cache.folder().to_owned());
@@ -156,9 +156,7 @@ fn query_values(url: &FolderUrl) -> Result<BTreeMap<String, String>> {
     let values: Option<_> = pairs.map(value).collect();
     // The query may contain secrets, so it is not repeated.
     values.ok_or_else(|| {
-        Error::InvalidArgument(format!(
-            "the options of {url} are not of the form ?key=value&key=value, percent-encoded"
-        ))
+        Error::input(format!("the options of {url} are not of the form ?key=value&key=value, percent-encoded"))
     })
 }
 
@@ -194,7 +192,7 @@ fn open(
             let keys = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::Region];
             let places = keys.map(|key| builder.get_config_value(&key));
             if places[..2].iter().flatten().any(|endpoint| !endpoint.contains("://")) {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::input(format!(
                     "{base} cannot be used: its endpoint begins with neither http:// nor https://; check the option \
                      endpoint, and AWS_ENDPOINT in the environment"
                 )));
@@ -245,7 +243,7 @@ fn open(
 fn keys<K: FromStr>(values: &BTreeMap<String, String>, base: &str) -> Result<Vec<(K, String)>> {
     let key = |(name, value): (&String, &String)| match name.to_ascii_lowercase().parse() {
         Ok(key) => Ok((key, value.clone())),
-        Err(_) => Err(Error::InvalidArgument(format!(
+        Err(_) => Err(Error::input(format!(
             "{} has no option {name:?}; the options are those of the crate object_store, such as region, endpoint, \
              access_key_id, and deadline",
             base.split('?').next().unwrap_or_default()
@@ -262,7 +260,7 @@ fn invalid_option(base: &str, error: &object_store::Error) -> Error {
     };
     let base = base.split('?').next().unwrap_or_default();
     let base = base.rsplit_once('@').filter(|_| base.starts_with("http")).map_or(base, |(_, host)| host);
-    Error::InvalidArgument(format!(
+    Error::input(format!(
         "{base} cannot be used: {detail}; check the options and the environment of the store (AWS_..., GOOGLE_..., \
          AZURE_...)"
     ))
@@ -270,9 +268,15 @@ fn invalid_option(base: &str, error: &object_store::Error) -> Error {
 
 fn reason(text: &str) -> &'static str {
     const REASONS: [(&str, &str); 6] = [
-        ("issing account", "the name of the account is missing (`account_name`)"),
-        ("issing access key", "the access key id is missing (`access_key_id`)"),
-        ("issing secret", "the secret access key is missing (`secret_access_key`)"),
+        (
+            "issing account",
+            "the name of the account is missing (account_name, or AZURE_STORAGE_ACCOUNT_NAME in the environment)",
+        ),
+        ("issing access key", "the access key id is missing (access_key_id, or AWS_ACCESS_KEY_ID in the environment)"),
+        (
+            "issing secret",
+            "the secret access key is missing (secret_access_key, or AWS_SECRET_ACCESS_KEY in the environment)",
+        ),
         ("service account", "the service account cannot be read"),
         ("parse", "an option has an invalid value"),
         ("redential", "the credentials are not complete"),
@@ -291,6 +295,7 @@ fn memory_bucket(name: &str) -> Arc<dyn ObjectStore> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use ogive::io::locate;
 
     /// Held by tests that register schemes, which belong to the process.
@@ -305,11 +310,11 @@ mod tests {
         assert_eq!(shown, "ObjectStorage { url: \"s3://bucket/a\" } s3://bucket/a/b");
         for deadline in ["nan", "inf", "-1", "0"] {
             let error = locate(format!("s3://bucket/a?deadline={deadline}")).unwrap_err();
-            assert!(matches!(error, Error::InvalidArgument(_)), "{deadline}: {error}");
+            assert!(matches!(error, Error { cause: Cause::Input, .. }), "{deadline}: {error}");
         }
         for url in ["s3://bucket/a?no_such_key=SECRET-1", "s3://bucket/a?SECRET-1", "s3://b/a?deadline=SECRET-1"] {
             let error = locate(url).unwrap_err();
-            assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+            assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error:?}");
             assert!(!format!("{error} {error:?}").contains("SECRET"), "{error}");
         }
         let options = format!("{:?}", ObjectOptions::default().value("secret_access_key", "SECRET-2"));
@@ -325,8 +330,8 @@ mod tests {
         assert!(!format!("{storage:?}").contains("SECRET"));
         let place = locate("https://host/a%20b/c%25%20d?signature=SECRET").unwrap();
         assert_eq!(place.storage.path(&place.name).display().to_string(), "https://host/a b/c% d");
-        assert!(matches!(locate("https://host/a/c%2"), Err(Error::InvalidArgument(_))));
-        assert!(matches!(storage.create("c"), Err(Error::Unsupported { .. })));
-        assert!(matches!(storage.remove("c"), Err(Error::Unsupported { .. })));
+        assert!(matches!(locate("https://host/a/c%2"), Err(Error { cause: Cause::Input, .. })));
+        assert!(matches!(storage.create("c"), Err(Error { cause: Cause::Unsupported, .. })));
+        assert!(matches!(storage.remove("c"), Err(Error { cause: Cause::Unsupported, .. })));
     }
 }

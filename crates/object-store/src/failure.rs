@@ -5,7 +5,7 @@
 
 use crate::answers::{OtherRegion, WrongListing};
 use object_store::client::{HttpError, HttpErrorKind};
-use ogive::Error;
+use ogive::{Advice, Call, Error};
 use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
@@ -79,14 +79,17 @@ impl Failure {
             _ => format!("{}, after {attempts} attempts", self.detail),
         };
         if self.kind == FailureKind::Changed {
-            return Error::ObjectChanged { path, detail };
+            return Error::object_changed(path, detail);
         }
         if matches!(self.kind, FailureKind::Wrong | FailureKind::Unclear) {
-            return Error::WrongAnswer { path, detail };
+            return Error::wrong_answer(path, detail);
         }
         if self.kind == FailureKind::NotSupported {
             let hint = format!("{detail}; use another store, or copy the file to a file system");
-            return Error::Unsupported { path, action, hint };
+            return Error::unsupported(path, action, hint);
+        }
+        if let Some((kind, call)) = self.kind.call() {
+            return Error::io(action, path, io::Error::new(kind, detail)).advise(Advice::Use(call));
         }
         let (kind, advice) = self.kind.advice();
         Error::io(action, path, io::Error::new(kind, format!("{detail}; {advice}")))
@@ -94,28 +97,26 @@ impl Failure {
 }
 
 impl FailureKind {
-    /// The kind of the system's errors that comes nearest, and what to do.
+    /// The kind of the system's errors that comes nearest, and what to do, for what each interface does in its own way.
+    fn call(self) -> Option<(io::ErrorKind, Call)> {
+        Some(match self {
+            Self::Denied => (io::ErrorKind::PermissionDenied, Call::CheckCredentials),
+            Self::Unauthenticated => (io::ErrorKind::PermissionDenied, Call::GiveCredentials),
+            Self::TimedOut => (io::ErrorKind::TimedOut, Call::AllowMoreTime),
+            _ => return None,
+        })
+    }
+
+    /// The kind of the system's errors that comes nearest, and what to do, for the others.
     fn advice(self) -> (io::ErrorKind, &'static str) {
         match self {
             Self::NotFound => (io::ErrorKind::NotFound, "check the URL"),
             Self::NoBucket => (io::ErrorKind::NotFound, "check the name of the bucket, its region and the endpoint"),
             Self::Exists => (io::ErrorKind::AlreadyExists, "choose another name, or remove it first"),
-            Self::Denied => (
-                io::ErrorKind::PermissionDenied,
-                "check the credentials (environment or --storage-option), what they may do, and the clock",
-            ),
-            Self::Unauthenticated => {
-                (io::ErrorKind::PermissionDenied, "give credentials, in the environment or by --storage-option")
-            }
             Self::Busy => (io::ErrorKind::ResourceBusy, "try again later, or with fewer requests at once"),
             Self::Broken => (io::ErrorKind::ConnectionAborted, "check the network and the endpoint, and try again"),
-            Self::TimedOut => {
-                (io::ErrorKind::TimedOut, "check the network and the endpoint, or allow more time (`deadline`)")
-            }
             Self::Range => (io::ErrorKind::UnexpectedEof, "the object is shorter; open it again"),
-            Self::Changed | Self::NotSupported | Self::Wrong | Self::Unclear | Self::Other => {
-                (io::ErrorKind::Other, "check the URL and the options")
-            }
+            _ => (io::ErrorKind::Other, "check the URL and the options"),
         }
     }
 }

@@ -24,7 +24,7 @@
 //! * Opening is one request: a suffix range, whose answer has the length and the ETag. Its bytes serve the reads at the
 //!   end of the file.
 //! * Every later read states the ETag and compares that of the answer: an object that was replaced is
-//!   [`Error::ObjectChanged`](ogive::Error::ObjectChanged), never a mixture.
+//!   [`Cause::ObjectChanged`](ogive::Cause::ObjectChanged), never a mixture.
 //! * Files appear whole, by one PUT or by a multipart upload that is completed at the end and aborted when dropped.
 //! * With [`ObjectOptions::cache`], what was read stays on the local disk, and is found again by ETag.
 //! * No error, message or `Debug` form shows credentials or the query of a URL.

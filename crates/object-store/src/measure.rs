@@ -45,7 +45,7 @@ impl ObjectMeasureOptions {
 /// receives the number of steps done and in total.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a budget that is not a positive number; errors of the store.
+/// [`Cause::Input`](ogive::Cause::Input) for a budget that is not a positive number; errors of the store.
 pub fn measure_objects(
     storage: &Arc<dyn Storage>,
     name: &str,
@@ -54,7 +54,7 @@ pub fn measure_objects(
 ) -> Result<Profile> {
     let budget_s = options.budget_s;
     if !(budget_s > 0.0 && budget_s.is_finite()) {
-        return Err(Error::InvalidArgument(format!("a measurement cannot take {budget_s} seconds; give more than 0")));
+        return Err(Error::input(format!("a measurement cannot take {budget_s} seconds; give more than 0")));
     }
     let steps = (1 + SIZE_BITS.len() + LEVELS.len()) as u64;
     progress(0, steps);

@@ -102,16 +102,16 @@ impl ObjectOptions {
             self.profile = Profile::by_name_or_file(&profile)?;
         }
         let Some(text) = self.values.remove("deadline") else { return Ok(()) };
-        self.deadline_s = text.parse().map_err(|_| {
-            Error::InvalidArgument("the option deadline is a number of seconds, such as deadline=60".to_owned())
-        })?;
+        self.deadline_s = text
+            .parse()
+            .map_err(|_| Error::input("the option deadline is a number of seconds, such as deadline=60"))?;
         Ok(())
     }
 
     /// The limits of a call.
     pub(crate) fn limits(&self) -> Result<CallLimits> {
         if !(self.deadline_s > 0.0 && self.deadline_s <= DEADLINE_S_MAX) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a deadline of {} seconds; give a number above 0 and up to {DEADLINE_S_MAX}",
                 self.deadline_s
             )));

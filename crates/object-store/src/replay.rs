@@ -19,7 +19,7 @@ use crate::retry::Call;
 use crate::runtime::{Job, spawn};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, try_join_all};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -100,7 +100,7 @@ fn pending(path: &Path) -> Error {
 }
 
 fn is_pending(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock)
+    matches!(error, Error { cause: Cause::Io(ErrorKind::WouldBlock), .. })
 }
 
 /// A future whose outcome is known, or that was started outside of an attempt.

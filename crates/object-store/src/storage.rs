@@ -113,7 +113,7 @@ impl ObjectStorage {
     /// [`ObjectOptions::cache`], `shown` must tell the store from all others that use the cache.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for invalid options.
+    /// [`Cause::Input`](ogive::Cause::Input) for invalid options.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: &str, shown: &str, options: &ObjectOptions) -> Result<Self> {
         let client = Client::new(store.clone(), store, options, false, Some(String::new()))?;
         Ok(Self::of_client(Arc::new(client), prefix, shown.to_owned()))
@@ -133,7 +133,7 @@ impl ObjectStorage {
         check_name(name)?;
         let key = if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) };
         let location = Location::parse(&key).map_err(|_| {
-            Error::InvalidArgument(format!(
+            Error::input(format!(
                 "{} is no valid name of an object; leave out empty parts, \".\" and control characters",
                 self.path(name).display()
             ))
@@ -143,7 +143,7 @@ impl ObjectStorage {
 
     /// The place of the folder in its bucket; `None` for all of it.
     fn folder_location(&self) -> Result<Option<Location>> {
-        let invalid = |_| Error::InvalidArgument(format!("{} is no valid folder of an object store", self.shown));
+        let invalid = |_| Error::input(format!("{} is no valid folder of an object store", self.shown));
         if self.prefix.is_empty() { Ok(None) } else { Location::parse(&self.prefix).map(Some).map_err(invalid) }
     }
 
@@ -152,7 +152,7 @@ impl ObjectStorage {
         let object = self.object(name)?;
         if self.client.is_read_only {
             let hint = "files behind http are read only; write to s3://, gs:// or az://, or to a local file".to_owned();
-            return Err(Error::Unsupported { path: object.path, action, hint });
+            return Err(Error::unsupported(object.path, action, hint));
         }
         Ok(object)
     }

@@ -26,7 +26,7 @@ const PARTS_OF_A_SIZE: usize = 1_000;
 /// Writes an object by one PUT.
 ///
 /// # Errors
-/// [`Error::Io`] of kind `AlreadyExists` if `mode` is [`PutMode::Create`] and there is another object of the name, or
+/// `Cause::Io` of kind `AlreadyExists` if `mode` is [`PutMode::Create`] and there is another object of the name, or
 /// [`PutMode::Update`] and there is not the one that is stated. An object with these bytes counts as ours only after an
 /// attempt whose outcome is unknown.
 pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode: PutMode) -> Result<()> {
@@ -147,7 +147,7 @@ impl ObjectUpload {
     }
 
     fn poisoned(&self) -> Error {
-        Error::Poisoned { path: self.object.path.clone() }
+        Error::poisoned(self.object.path.clone())
     }
 
     /// Size of the next part.

@@ -40,9 +40,7 @@ impl<W: Word> Batch<W> {
         while let Some(key) = entries.next(&mut value)? {
             if batch.keys.last().is_some_and(|&last| key <= last) {
                 let record = batch.keys.len();
-                return Err(Error::InvalidArgument(format!(
-                    "key {key} of record {record} does not ascend; sort the entries"
-                )));
+                return Err(Error::input(format!("key {key} of record {record} does not ascend; sort the entries")));
             }
             batch.push(key, &value);
         }

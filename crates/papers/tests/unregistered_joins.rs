@@ -6,7 +6,7 @@
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinMethod, JoinOptions, JoinOutput, JoinSource, explain, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_papers::joins::{METHODS, PGM};
 use ogive_papers::register;
 use std::sync::Arc;
@@ -25,7 +25,10 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
         Ok(join(&table, &table, JoinOutput::caller(|_, _, _| Ok(())), &options)?.rows)
     };
     let names = |error: Error, method: &str| {
-        assert!(matches!(&error, Error::UnregisteredMethod { method: named } if named == method), "{error:?}");
+        assert!(
+            matches!(&error, Error { cause: Cause::UnregisteredMethod, .. } if error.name() == method),
+            "{error:?}"
+        );
         for part in [method, "ogive_papers::register()", "command `ogive`"] {
             assert!(error.to_string().contains(part), "{error}");
         }

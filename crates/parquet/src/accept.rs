@@ -25,7 +25,7 @@ impl ParquetIndex {
     /// length and the footer of a file, and from the places of its pages.
     ///
     /// # Errors
-    /// As [`Self::open`] and [`Self::verify`]; those of writing the index; [`ogive::Error::Locked`] and
+    /// As [`Self::open`] and [`Self::verify`]; those of writing the index; [`ogive::Cause::Locked`] and
     /// [`ParquetIndexError::Replaced`](crate::ParquetIndexError::Replaced) as of [`Self::update`].
     pub fn accept(
         storage: Arc<dyn Storage>,

@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, PROPERTY, PathColumn};
 use crate::data::{Data, unified};
-use crate::error::{ParquetIndexError, Result};
+use crate::error::{ParquetIndexError, Remedy, Result};
 use crate::fetched::Joining;
 use crate::folder::{Folder, shown};
 use crate::footer::Footer;
@@ -16,7 +16,7 @@ use crate::stated;
 use arrow_schema::DataType;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
-use ogive::{KeyType, Storage};
+use ogive::{Advice, Call, KeyType, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
@@ -273,8 +273,8 @@ fn key_columns(folder: &dyn Folder, catalog: &Catalog, names: &[String]) -> Resu
         |file: usize| shown(folder, &catalog.root, catalog.files.get(file).map_or("", |file| file.path.as_str()));
     let schema = unified(catalog, None, &path_of)?;
     if names.is_empty() {
-        let detail = "no key is given; name the column or the columns of the key (`--key COLUMN`)".to_owned();
-        return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
+        let (detail, remedy) = ("no key is given".to_owned(), Box::new(Remedy::Take(Advice::Use(Call::NameKey))));
+        return Err(ParquetIndexError::Unstated { path: path_of(0), detail, remedy });
     }
     let column = |name: &String| {
         let Ok(field) = schema.field_with_name(name) else {

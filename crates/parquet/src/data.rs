@@ -13,7 +13,7 @@ use crate::trace::Trace;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ogive::io::ReadableFile;
-use ogive::{Error, KeyType, Storage};
+use ogive::{Cause, Error, KeyType, Storage};
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -24,8 +24,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const PACE_ROWS: (u64, u64) = (1 << 13, 1 << 16);
 /// Memory of decoded rows, about: a page of few bytes may hold many rows that are long.
 const DECODED_BYTES: u64 = 32 << 20;
-/// What to do about a file of another time.
-const COPIED: &str = "(if it was only copied, `ogive verify --accept` compares its keys and takes its time)";
 
 /// How many rows are decoded at a time, by the memory that those before took.
 #[derive(Clone, Copy, Debug)]
@@ -205,8 +203,8 @@ impl Data {
             false => storage.open(name),
         };
         let file = opened.map_err(|error| of_data_file(error.into()))?;
-        if let Some(detail) = difference(&*file, stated.bytes, stated.modified_ns) {
-            return Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail });
+        if let Some(Difference { detail, may_be_copy }) = difference(&*file, stated.bytes, stated.modified_ns) {
+            return Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail, may_be_copy });
         }
         Ok(slot.get_or_init(|| file).clone())
     }
@@ -431,21 +429,30 @@ fn of_file(sources: &[ColumnSource], columns: &[usize]) -> Vec<usize> {
 /// The error of a data file in an object store, where the first read shows what became of it.
 pub(crate) fn of_data_file(error: ParquetIndexError) -> ParquetIndexError {
     match error {
-        ParquetIndexError::Engine(Error::Io { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
-            ParquetIndexError::Gone { path }
+        ParquetIndexError::Engine(error @ Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {
+            ParquetIndexError::Gone { path: error.path().map(Into::into).unwrap_or_default() }
         }
-        ParquetIndexError::Engine(Error::ObjectChanged { path, detail }) => {
-            ParquetIndexError::Changed { path, detail: format!("{detail} {COPIED}") }
-        }
+        ParquetIndexError::Engine(error @ Error { cause: Cause::ObjectChanged, .. }) => ParquetIndexError::Changed {
+            path: error.path().map(Into::into).unwrap_or_default(),
+            detail: error.detail().to_owned(),
+            may_be_copy: true,
+        },
         error => error,
     }
 }
 
-/// How a file differs from the one that was indexed; `None` if length and time are the same.
-pub(crate) fn difference(file: &dyn ReadableFile, bytes: u64, modified_ns: u64) -> Option<String> {
+/// How a file differs from the one that was indexed.
+pub(crate) struct Difference {
+    detail: String,
+    may_be_copy: bool,
+}
+
+/// The difference of a file from the one that was indexed; `None` if length and time are the same.
+pub(crate) fn difference(file: &dyn ReadableFile, bytes: u64, modified_ns: u64) -> Option<Difference> {
     if file.len() != bytes {
-        return Some(format!("it has {} bytes, and had {bytes}", file.len()));
+        let detail = format!("it has {} bytes, and had {bytes}", file.len());
+        return Some(Difference { detail, may_be_copy: false });
     }
     let modified = file.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
-    modified.then(|| format!("it was modified later {COPIED}"))
+    modified.then(|| Difference { detail: "it was modified later".to_owned(), may_be_copy: true })
 }

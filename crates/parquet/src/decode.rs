@@ -1,6 +1,6 @@
 //! Rows from pages: decoding of ranges of rows of a row group from the bytes that were fetched of it.
 
-use crate::error::{ParquetIndexError, Result};
+use crate::error::{ParquetIndexError, Remedy, Result};
 use crate::fetched::{FetchedFile, Part, Wanted};
 use crate::int96::{NoTimestamp, converted};
 use crate::pages::{ColumnPages, GroupPages};
@@ -195,26 +195,29 @@ impl GroupSource<'_> {
         };
         // The advice must do as it is: without it, nulls would be refused.
         let null = if field.is_nullable() { "?" } else { "" };
+        let of_column = || (column.clone(), format!("timestamp(ns){null}"));
+        let (detail, remedy) = match (unit_of(to), holding) {
+            (Some(TimeUnit::Nanosecond), Some(_)) => {
+                let (column, column_type) = of_column();
+                let remedy = Remedy::Microseconds { column, column_type };
+                ("which is outside the years 1677 to 2262 of timestamp(ns)", Some(remedy))
+            }
+            (Some(TimeUnit::Microsecond), Some(_)) => {
+                let (column, column_type) = of_column();
+                ("which no timestamp(us) is", Some(Remedy::Nanoseconds { column, column_type }))
+            }
+            (Some(TimeUnit::Nanosecond | TimeUnit::Microsecond), None) => {
+                ("which neither timestamp(us) nor timestamp(ns) holds; correct it, or leave the column out", None)
+            }
+            _ => ("which the type of the column in this index cannot hold; build the index again", None),
+        };
         ParquetIndexError::NoTimestamp {
             path: self.path.to_owned(),
             row: self.first_row + row_at(ranges, sound as u64) + 1,
             column: column.clone(),
             value,
-            detail: match (unit_of(to), holding) {
-                (Some(TimeUnit::Nanosecond), Some(_)) => format!(
-                    "which is outside the years 1677 to 2262 of timestamp(ns); read the column in microseconds: leave \
-                     out --type '{column}=timestamp(ns){null}', and build an index of an earlier version again"
-                ),
-                (Some(TimeUnit::Microsecond), Some(_)) => format!(
-                    "which no timestamp(us) is; if all its years are 1677 to 2262, read the column with --type \
-                     '{column}=timestamp(ns){null}'"
-                ),
-                (Some(TimeUnit::Nanosecond | TimeUnit::Microsecond), None) => {
-                    "which neither timestamp(us) nor timestamp(ns) holds; correct it, or leave the column out"
-                        .to_owned()
-                }
-                _ => "which the type of the column in this index cannot hold; build the index again".to_owned(),
-            },
+            detail: detail.to_owned(),
+            remedy: remedy.map(Box::new),
         }
     }
 

@@ -148,7 +148,7 @@ fn check_range(file: &dyn ReadableFile, offset: u64, end: u64) -> Result<()> {
         return Ok(());
     }
     let detail = format!("bytes {offset} to {end} were indexed, but it has {}", file.len());
-    Err(crate::error::ParquetIndexError::Changed { path: file.path().to_owned(), detail })
+    Err(crate::error::ParquetIndexError::Changed { path: file.path().to_owned(), detail, may_be_copy: false })
 }
 
 /// The requests for sorted ranges of one file, as pairs of offset and end.

@@ -70,7 +70,7 @@ impl PathFolder {
     /// The folder of an index, by the path or URL of its file.
     ///
     /// # Errors
-    /// [`ogive::Error::InvalidArgument`] for a path without a file name.
+    /// [`ogive::Cause::Input`] for a path without a file name.
     pub fn of_index(index: &Path) -> Result<Self> {
         let parts = remote_url(index).map(split_query);
         match parts.and_then(|(url, query)| Some((url.rsplit_once('/')?.0, query))) {

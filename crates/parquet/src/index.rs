@@ -60,7 +60,7 @@ impl ParquetIndex {
     ///
     /// # Errors
     /// [`ParquetIndexError`]: unreadable files, unfit columns, folders of table formats; errors of the engine;
-    /// [`ogive::Error::Locked`] while another writer is at work on an index of that name.
+    /// [`ogive::Cause::Locked`] while another writer is at work on an index of that name.
     pub fn build(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -490,7 +490,7 @@ impl Inner {
                     _ => PathBuf::from(&self.data.catalog.root),
                 };
                 let detail = "a row has another key than the one that was indexed".to_owned();
-                return Err(ParquetIndexError::Changed { path, detail });
+                return Err(ParquetIndexError::Changed { path, detail, may_be_copy: false });
             }
         }
         Ok(())

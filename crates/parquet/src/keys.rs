@@ -73,7 +73,7 @@ impl RowKeys {
     /// The bytes of the key of a row.
     ///
     /// # Errors
-    /// [`ogive::Error::InvalidArgument`] for a value that is not of the type, such as a time of day past midnight.
+    /// [`ogive::Cause::Input`] for a value that is not of the type, such as a time of day past midnight.
     pub(crate) fn key(&self, row: usize) -> Result<Vec<u8>> {
         let is_tuple = matches!(self.key_type, KeyType::Tuple(_));
         if let (false, [array], [column]) = (is_tuple, &self.columns[..], &self.types[..]) {

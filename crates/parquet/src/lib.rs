@@ -82,7 +82,9 @@ mod verify;
 pub use build::{BuildOptions, BuildReport};
 pub use catalog::check_catalog;
 pub use data::SCHEMA_COLUMN;
-pub use error::{ParquetIndexError, Result};
+#[doc(hidden)]
+pub use error::error_samples;
+pub use error::{ParquetIndexError, ParquetVoice, Remedy, Result};
 pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
 pub use rows::{ParquetRows, RowsOptions};

@@ -43,7 +43,7 @@ pub(crate) fn refuse_other_than_int96(catalog: &Catalog, path_of: &dyn Fn(usize)
 /// Opens a data file as it is now.
 ///
 /// # Errors
-/// Storage errors; [`ogive::Error::WrongAnswer`] in an object store.
+/// Storage errors; [`ogive::Cause::WrongAnswer`] in an object store.
 pub(crate) fn open_now(folder: &dyn Folder, root: &str, path: &str) -> Result<Arc<dyn ReadableFile>> {
     let full = join(root, path);
     let (of, name) = split(&full);

@@ -30,7 +30,7 @@ impl Place {
     /// The place of a file that may be there already, which other writers leave as it is from now on.
     ///
     /// # Errors
-    /// [`ogive::Error::Locked`] if another writer is at work; storage errors.
+    /// [`ogive::Cause::Locked`] if another writer is at work; storage errors.
     pub(crate) fn claim(storage: Arc<dyn Storage>, name: &str) -> Result<Self> {
         let mut replaced = None;
         if let Some(found) = storage.find_file(name)? {
@@ -72,8 +72,10 @@ impl Place {
     /// [`ParquetIndexError::Replaced`] in an object store; that of the writer.
     pub(crate) fn finished<T>(&self, outcome: ogive::Result<T>) -> Result<T> {
         match outcome {
-            Err(ogive::Error::Io { source, path, .. })
-                if self.replaced.is_some() && source.kind() == ErrorKind::AlreadyExists && path == self.path() =>
+            Err(error)
+                if self.replaced.is_some()
+                    && error.cause == ogive::Cause::Io(ErrorKind::AlreadyExists)
+                    && error.path() == Some(&*self.path()) =>
             {
                 Err(self.was_replaced())
             }

@@ -1,14 +1,14 @@
 //! The choice of data files, in a folder or by a list, and the columns that their paths state.
 
 use crate::catalog::PathColumn;
-use crate::error::{ParquetIndexError, Result};
+use crate::error::{ParquetIndexError, Remedy, Result};
 use crate::folder::{Folder, PathFolder, join, shown, split};
 use crate::table_log::{LogFolder, METADATA_ENDINGS, VERSION_HINT, delta_reason, iceberg_reason};
 use arrow_array::{ArrayRef, Date32Array, Int64Array, StringArray, new_null_array};
 use arrow_schema::{DataType, Field};
 use ogive::io::{locate_folder, remote_url};
 use ogive::types::Value;
-use ogive::{KeyType, Storage};
+use ogive::{Advice, Call, KeyType, Storage};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,9 +126,9 @@ fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<(Vec<String>
     };
     let found: Vec<String> = all.iter().filter(is_data).cloned().collect();
     if found.is_empty() {
-        let detail = "no file in it or below ends in .parquet; name the file, or list the files (`--files LIST`)";
-        let path = shown(folder, root, "");
-        return Err(ParquetIndexError::NotIndexable { path, detail: detail.to_owned() });
+        let detail = "no file in it or below ends in .parquet; name the file, or list the files".to_owned();
+        let (path, remedy) = (shown(folder, root, ""), Box::new(Remedy::Take(Advice::Use(Call::ListFiles))));
+        return Err(ParquetIndexError::Unstated { path, detail, remedy });
     }
     Ok((found, reasons))
 }
@@ -157,6 +157,13 @@ fn one_spelling(path: &str) -> Result<String> {
 fn not_indexable(root: &str, detail: &str) -> ParquetIndexError {
     let path = if root.is_empty() { "." } else { root };
     ParquetIndexError::NotIndexable { path: path.into(), detail: detail.to_owned() }
+}
+
+/// The error for a column of paths whose type is one of `types`.
+fn untyped(root: &str, column: &str, detail: String, types: &'static [&'static str]) -> ParquetIndexError {
+    let path = if root.is_empty() { "." } else { root };
+    let remedy = Box::new(Remedy::PartitionType { column: column.to_owned(), types });
+    ParquetIndexError::Unstated { path: path.into(), detail, remedy }
 }
 
 /// Folders in which table formats keep what says which files belong to the table, and those formats.
@@ -328,15 +335,15 @@ pub(crate) fn path_columns(
             column.key_type = known.key_type;
             if let Some(other) = values.iter().find(|text| known.key_type.parse(text).is_err()) {
                 let detail = format!(
-                    "folder {name}={other} is not of type {}, which column '{name}' has; build the index again with \
-                     --partition {name}=text",
+                    "folder {name}={other} is not of type {}, which column '{name}' has; build the index again",
                     known.key_type
                 );
-                return Err(not_indexable(root, &detail));
+                return Err(untyped(root, name, detail, &["text"]));
             }
             continue;
         }
-        column.key_type = type_of_values(name, &values).map_err(|detail| not_indexable(root, &detail))?;
+        column.key_type =
+            type_of_values(name, &values).map_err(|detail| untyped(root, name, detail, &["i64", "text"]))?;
     }
     let values = all.iter().map(|of| columns.iter().map(|column| value(of, column)).collect()).collect();
     Ok((columns, values))
@@ -353,10 +360,7 @@ fn type_of_values(name: &str, values: &BTreeSet<String>) -> Result<KeyType, Stri
         let Some(other) = values.iter().find(|text| text.len() != padded.len() || text.starts_with('-')) else {
             return Ok(KeyType::I64);
         };
-        return Err(format!(
-            "folders {name}={padded} and {name}={other} leave open whether they are numbers or text; state it with \
-             --partition {name}=i64 or --partition {name}=text"
-        ));
+        return Err(format!("folders {name}={padded} and {name}={other} leave open whether they are numbers or text"));
     }
     let are_dates = are(KeyType::Date) && values.iter().all(|text| text.len() == "2026-01-01".len());
     Ok(if are_dates { KeyType::Date } else { KeyType::Text })

@@ -12,8 +12,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use ogive::Error;
 use ogive::io::open_compared;
+use ogive::{Cause, Error};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -275,13 +275,11 @@ impl LogFolder {
             // Only file systems have folders without files.
             Ok((names, false)) if names.is_empty() => Self::Absent,
             Ok((names, _)) => Self::Names(names),
-            Err(ParquetIndexError::Engine(Error::Unsupported { .. })) => Self::Absent,
-            Err(ParquetIndexError::Engine(Error::Io { source, .. }))
-                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Self::Absent
-            }
-            Err(error) => Self::Unlistable(error.to_string()),
+            Err(ParquetIndexError::Engine(Error {
+                cause: Cause::Unsupported | Cause::Io(ErrorKind::NotFound | ErrorKind::NotADirectory),
+                ..
+            })) => Self::Absent,
+            Err(error) => Self::Unlistable(error.message()),
         }
     }
 }

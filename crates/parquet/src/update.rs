@@ -30,7 +30,7 @@ impl ParquetIndex {
     ///
     /// # Errors
     /// As [`Self::build`] and [`Self::open`]; [`ParquetIndexError::NotIndexable`] for files whose keys are of another
-    /// type; [`ogive::Error::Locked`] while another writer is at work on the index, and
+    /// type; [`ogive::Cause::Locked`] while another writer is at work on the index, and
     /// [`ParquetIndexError::Replaced`] in an object store if one has replaced it meanwhile.
     pub fn update(
         storage: Arc<dyn Storage>,

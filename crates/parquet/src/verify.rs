@@ -57,9 +57,9 @@ impl ParquetIndex {
             match inner.verify_file(file, &mut report, progress, self.rows()) {
                 // What the storage answered says nothing of the data.
                 Err(ParquetIndexError::Engine(
-                    error @ (ogive::Error::Io { .. } | ogive::Error::WrongAnswer { .. }),
+                    error @ ogive::Error { cause: ogive::Cause::Io(_) | ogive::Cause::WrongAnswer, .. },
                 )) => return Err(error.into()),
-                Err(error) => report.add(error.to_string()),
+                Err(error) => report.add(error.message()),
                 Ok(()) => {}
             }
             report.files += 1;
@@ -82,7 +82,10 @@ impl Inner {
         let file = self.data.file(number)?;
         let stated = &self.data.catalog.files[number];
         let footer = read_footer(&file).map_err(of_data_file)?;
-        let changed = |detail: &str| ParquetIndexError::Changed { path: file.path().to_owned(), detail: detail.into() };
+        let changed = |detail: &str| {
+            let (path, detail) = (file.path().to_owned(), detail.to_owned());
+            ParquetIndexError::Changed { path, detail, may_be_copy: false }
+        };
         if footer.checksum != stated.footer_checksum {
             return Err(changed("its footer is another one"));
         }
@@ -142,7 +145,7 @@ impl Inner {
             let (key, value) = match record {
                 Ok(record) => record,
                 // Damage of a block is among the findings already.
-                Err(ogive::Error::Damaged { .. }) => return Ok(()),
+                Err(ogive::Error { cause: ogive::Cause::Damaged, .. }) => return Ok(()),
                 Err(error) => return Err(error.into()),
             };
             let row = row_number(&value);

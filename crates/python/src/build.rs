@@ -73,7 +73,7 @@ impl Target {
 }
 
 fn small<N: Copy + Display + TryInto<u32>>(number: Option<N>, name: &str) -> ogive::Result<Option<u32>> {
-    let out_of_range = |number| ogive::Error::InvalidArgument(format!("{name}{number} is out of range"));
+    let out_of_range = |number| ogive::Error::input(format!("{name}{number} is out of range"));
     number.map(|number| number.try_into().map_err(|_| out_of_range(number))).transpose()
 }
 

@@ -92,7 +92,7 @@ impl CsvFile {
 }
 
 fn open(path: &Path) -> PyResult<(FieldReader<File>, Vec<String>)> {
-    let refused_by_system = |source| errors::of(ogive::Error::Io { action: "open", path: path.to_owned(), source });
+    let refused_by_system = |source| errors::of(ogive::Error::io("open", path, source));
     FieldReader::open(File::open(path).map_err(refused_by_system)?, Layout::CSV).map_err(|error| refused(path, &error))
 }
 

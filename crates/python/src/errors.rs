@@ -1,7 +1,8 @@
 //! Exceptions. Their classes are in Python (`ogive._errors`), since they have two bases: `OgiveError`, and what people
 //! catch.
 
-use ogive::Error;
+use crate::voice::Package;
+use ogive::{Cause, Error};
 use ogive_arrow::RecordError;
 use ogive_parquet::ParquetIndexError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyUserWarning};
@@ -26,94 +27,14 @@ pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
     raise(class, message, Some(file), None)
 }
 
-/// What the library advises a program in Rust or at the command line to do, and the advice for Python.
-const WORDS: [(&str, &str); 49] = [
-    (
-        "is read-only after a failure (it was opened read-only); fix the cause, then call `resume`, or open the store \
-         again",
-        "was opened read-only; open it without read_only=True to write",
-    ),
-    ("fix the cause, then call `resume`, or open the store again", "fix the cause, then open the store again"),
-    (
-        "check the path, or set `create` to create a store",
-        "check the path; a store is created unless create=False or \
-      read_only=True is given",
-    ),
-    ("open it with `Table::open`", "open it with ogive.Table, or ogive.ParquetIndex"),
-    ("open it with `Index::open`", "open it with ogive.Index"),
-    ("open that index with `Index::open`", "open that index with ogive.Index"),
-    ("open its folder with `Db::open`", "open its folder with ogive.open"),
-    ("`DbOptions::memory_bytes`", "memory="),
-    ("`TableOptions::memory_bytes`", "memory="),
-    ("`JoinOptions::memory_bytes`", "memory="),
-    ("`ogive build --external --update`", "ogive.index_parquet(..., update=True)"),
-    ("take the files as they are (`--ignore-table-log`)", "take the files as they are (ignore_table_log=True)"),
-    ("read the column with --type ", "name the column in nanoseconds=: "),
-    ("leave out --type ", "leave it out of nanoseconds=: "),
-    ("with --partition ", "with partitions={COLUMN: TYPE}: "),
-    (" or --partition ", " or "),
-    ("list the files (`--files LIST`)", "list the files (files=[...])"),
-    ("give them (`--files LIST`)", "give them (files=[...])"),
-    ("`ogive profile PATH -o FILE` makes one", "ogive.profile(PATH).save(FILE) makes one"),
-    ("(environment or --storage-option)", "(in the environment)"),
-    ("in the environment or by --storage-option", "in the environment"),
-    (
-        "is locked by another process; wait for it to finish",
-        "is locked by another process; close it there, or open it with read_only=True",
-    ),
-    ("read it as a stream with `value_reader`, or raise `memory_bytes`", "open it again with more memory: memory="),
-    ("; restore it with `Backups::restore`", "; restore it with the command `ogive db restore`"),
-    ("call `ogive_papers::register()`, or open it with the command `ogive`", "open it with the command `ogive`"),
-    ("register the crate of its structure (`IndexKind::register`) before opening it", "open it where it was made"),
-    ("call `IndexKind::register` where the program starts", "choose one that this package has"),
-    ("use larger blocks or unset `value_width`", "give larger blocks: block_size="),
-    ("; try `auto`", "; try method=\"auto\""),
-    ("use another method, or `auto`", "use another method, or method=\"auto\""),
-    (", or allow more time (`deadline`)", ""),
-    ("(`account_name`)", "(in the environment: AZURE_STORAGE_ACCOUNT_NAME)"),
-    ("(`access_key_id`)", "(in the environment: AWS_ACCESS_KEY_ID)"),
-    ("(`secret_access_key`)", "(in the environment: AWS_SECRET_ACCESS_KEY)"),
-    ("name the column or the columns of the key (`--key COLUMN`)", "name the column or the columns of the key: key="),
-    (" (or write with a longer `DbOptions::object_grace_s`)", ""),
-    (
-        "call `ogive_object_store::register()`, or build the command `ogive` with its feature `object-store`",
-        "use a package that was built with object stores",
-    ),
-    (
-        "values of fixed width or with versions cannot be streamed; use `append`",
-        "values of fixed width cannot be streamed",
-    ),
-    ("this table is not versioned; create it with `versioned`", "this table is not versioned"),
-    (
-        "call `ogive_papers::register()` for the methods of ogive-papers (or `JoinMethod::register` for one of another \
-         crate), or use the command `ogive`",
-        "give method=\"auto\", or use the command `ogive`",
-    ),
-    ("which this program has not registered; call `ogive_papers::register()`", "which this package does not have"),
-    (" (`ulimit -n`, `--open-files`)", " (`ulimit -n`)"),
-    ("remove its records with `remove_range(..)`", "remove its records with clear()"),
-    (" (`SortingWriter::create_with_scratch`)", ""),
-    ("which is not what its `RecordShape` states", "which is not what its types state"),
-    ("set `JoinOptions::spill`, or raise ", "raise "),
-    ("writes bypassed the index: call `rebuild`", "writes bypassed the index"),
-    ("this program was built without the feature", "this package was built without the feature"),
-    ("open it with `DbOptions::learning`, such as a policy of ogive-papers", "use the command `ogive`"),
-];
-
 fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -> PyErr {
-    let mut message = message.to_owned();
-    for (programs, python) in WORDS {
-        if message.contains(programs) {
-            message = message.replace(programs, python);
-        }
-    }
     Python::attach(|py| {
         let made = || -> PyResult<PyErr> {
             let class = py.import("ogive._errors")?.getattr(class)?;
             let file = file.map(|file| file.display().to_string());
-            Ok(PyErr::from_value(class.call1((&message, file, offset))?))
+            Ok(PyErr::from_value(class.call1((message, file, offset))?))
         };
-        made().unwrap_or_else(|_| PyRuntimeError::new_err(message.clone()))
+        made().unwrap_or_else(|_| PyRuntimeError::new_err(message.to_owned()))
     })
 }
 
@@ -123,85 +44,73 @@ pub(crate) fn is_own(py: Python<'_>, error: &PyErr) -> bool {
     class().is_ok_and(|class| error.matches(py, class).unwrap_or(false))
 }
 
-/// The class, the file and the offset of an error.
-fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
-    match error {
-        Error::Io { path, source, .. } => match source.kind() {
-            ErrorKind::NotFound => ("NotFound", Some(path), None),
-            ErrorKind::PermissionDenied => ("PermissionDenied", Some(path), None),
-            ErrorKind::AlreadyExists => ("AlreadyExists", Some(path), None),
-            ErrorKind::TimedOut => ("TimedOut", Some(path), None),
-            _ => ("StorageError", Some(path), None),
-        },
-        Error::WrongAnswer { path, .. } => ("StorageError", Some(path), None),
-        Error::Damaged { path, offset, .. } => ("Damaged", Some(path), Some(*offset)),
-        Error::UnknownVersion { path, .. } => ("UnknownVersion", Some(path), None),
-        Error::NotATable { path, .. }
-        | Error::NotAPageFile { path, .. }
-        | Error::NotAnIndex { path, .. }
-        | Error::NotAStore { path, .. } => ("WrongFile", Some(path), None),
-        Error::Locked { path, .. } => ("Locked", Some(path), None),
-        Error::StoreReadOnly { path, .. } | Error::Poisoned { path } => ("ReadOnly", Some(path), None),
-        Error::Fenced { path, .. } => ("Fenced", Some(path), None),
-        Error::VersionGone { path } => ("VersionGone", Some(path), None),
-        Error::Gone { path } => ("Gone", Some(path), None),
-        Error::StoreClosed { path } => ("Closed", Some(path), None),
-        Error::ObjectChanged { path, .. } | Error::FileReplaced { path, .. } | Error::Changed { path, .. } => {
-            ("Changed", Some(path), None)
-        }
-        Error::WrongRecordType { .. } | Error::WrongTableType { .. } | Error::WrongType { .. } => {
-            ("WrongType", None, None)
-        }
-        Error::MemoryShort { path, .. } => ("MemoryShort", Some(path), None),
-        Error::JoinMemoryShort { .. } => ("MemoryShort", None, None),
-        Error::KeyspaceDropped { .. } => ("KeyspaceDropped", None, None),
-        Error::Unsupported { path, .. } => ("Unsupported", Some(path), None),
-        Error::InvalidArgument(_) | Error::KeyLength { .. } | Error::UnknownScheme { .. } => {
-            ("InvalidArgument", None, None)
-        }
-        Error::ValueTooLarge { path, .. } | Error::Unsorted { path, .. } => ("InvalidArgument", Some(path), None),
-        _ => ("OgiveError", None, None),
+/// The class of an error: that of its kind, or one below it where Python expects another, or programs act on it.
+fn class_of(error: &Error) -> &'static str {
+    match error.cause {
+        Cause::Io(ErrorKind::PermissionDenied) => "PermissionDenied",
+        Cause::Io(ErrorKind::AlreadyExists) => "AlreadyExists",
+        Cause::Io(ErrorKind::TimedOut) => "TimedOut",
+        Cause::ReadOnly | Cause::Poisoned => "ReadOnly",
+        Cause::Gone => "Gone",
+        Cause::KeyspaceDropped => "NoKeyspace",
+        Cause::NotATable | Cause::NotAnIndex | Cause::NotAStore => "WrongFile",
+        Cause::Closed => "Closed",
+        _ => class_of_kind(error.kind()),
+    }
+}
+
+fn class_of_kind(kind: ogive::ErrorKind) -> &'static str {
+    use ogive::ErrorKind as Kind;
+    match kind {
+        Kind::Io => "StorageError",
+        Kind::NotFound => "NotFound",
+        Kind::Damaged => "Damaged",
+        Kind::Version => "WrongVersion",
+        Kind::Locked => "Locked",
+        Kind::Busy => "Busy",
+        Kind::Memory => "MemoryShort",
+        Kind::Type => "WrongType",
+        Kind::Input => "InvalidArgument",
+        Kind::Unsupported => "Unsupported",
+        Kind::Bug => "Bug",
+        _ => "OgiveError",
     }
 }
 
 /// The exception of an error of the engine.
 pub(crate) fn of(error: Error) -> PyErr {
-    if matches!(error, Error::Interrupted) {
+    if error.cause == Cause::Interrupted {
         return PyKeyboardInterrupt::new_err(());
     }
-    if let Error::Io { source, .. } = &error
-        && let Some(raised) = source.get_ref().and_then(|source| source.downcast_ref::<PyErr>())
-    {
+    let source = error.io_error().and_then(io::Error::get_ref);
+    if let Some(raised) = source.and_then(|source| source.downcast_ref::<PyErr>()) {
         return Python::attach(|py| raised.clone_ref(py));
     }
-    let (class, file, offset) = facts(&error);
-    raise(class, &error.to_string(), file, offset)
+    raise(class_of(&error), &error.told_in(&Package), error.path(), error.offset())
 }
 
 /// An exception as an error of the engine while it reads `name`; [`of`] gives it back.
 pub(crate) fn carried(name: &str, error: PyErr) -> Error {
-    Error::Io { action: "read", path: name.into(), source: io::Error::other(error) }
+    Error::io("read", name, io::Error::other(error))
 }
 
 /// The exception of an error of an index beside Parquet files.
 pub(crate) fn of_parquet(error: ParquetIndexError) -> PyErr {
-    let message = error.to_string();
-    let (class, file) = match error {
+    let class = match error {
         ParquetIndexError::Engine(error) => return of(error),
-        ParquetIndexError::Changed { path, .. } => ("Changed", path),
-        ParquetIndexError::Gone { path } => ("NotFound", path),
-        ParquetIndexError::NotAnIndex { path, .. } => ("WrongFile", path),
-        ParquetIndexError::Malformed { path, .. } => ("WrongFile", path),
-        ParquetIndexError::NewerVersion { path, .. } => ("UnknownVersion", path),
-        ParquetIndexError::NotIndexable { path, .. }
-        | ParquetIndexError::NoColumn { path, .. }
-        | ParquetIndexError::NoTimestamp { path, .. }
-        | ParquetIndexError::TableFormat { path, .. }
-        | ParquetIndexError::TableLog { path, .. } => ("InvalidArgument", path),
-        ParquetIndexError::Replaced { path } => ("Changed", path),
-        _ => return new("OgiveError", &message),
+        ParquetIndexError::Changed { .. } | ParquetIndexError::NewerVersion { .. } => "WrongVersion",
+        ParquetIndexError::Gone { .. } => "NotFound",
+        ParquetIndexError::NotAnIndex { .. } | ParquetIndexError::Malformed { .. } => "WrongFile",
+        ParquetIndexError::NotIndexable { .. }
+        | ParquetIndexError::Unstated { .. }
+        | ParquetIndexError::NoColumn { .. }
+        | ParquetIndexError::NoTimestamp { .. }
+        | ParquetIndexError::TableFormat { .. }
+        | ParquetIndexError::TableLog { .. } => "InvalidArgument",
+        ParquetIndexError::Replaced { .. } => "Busy",
+        _ => "OgiveError",
     };
-    of_file(class, &message, &file)
+    raise(class, &error.told_in(&Package), error.path(), None)
 }
 
 /// Results of the engine as those of Python.

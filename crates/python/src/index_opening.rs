@@ -50,7 +50,7 @@ impl Stated {
 /// The storage and the name of an index, which cannot be an object.
 pub(crate) fn place(path: &Path) -> ogive::Result<(Arc<dyn Storage>, String)> {
     if remote_url(path).is_some() {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "{} is in an object store, where an index cannot be: it is updated in place; keep it on a file system, or \
              use a table",
             path.display()

@@ -308,9 +308,9 @@ impl Join {
             let batches = Batches::new(prepared.builder(), prepared.run(task)?);
             let own = |error: ArrowError| match error {
                 ArrowError::ExternalError(error) => {
-                    error.downcast::<Error>().map_or_else(|other| Error::InvalidArgument(other.to_string()), |it| *it)
+                    error.downcast::<Error>().map_or_else(|other| Error::input(other.to_string()), |it| *it)
                 }
-                other => Error::InvalidArgument(other.to_string()),
+                other => Error::input(other.to_string()),
             };
             batches.map(|batch| batch.map_err(own)).collect::<ogive::Result<Vec<_>>>()
         })?;

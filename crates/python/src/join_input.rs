@@ -17,7 +17,7 @@ use ogive::join::{JoinSource, RecordShape};
 use ogive::lsm::has_store;
 use ogive::table::Record;
 use ogive::types::{Component, KeyType, NullOrder, TupleType};
-use ogive::{Db, DbOptions, DbSnapshot, Error};
+use ogive::{Cause, Db, DbOptions, DbSnapshot, Error};
 use ogive_arrow::{RecordEncoder, longest_record_bytes};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -246,7 +246,7 @@ fn of_path(path: &PathBuf, memory: u64, profile: Option<&str>) -> PyResult<JoinS
             Err(errors::of_file("WrongFile", &message, path))
         }
         Ok(table) => Ok(JoinSource::table(&table)),
-        Err(Error::NotATable { .. }) => Index::source_of_path(path, memory).or_raise(),
+        Err(Error { cause: Cause::NotATable, .. }) => Index::source_of_path(path, memory).or_raise(),
         Err(error) => Err(errors::of(error)),
     }
 }

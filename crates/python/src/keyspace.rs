@@ -173,7 +173,7 @@ impl Keyspace {
         }
         let (path, length) = (self.opened.path.clone(), key.len() as u64);
         let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
-        Err(errors::of(ogive::Error::KeyLength { path, length, detail }))
+        Err(errors::of(ogive::Error::key_length(path, length, detail)))
     }
 
     /// The records of keys while the types are undecided, of which there are none.

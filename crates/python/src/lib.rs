@@ -28,6 +28,7 @@ mod table;
 mod times;
 mod tune;
 mod types;
+mod voice;
 mod wait;
 
 use pyo3::prelude::*;

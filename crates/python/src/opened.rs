@@ -87,7 +87,7 @@ impl Opened {
 
     fn check_open(&self) -> PyResult<()> {
         match self.is_closed.load(Ordering::Acquire) {
-            true => Err(errors::of(ogive::Error::StoreClosed { path: self.path.clone() })),
+            true => Err(errors::of(ogive::Error::closed(self.path.clone()))),
             false => Ok(()),
         }
     }
@@ -153,7 +153,7 @@ impl Opened {
         }
         match db.identity() == before.identity() {
             true => Ok(Some(db)),
-            false => Err(ogive::Error::Gone { path: self.path.clone() }),
+            false => Err(ogive::Error::gone(self.path.clone())),
         }
     }
 }

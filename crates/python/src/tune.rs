@@ -12,7 +12,7 @@ use ogive::io::{
 use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs, dense_value_width};
 use ogive::tune::DesignRequest;
 use ogive::types::{KeyType, RecordType};
-use ogive::{Error, TableWriteOptions, TableWriter};
+use ogive::{Cause, Error, TableWriteOptions, TableWriter};
 use ogive_object_store::{ObjectMeasureOptions, measure_objects};
 use ogive_report::notebook::{DesignCosts, Designs};
 use pyo3::prelude::*;
@@ -38,7 +38,7 @@ fn profile_json(profile: &Profile, file: Json) -> Json {
 }
 
 fn json_of(document: &impl serde::Serialize) -> ogive::Result<Json> {
-    serde_json::to_value(document).map_err(|error| Error::InvalidArgument(error.to_string()))
+    serde_json::to_value(document).map_err(|error| Error::input(error.to_string()))
 }
 
 /// A named profile, or one of a file, as JSON.
@@ -102,7 +102,7 @@ impl Comparison {
         let designs = designs.collect::<ogive::Result<Vec<_>>>()?;
         let block_bytes = self.block_bytes.unwrap_or_else(|| COMPARED_BLOCK_BYTES.into());
         let block_bytes = u32::try_from(block_bytes)
-            .map_err(|_| Error::InvalidArgument(format!("blocks of {block_bytes} bytes are too large")))?;
+            .map_err(|_| Error::input(format!("blocks of {block_bytes} bytes are too large")))?;
         let options = TableWriteOptions::default()
             .value_width(types.values.width().and_then(|width| dense_value_width(types.keys, width)))
             .record_type(types.clone())
@@ -113,7 +113,7 @@ impl Comparison {
             built += 1;
             let storage = StoppableStorage::new(Arc::new(DiscardStorage), task.stop.clone());
             let mut writer = match TableWriter::create(storage, name, options) {
-                Err(Error::InvalidArgument(reason)) => return Ok(Err(reason)),
+                Err(error @ Error { cause: Cause::Input, .. }) => return Ok(Err(error.detail().to_owned())),
                 writer => writer?,
             };
             for (number, record) in (0_u64..).zip(open()) {
@@ -125,7 +125,7 @@ impl Comparison {
             }
             match writer.finish() {
                 // Some designs support only numbers.
-                Err(Error::InvalidArgument(reason)) => Ok(Err(reason)),
+                Err(error @ Error { cause: Cause::Input, .. }) => Ok(Err(error.detail().to_owned())),
                 report => report.map(Ok),
             }
         })?;

@@ -45,7 +45,7 @@ impl Task {
 
     /// An error once the work shall end.
     pub(crate) fn check(&self) -> ogive::Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(ogive::Error::Interrupted) } else { Ok(()) }
+        if self.stop.load(Ordering::Relaxed) { Err(ogive::Error::interrupted()) } else { Ok(()) }
     }
 
     /// Looks for signals, and passes progress on.

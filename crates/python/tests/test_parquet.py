@@ -64,7 +64,7 @@ def test_explanations_and_verification(index: ogive.ParquetIndex, tmp_path: Path
     assert index.verify() and index.verify().rows == 7
     write(tmp_path / "events" / "b.parquet", [5, 7, 10])
     assert not index.verify()
-    with pytest.raises(ogive.Changed):
+    with pytest.raises(ogive.WrongVersion):
         ogive.ParquetIndex(index.path).get(7)
 
 
@@ -185,7 +185,7 @@ def test_old_timestamps_partitions_and_copies(tmp_path: Path) -> None:
     assert "timestamp(ns)" in index.key_type
     assert index.scan(columns=["m"]).to_pylist() == [{"m": "01"}, {"m": "01"}]
     os.utime(path, (1, 1))
-    with pytest.raises(ogive.Changed):
+    with pytest.raises(ogive.WrongVersion):
         ogive.ParquetIndex(index.path).get(None)
     assert not index.verify()
     assert index.verify(accept=True)

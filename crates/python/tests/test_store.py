@@ -252,7 +252,7 @@ def test_keyspaces_are_dropped(db: ogive.Db) -> None:
     ages = db.keyspace("ages", key=str, value=int)
     ages["a"] = 1
     assert db.drop_keyspace("ages") and not db.drop_keyspace("ages")
-    with pytest.raises(ogive.KeyspaceDropped):
+    with pytest.raises(ogive.NoKeyspace):
         ages["a"]
 
 
@@ -483,9 +483,9 @@ def test_a_snapshot_keeps_a_keyspace_that_is_dropped(db: ogive.Db) -> None:
     for snapshot in (before, later):
         with pytest.raises(LookupError, match="typo"):
             snapshot.keyspace("typo")
-    with pytest.raises(ogive.KeyspaceDropped):
+    with pytest.raises(ogive.NoKeyspace):
         later.of(fruit)["apple"]
-    with pytest.raises(ogive.KeyspaceDropped):
+    with pytest.raises(ogive.NoKeyspace):
         fruit["pear"] = []
     assert sorted(db.keyspaces) == sorted(names)
 

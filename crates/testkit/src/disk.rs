@@ -303,7 +303,7 @@ impl Storage for SimulatedDisk {
             self.create(name)?;
         }
         if !self.running("lock", &path)?.locks.insert(name.to_owned()) {
-            return Err(Error::Locked { path, is_own: true });
+            return Err(Error::locked(path, true));
         }
         Ok(Box::new(DiskLock { disk: self.clone(), name: name.to_owned() }))
     }
@@ -371,7 +371,7 @@ impl DiskWriter {
         commit: impl FnOnce(&mut State),
     ) -> Result<()> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         let change = |state: &mut State| {
             change(state);
@@ -430,7 +430,7 @@ impl DiskFile {
         commit: impl FnOnce(&mut State),
     ) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         let change = |state: &mut State| {
             change(state);

@@ -4,7 +4,7 @@ use ogive::io::{
     Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,
     WritableFile, WriterWrapper,
 };
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -299,7 +299,7 @@ impl FaultyFile {
 
     fn guarded(&self, operation: Operation, work: impl FnOnce(Option<Fault>) -> Result<()>) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.path().to_path_buf() });
+            return Err(Error::poisoned(self.path()));
         }
         let outcome = work(self.injector.count(operation));
         if outcome.is_err() {
@@ -358,12 +358,12 @@ impl FaultyWriter {
         work: impl FnOnce(&mut dyn WritableFile, Option<Fault>) -> Result<()>,
     ) -> Result<()> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.path().to_path_buf() });
+            return Err(Error::poisoned(self.path()));
         }
         let fault = self.injector.count(operation);
         let outcome = work(&mut *self.inner, fault);
         // A refused argument is the caller's mistake and harms nothing.
-        self.poisoned = outcome.as_ref().is_err_and(|error| !matches!(error, Error::InvalidArgument(_)));
+        self.poisoned = outcome.as_ref().is_err_and(|error| !matches!(error, Error { cause: Cause::Input, .. }));
         outcome
     }
 }

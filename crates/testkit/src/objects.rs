@@ -429,7 +429,7 @@ impl ObjectClient {
                 return Ok(found.to_vec());
             }
         }
-        Err(Error::WrongAnswer { path: self.path(&listed.name), detail: difference.unwrap_or_default() })
+        Err(Error::wrong_answer(self.path(&listed.name), difference.unwrap_or_default()))
     }
 }
 

@@ -1,22 +1,45 @@
 //! Errors of the engine as those of DataFusion.
 
+use crate::voice::Statement;
 use datafusion::error::DataFusionError;
 use ogive_arrow::RecordError;
+use ogive_parquet::ParquetIndexError;
 use std::fmt;
 
-/// An error of the engine, which names its file and says what to do, for developers, too: a cluster passes on how an
-/// executor would print its errors for them.
+/// An error of the engine, which names its file and says in the words of SQL what to do, for developers, too: a cluster
+/// passes on how an executor would print its errors for them.
 pub(crate) struct EngineError(pub(crate) ogive::Error);
+
+/// An error of an index beside Parquet files, in the same way.
+struct BesideError(ParquetIndexError);
+
+impl fmt::Display for BesideError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0.told_in(&Statement))
+    }
+}
+
+impl fmt::Debug for BesideError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl std::error::Error for BesideError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
 
 impl fmt::Display for EngineError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
+        formatter.write_str(&self.0.told_in(&Statement))
     }
 }
 
 impl fmt::Debug for EngineError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
+        fmt::Display::fmt(self, formatter)
     }
 }
 
@@ -29,6 +52,11 @@ impl std::error::Error for EngineError {
 /// An error of the engine as one of DataFusion.
 pub(crate) fn external(error: ogive::Error) -> DataFusionError {
     DataFusionError::External(Box::new(EngineError(error)))
+}
+
+/// An error of an index beside Parquet files as one of DataFusion.
+pub(crate) fn of_parquet(error: ParquetIndexError) -> DataFusionError {
+    DataFusionError::External(Box::new(BesideError(error)))
 }
 
 /// The error of rows that are no records as one of DataFusion.
@@ -45,8 +73,8 @@ mod tests {
 
     #[test]
     fn developers_are_told_what_people_are_told() {
-        let error = ogive::Error::NotATable { path: "t.ogive".into(), detail: "it is empty".to_owned() };
-        let message = error.to_string();
+        let error = ogive::Error::not_a_table("t.ogive", "it is empty");
+        let message = error.told_in(&Statement);
         assert_eq!(format!("{:?}", external(error)), format!("External({message})"));
     }
 }

@@ -64,6 +64,7 @@ mod table;
 mod unambiguous_filters;
 mod unary;
 mod url;
+mod voice;
 mod write;
 
 pub use blocking::blocking;

@@ -1,10 +1,8 @@
 //! Opening of what lies at a path or URL: a table, an index, an index beside Parquet files, a store, or a folder of
 //! tables.
 
-use crate::error::{EngineError, external};
-use crate::relation::{
-    IndexRelation, KeyspaceRelation, ParquetRelation, Relation, RelationIdentity, TableRelation, of_parquet,
-};
+use crate::error::{EngineError, external, of_parquet};
+use crate::relation::{IndexRelation, KeyspaceRelation, ParquetRelation, Relation, RelationIdentity, TableRelation};
 use crate::side_by_side::side_by_side;
 use crate::table::OgiveTable;
 use datafusion::common::plan_err;
@@ -13,7 +11,7 @@ use ogive::index::AnyIndex;
 use ogive::io::{Place, local_path, locate, locate_folder, remote_url};
 use ogive::lsm::has_store;
 use ogive::types::RecordType;
-use ogive::{Db, DbOptions, Error, FileFormat, PageOptions, Profile, Storage, Table, TableOptions};
+use ogive::{Cause, Db, DbOptions, Error, FileFormat, PageOptions, Profile, Storage, Table, TableOptions};
 use ogive_parquet::{ParquetIndex, PathFolder};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -101,7 +99,7 @@ impl OgiveOptions {
     /// Opens the keyspace of an identity as it is now, with the columns of then.
     ///
     /// # Errors
-    /// As [`Self::open_keyspace`]; [`ogive::Error::WrongRecordType`] if its rows have no such columns any more.
+    /// As [`Self::open_keyspace`]; [`ogive::Cause::WrongType`] if its rows have no such columns any more.
     pub(crate) fn open_again(&self, identity: &RelationIdentity) -> Result<OgiveTable> {
         self.open_in_store(&identity.location, &identity.keyspace, identity.types.as_ref())
     }
@@ -172,7 +170,7 @@ impl OgiveOptions {
                 Ok(Some(Arc::new(ParquetRelation::new(index, path)?)))
             }
             Ok(table) => Ok(Some(Arc::new(TableRelation::new(table, path).map_err(external)?))),
-            Err(error @ Error::NotATable { .. }) => {
+            Err(error @ Error { cause: Cause::NotATable, .. }) => {
                 let file = storage.open(&name).map_err(external)?;
                 match FileFormat::of_file(&*file).map_err(external)? {
                     Some(FileFormat::PageFile) => {}
@@ -196,7 +194,7 @@ pub fn stores_and_keyspaces(location: &str) -> impl Iterator<Item = (&str, &str)
 /// A keyspace of an open store, whose rows are read by its own types or by these.
 ///
 /// # Errors
-/// If there is none of this name, or no types are given and it has none, nor rows; [`ogive::Error::WrongRecordType`].
+/// If there is none of this name, or no types are given and it has none, nor rows; [`ogive::Cause::WrongType`].
 pub(crate) fn keyspace_of(
     store: &Db,
     location: &str,
@@ -289,5 +287,5 @@ fn absolute(location: &str) -> String {
 fn is_missing(error: &DataFusionError) -> bool {
     let DataFusionError::External(error) = error else { return false };
     let error = error.downcast_ref::<EngineError>().map(|error| &error.0);
-    matches!(error, Some(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound)
+    matches!(error, Some(Error { cause: Cause::Io(ErrorKind::NotFound), .. }))
 }

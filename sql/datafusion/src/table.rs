@@ -87,7 +87,7 @@ impl OgiveTable {
     /// Takes an open table.
     ///
     /// # Errors
-    /// [`ogive::Error::InvalidArgument`] for a file of a store, whose records may be of several versions.
+    /// [`ogive::Cause::Input`] for a file of a store, whose records may be of several versions.
     pub fn new(table: Table) -> ogive::Result<Self> {
         let location = table.path().display().to_string();
         Ok(Self::with(Arc::new([Arc::new(TableRelation::new(table, location)?)])))

@@ -1,12 +1,12 @@
 //! `ogive info`: names the kind of a file or folder.
 
 use super::{db, index};
+use crate::advice::{Foreign, foreign};
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
 use crate::urls::{is_folder, path_argument, refuse_updated};
-use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::table::{Table, TableOptions};
@@ -87,7 +87,7 @@ fn look(path: &Path) -> Result<Info> {
             facts: json!({}),
             next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
         }),
-        _ => Ok(match words::foreign(path) {
+        _ => Ok(match foreign(path) {
             Some(Foreign::Profile(profile)) => Info {
                 kind: "profile",
                 text: Foreign::Profile(profile.clone()).to_string(),

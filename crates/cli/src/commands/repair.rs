@@ -1,6 +1,7 @@
 //! `ogive repair`: saves what is undamaged of a table or an index in a new file, and repairs stores.
 
 use super::{db, index};
+use crate::advice::{Foreign, foreign, index_of_segment};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -9,13 +10,12 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, counted, grouped};
-use crate::words::{Foreign, foreign, index_of_segment};
 use ogive::io::{LenientStorage, LocalStorage, StoppableStorage, Storage};
 use ogive::lsm::is_store_file;
 use ogive::page::PageOptions;
 use ogive::repair::{FileRepairReport, LostRange, repair_index, repair_table};
 use ogive::table::{Table, TableOptions};
-use ogive::{Error, FileFormat, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,7 +170,7 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
                     Ok(verified?.is_sound())
                 }
                 // An error that the repair explains.
-                Err(Error::Damaged { .. } | Error::NotATable { .. } | Error::Changed { .. }) => Ok(false),
+                Err(Error { cause: Cause::Damaged | Cause::NotATable | Cause::Changed, .. }) => Ok(false),
                 Err(error) => Err(error.into()),
             }
         }

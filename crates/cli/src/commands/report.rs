@@ -1,6 +1,7 @@
 //! `ogive report`: writes a page about a table, an index, an index beside Parquet files, or a store.
 
 use super::{db, index};
+use crate::advice::{Foreign, foreign};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -11,7 +12,6 @@ use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
 use crate::size::ByteSize;
 use crate::urls::{self, is_folder, path_argument};
-use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::io::{FastPaths, Profile};
@@ -123,7 +123,7 @@ impl Picture {
             }
             return db::picture(path, &name, arguments.memory).map(Self::Store);
         }
-        if let Some(foreign) = words::foreign(path) {
+        if let Some(foreign) = foreign(path) {
             return Err(not_reported(path, &foreign));
         }
         if FileFormat::of_path(path)? != Some(FileFormat::PageFile) {

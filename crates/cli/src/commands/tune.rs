@@ -17,11 +17,11 @@ use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory
 use crate::source::Source;
 use crate::table_text::plain_table;
 use crate::workload::WorkloadOptions;
-use ogive::Error;
 use ogive::io::DiscardStorage;
 use ogive::io::Profile;
 use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, TableReport, TableWriteOptions, compare_designs};
 use ogive::tune::DesignRequest;
+use ogive::{Cause, Error};
 use ogive_report::tune::Comparison;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -172,7 +172,7 @@ pub(crate) fn compare<'a>(
             Ok(TableReport { records: 0, .. }) => Err(nothing_to_tune()),
             Ok(report) => Ok(Ok(report)),
             // Some designs support only numbers.
-            Err(Failure::Engine(Error::InvalidArgument(reason))) => Ok(Err(reason)),
+            Err(Failure::Engine(error @ Error { cause: Cause::Input, .. })) => Ok(Err(error.detail().to_owned())),
             Err(failure) => Err(failure),
         }
     })?;

@@ -216,7 +216,7 @@ impl InputError {
             Self::Io { path, source } => match source.kind() {
                 io::ErrorKind::NotFound => "check the path".into(),
                 io::ErrorKind::PermissionDenied => "check the permissions".into(),
-                io::ErrorKind::IsADirectory => crate::words::advice_on_folder(path),
+                io::ErrorKind::IsADirectory => crate::advice::advice_on_folder(path),
                 _ => return None,
             },
             Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),

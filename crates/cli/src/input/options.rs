@@ -20,7 +20,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
-use ogive::{Error, FileFormat, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Layout, Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::fs::File;
@@ -171,14 +171,12 @@ impl InputOptions {
             return Ok(());
         }
         match Table::open_path(&self.path, &TableOptions::default()) {
-            Err(development @ Error::UnknownVersion { found: 0, .. }) => Err(development.into()),
+            Err(development @ Error { cause: Cause::Version { found: 0, .. }, .. }) => Err(development.into()),
             Ok(_)
-            | Err(
-                Error::Damaged { .. }
-                | Error::UnknownVersion { .. }
-                | Error::Changed { .. }
-                | Error::MemoryShort { .. },
-            ) => {
+            | Err(Error {
+                cause: Cause::Damaged | Cause::Version { .. } | Cause::Changed | Cause::Memory { .. },
+                ..
+            }) => {
                 let path = shown(&self.path);
                 Err(Failure::refused(format!("{path} is an Ogive table, not an input file"), advice))
             }
@@ -439,7 +437,7 @@ impl InputOptions {
 fn parse_scalar(text: &str) -> Result<KeyType, String> {
     match text.parse() {
         Ok(KeyType::Tuple(_)) => Err("a value is no tuple; columns with --type make rows".to_owned()),
-        parsed => parsed.map_err(|error: Error| error.to_string()),
+        parsed => parsed.map_err(|error: Error| crate::advice::told(&error)),
     }
 }
 

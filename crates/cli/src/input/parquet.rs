@@ -11,6 +11,7 @@ use crate::output::warn_once;
 use crate::parquet_out::{TYPES, column_type};
 use crate::pipe::open_seekable;
 use crate::urls::is_url;
+use crate::voice::Command;
 use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::schema::types::{Type, TypePtr};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -18,7 +19,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, KeyColumn, RecordColumn, RecordType, TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, type_name, value_of};
-use ogive_parquet::{ParquetIndexError, ParquetRows, RowsOptions, check_table_log};
+use ogive_parquet::{ParquetIndexError, ParquetRows, ParquetVoice, RowsOptions, check_table_log};
 use ogive_text::FieldBytes;
 use std::path::{Path, PathBuf};
 
@@ -456,10 +457,12 @@ fn malformed(path: &Path, error: ParquetIndexError) -> InputError {
         ParquetIndexError::Malformed { detail, .. } => {
             format!("not a readable Parquet file: {}", ogive_text::escaped(detail.as_bytes()))
         }
-        ParquetIndexError::NoTimestamp { row, column, value, detail, .. } => {
-            format!("row {row} of column '{column}' is {value}, {detail}")
+        ParquetIndexError::NoTimestamp { row, column, value, detail, remedy, .. } => {
+            let advice = remedy.and_then(|remedy| Command.advise_on_parquet(&remedy));
+            let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+            format!("row {row} of column '{column}' is {value}, {detail}{advice}")
         }
-        error => ogive_text::escaped(error.to_string().as_bytes()).into_owned(),
+        error => ogive_text::escaped(error.told_in(&Command).as_bytes()).into_owned(),
     };
     InputError::Malformed { path: path.to_owned(), detail }
 }

@@ -2,9 +2,9 @@
 
 use super::record::InputFacts;
 use super::stored::StoredInput;
-use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::{Table, TableOptions, TableRange};
+use ogive::{Cause, Error};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const BESIDE_PROPERTY: &str = "parquet";
 /// As [`Table::open`] and [`refuse_beside`].
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
     let table = match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
-        Err(Error::MemoryShort { needed_bytes, .. }) => {
+        Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
             let options = TableOptions::default().memory_bytes(needed_bytes);
             Table::open(Arc::clone(storage), name, &options)
         }
@@ -35,13 +35,13 @@ pub(crate) fn is_beside(table: &Table) -> bool {
 /// Refuses a table that holds an index of Parquet files: its records, if it has any, are not those rows.
 ///
 /// # Errors
-/// [`Error::Unsupported`].
+/// [`Cause::Unsupported`].
 pub(crate) fn refuse_beside(table: &Table) -> Result<(), Error> {
     if !is_beside(table) {
         return Ok(());
     }
     let hint = "it is an index of Parquet files; use them as the input, or `ogive scan` to print their rows";
-    Err(Error::Unsupported { path: table.path().to_owned(), action: "take the records of", hint: hint.to_owned() })
+    Err(Error::unsupported(table.path(), "take the records of", hint))
 }
 
 /// All records of `table`, at `path`, in order.

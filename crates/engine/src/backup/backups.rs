@@ -159,10 +159,10 @@ impl Backups {
     /// backup has left is removed.
     ///
     /// # Errors
-    /// [`Error::NotAStore`](crate::Error::NotAStore) if there is no store;
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the storage contains other files or backups of
-    /// another store; [`Error::Locked`](crate::Error::Locked) while another backup is made into it (in an object store,
-    /// which has no locks, make one at a time); [`Error::Damaged`](crate::Error::Damaged) with the path of a damaged
+    /// [`Cause::NotAStore`](crate::Cause::NotAStore) if there is no store;
+    /// [`Cause::Input`](crate::Cause::Input) if the storage contains other files or backups of
+    /// another store; [`Cause::Locked`](crate::Cause::Locked) while another backup is made into it (in an object store,
+    /// which has no locks, make one at a time); [`Cause::Damaged`](crate::Cause::Damaged) with the path of a damaged
     /// file; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the storages. In
     /// each case, earlier backups are as they were.
     pub fn create(
@@ -192,7 +192,7 @@ impl Backups {
         let damaged = catalog.damaged.iter().map(|(&number, error)| BackupFinding {
             file: BackupRecord::name_of(number),
             backups: vec![number],
-            detail: error.to_string(),
+            detail: error.message(),
         });
         Ok(BackupList { backups: catalog.records.values().map(BackupInfo::of).collect(), damaged: damaged.collect() })
     }
@@ -209,8 +209,8 @@ impl Backups {
     /// compared with its checksum.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if there is no such backup; an error of kind
-    /// `AlreadyExists` if the target contains a store; [`Error::Damaged`](crate::Error::Damaged) with the path of a
+    /// [`Cause::Input`](crate::Cause::Input) if there is no such backup; an error of kind
+    /// `AlreadyExists` if the target contains a store; [`Cause::Damaged`](crate::Cause::Damaged) with the path of a
     /// damaged file of the backup, which is never passed over in favour of an older backup; errors of the storages.
     /// After an error, the partial store is removed.
     pub fn restore(
@@ -225,7 +225,7 @@ impl Backups {
     /// As [`Self::restore`], to a new or empty folder.
     ///
     /// # Errors
-    /// As [`Self::restore`]; [`Error::NotAStore`](crate::Error::NotAStore) if the folder contains other files.
+    /// As [`Self::restore`]; [`Cause::NotAStore`](crate::Cause::NotAStore) if the folder contains other files.
     pub fn restore_to_folder(
         &self,
         number: Option<u64>,

@@ -1,7 +1,7 @@
 //! The catalog of a storage of backups: the records, the other files, and whether another backup is running.
 
 use super::record::{BackupRecord, stored_name};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{FileLock, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
 use crate::lsm::state::version::parse_file_name;
@@ -78,7 +78,7 @@ impl Catalog {
     /// Reads all records.
     ///
     /// # Errors
-    /// Errors of the storage, but no damage; [`Error::UnknownVersion`] for records of a development version, beside
+    /// Errors of the storage, but no damage; [`Cause::Version`] for records of a development version, beside
     /// which no others are to be.
     pub(super) fn read(storage: &dyn Storage) -> Result<Self> {
         let listed = storage.list_files()?.files;
@@ -88,7 +88,7 @@ impl Catalog {
             let bytes = read_whole(&*storage.open_listed(file)?, Purpose::Walk)?;
             match BackupRecord::decode(&bytes, number, &storage.path(&file.name)) {
                 Ok(record) => _ = records.insert(number, record),
-                Err(development @ Error::UnknownVersion { found: 0, .. }) => return Err(development),
+                Err(development @ Error { cause: Cause::Version { found: 0, .. }, .. }) => return Err(development),
                 Err(error) => _ = damaged.insert(number, error),
             }
         }
@@ -99,7 +99,7 @@ impl Catalog {
     /// Refuses a storage that contains other files and no backups.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`].
+    /// [`Cause::Input`].
     pub(super) fn check_purpose(&self, storage: &dyn Storage) -> Result<()> {
         let is_ours = |name: &&String| parse(name).is_some() || *name == LOCK_NAME || *name == LOST_AND_FOUND;
         if self.names.iter().any(|name| parse(name).is_some()) {
@@ -107,7 +107,7 @@ impl Catalog {
         }
         match self.names.iter().find(|name| !is_ours(name)) {
             None => Ok(()),
-            Some(other) => Err(Error::InvalidArgument(format!(
+            Some(other) => Err(Error::input(format!(
                 "{} contains {other:?} and no backups; make backups into a new or empty folder",
                 folder(storage).display()
             ))),
@@ -117,11 +117,11 @@ impl Catalog {
     /// Refuses backups of another store.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`].
+    /// [`Cause::Input`].
     pub(super) fn check_store(&self, storage: &dyn Storage, store: u64) -> Result<()> {
         match self.records.values().find(|record| record.store != store) {
             None => Ok(()),
-            Some(_) => Err(Error::InvalidArgument(format!(
+            Some(_) => Err(Error::input(format!(
                 "{} contains backups of another store; each store needs a folder of its own for its backups",
                 folder(storage).display()
             ))),
@@ -141,21 +141,19 @@ impl Catalog {
     /// A backup, or the newest one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is none; the error of its record.
+    /// [`Cause::Input`] if there is none; the error of its record.
     pub(super) fn into_record(mut self, storage: &dyn Storage, number: Option<u64>) -> Result<BackupRecord> {
         let numbers = || self.records.keys().chain(self.damaged.keys());
         let folder = folder(storage);
         let Some(number) = number.or_else(|| numbers().max().copied()) else {
-            return Err(Error::InvalidArgument(format!("{} contains no backups; check the path", folder.display())));
+            return Err(Error::input(format!("{} contains no backups; check the path", folder.display())));
         };
         if let Some(error) = self.damaged.remove(&number) {
             return Err(error);
         }
         self.records.remove(&number).ok_or_else(|| {
-            Error::InvalidArgument(format!(
-                "{} contains no backup {number}; `ogive db backups` lists those it has",
-                folder.display()
-            ))
+            Error::input(format!("{} contains no backup {number}", folder.display()))
+                .advise(Advice::Use(Call::ListBackups))
         })
     }
 
@@ -224,7 +222,7 @@ impl Catalog {
             let bytes = match storage.open(name) {
                 Ok(file) => read_whole(&*file, Purpose::Walk)?,
                 // It has ended since the names were listed, and its record is not among them.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(true),
+                Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => return Ok(true),
                 Err(error) => return Err(error),
             };
             let begun_ms = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -276,7 +274,7 @@ impl RunningMark {
         }
         let name = begun_name(number);
         match storage.put_if_absent(&name, &unix_time_ms().to_le_bytes()) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
                 let detail = "another backup has begun at the same moment; try again when it is done";
                 let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
                 return Err(Error::io("begin a backup as", storage.path(&name), source));

@@ -1,7 +1,7 @@
 //! Copies of files with their checksums.
 
 use crate::block::checksum::crc_of;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, remove_if_present};
 use std::io::ErrorKind;
 
@@ -53,5 +53,5 @@ pub(super) fn copy_checked(
 
 /// Whether an error says that the name is taken: then the file is another one's.
 fn is_taken(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists)
+    matches!(error, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })
 }

@@ -45,7 +45,7 @@ pub(super) fn create(
     if let Some(keep) = options.keep {
         match after.keep_newest(&**storage, keep, number) {
             Ok(removed) => summary.removed = removed,
-            Err(error) => summary.removal_failure = Some(error.to_string()),
+            Err(error) => summary.removal_failure = Some(error.message()),
         }
     }
     Ok(summary)
@@ -193,7 +193,7 @@ impl BackupRun<'_> {
     /// Reads back what this backup has written.
     ///
     /// # Errors
-    /// [`Error::Damaged`] with the path of the damaged file: that of the store, unless only the copy is damaged.
+    /// `Cause::Damaged` with the path of the damaged file: that of the store, unless only the copy is damaged.
     fn verify(&self, record: &BackupRecord, image: &ClosedImage, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let is_trusted = |file: &&BackupFile| file.written_by != self.number;
         let trusted: BTreeSet<u64> =
@@ -225,7 +225,7 @@ impl BackupRun<'_> {
                 self.storage.remove(&BackupRecord::name_of(self.number))?;
                 let lost =
                     std::io::Error::new(ErrorKind::ResourceBusy, "another backup removed it meanwhile; try again");
-                Err(Error::Io { action: "back up", path: self.storage.path(&file.stored_name()), source: lost })
+                Err(Error::io("back up", self.storage.path(&file.stored_name()), lost))
             }
         }
     }

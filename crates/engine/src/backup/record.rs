@@ -96,7 +96,7 @@ impl BackupRecord {
     /// Decodes the record of backup `number`.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::UnknownVersion`].
+    /// [`Cause::Damaged`](crate::Cause::Damaged), [`Cause::Version`](crate::Cause::Version).
     pub(super) fn decode(bytes: &[u8], number: u64, path: &Path) -> Result<Self> {
         let word = |at: usize| bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w));
         let damaged = || Error::damaged(path, 0, "it is not the record of this backup, or it is damaged");
@@ -107,7 +107,7 @@ impl BackupRecord {
         }
         let found = word(8).unwrap_or(0) as u32;
         if found != VERSION {
-            return Err(Error::UnknownVersion { path: path.into(), found, supported: VERSION });
+            return Err(Error::version(path, found, VERSION));
         }
         let body = bytes.get(HEADER_BYTES..bytes.len() - CHECKSUM_BYTES);
         let decoded = body.and_then(|body| Self::decode_body(body, store, number, word(32)?));
@@ -148,7 +148,7 @@ impl BackupRecord {
     /// The store in the backup. Its files are opened when they are read.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the manifest does not fit the files.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) if the manifest does not fit the files.
     pub(super) fn image(&self, storage: &Arc<dyn Storage>) -> Result<ClosedImage> {
         let mut files = FrozenFiles::new(storage);
         for file in &self.files {
@@ -182,6 +182,7 @@ fn take_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use proptest::prelude::*;
 
     pub(crate) fn example() -> BackupRecord {
@@ -238,7 +239,7 @@ mod tests {
         bytes[8] = 2;
         seal(identity(example().store, 2), 0, &mut bytes);
         let error = BackupRecord::decode(&bytes, 2, Path::new("x")).unwrap_err();
-        assert!(matches!(error, Error::UnknownVersion { found: 2, supported: 1, .. }), "{error}");
+        assert!(matches!(error, Error { cause: Cause::Version { found: 2, supported: 1 }, .. }), "{error}");
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use super::backups::{BackupFinding, BackupInfo};
 use super::catalog::Catalog;
 use super::copy::{checksum_of, copy_checked};
 use super::record::{BackupFile, BackupRecord};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{Storage, open_expected, remove_if_present};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -45,13 +45,13 @@ pub(super) fn verify(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u
     let mut findings = Vec::new();
     for (&number, error) in &catalog.damaged {
         let file = BackupRecord::name_of(number);
-        findings.push(BackupFinding { file, backups: vec![number], detail: error.to_string() });
+        findings.push(BackupFinding { file, backups: vec![number], detail: error.message() });
     }
     let mut files: BTreeMap<String, (BackupFile, Vec<u64>)> = BTreeMap::new();
     for record in catalog.records.values() {
         if let Err(error) = record.image(storage) {
             let file = BackupRecord::name_of(record.number);
-            findings.push(BackupFinding { file, backups: vec![record.number], detail: error.to_string() });
+            findings.push(BackupFinding { file, backups: vec![record.number], detail: error.message() });
         }
         for file in &record.files {
             files.entry(file.stored_name()).or_insert_with(|| (file.clone(), Vec::new())).1.push(record.number);
@@ -74,7 +74,7 @@ fn check_file(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<String>> {
     let reader = match open_expected(&**storage, name, file.bytes) {
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+        Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {
             return Ok(Some("it is missing".to_owned()));
         }
         opened => opened?,

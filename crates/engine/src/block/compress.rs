@@ -70,7 +70,7 @@ impl CodecError {
         match self {
             Self::NotBuilt { .. } => {
                 let hint = format!("{self}; read it with one that has it");
-                Error::Unsupported { path: path.to_owned(), action: "read", hint }
+                Error::unsupported(path, "read", hint)
             }
             _ => damaged(),
         }
@@ -84,7 +84,7 @@ impl fmt::Display for CodecError {
             Self::NotBuilt { feature } => {
                 write!(
                     f,
-                    "the block is packed with {feature}, and this program was built without the feature `{feature}`"
+                    "the block is packed with {feature}, and this program was built without its feature {feature}"
                 )
             }
             Self::Length { found: Some(found), expected } => {
@@ -221,6 +221,7 @@ fn unpack(codec: u8, body: &[u8], raw: &mut [u8]) -> Result<usize, CodecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use proptest::prelude::*;
 
     /// Every compression that this build supports.
@@ -383,6 +384,6 @@ mod tests {
         let missing = CodecError::NotBuilt { feature: "zstd" }.in_file(Path::new("x.ogive"), damaged).to_string();
         assert!(missing.starts_with("cannot read x.ogive: the block is packed with zstd"), "{missing}");
         let error = CodecError::Unknown { codec: 9 }.in_file(Path::new("x.ogive"), damaged);
-        assert!(matches!(error, Error::Damaged { .. }));
+        assert!(matches!(error, Error { cause: Cause::Damaged, .. }));
     }
 }

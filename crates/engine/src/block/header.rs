@@ -71,7 +71,7 @@ impl HeaderKind {
     /// Reads the header of any file of this kind; `None` if the file does not begin with a valid one.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; storage errors.
+    /// [`Cause::Version`](crate::Cause::Version); storage errors.
     pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<FileHeader>> {
         let mut bytes = [0; HEADER_BYTES];
         let length = file.len().min(HEADER_BYTES as u64) as usize;
@@ -82,7 +82,7 @@ impl HeaderKind {
     /// As [`Self::read`], of the first bytes of the file at `path`.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`].
+    /// [`Cause::Version`](crate::Cause::Version).
     pub(crate) fn decode(self, found: &[u8], path: &Path) -> Result<Option<FileHeader>> {
         let mut bytes = [0; HEADER_BYTES];
         let length = found.len().min(HEADER_BYTES);
@@ -100,7 +100,7 @@ impl HeaderKind {
             return Ok(None);
         }
         if version > self.version {
-            return Err(Error::UnknownVersion { path: path.into(), found: version, supported: self.version });
+            return Err(Error::version(path, version, self.version));
         }
         let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)] };
         Ok((bytes[..] == self.encode(binding, number, header.notes)).then_some(header))
@@ -128,6 +128,7 @@ const _: () = assert!(HEADER_BYTES == 8 + 4 + 4 + 5 * 8 + 4 + CHECKSUM_BYTES);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::io::{MemoryStorage, Storage};
 
     const KIND: HeaderKind = HeaderKind { magic: b"OGIVETST", development_magic: b"OGIVEOLD", version: 3 };
@@ -161,6 +162,6 @@ mod tests {
     #[test]
     fn a_newer_version_is_a_clear_error() {
         let newer = HeaderKind { version: 4, ..KIND }.encode(StoreBinding { store: 7, nonce: 1 }, 1, [0, 0]);
-        assert!(matches!(read(&newer, 1, 1), Err(Error::UnknownVersion { found: 4, supported: 3, .. })));
+        assert!(matches!(read(&newer, 1, 1), Err(Error { cause: Cause::Version { found: 4, supported: 3 }, .. })));
     }
 }

@@ -63,12 +63,12 @@ impl<S: ChunkSource> ChunkReader<S> {
         Ok(self.chunk.get(from..))
     }
 
-    /// Reads the rest of the value into one buffer; [`Error::ValueTooLarge`] if that is more than `limit_bytes`, before
+    /// Reads the rest of the value into one buffer; `Cause::ValueTooLarge` if that is more than `limit_bytes`, before
     /// anything is allocated or read.
     pub(crate) fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
         let rest = self.len() - self.read_bytes + (self.chunk.len() - self.taken_bytes) as u64;
         let path = self.source.place(0).0.to_path_buf();
-        let too_large = move || Error::ValueTooLarge { path, length: rest, limit: limit_bytes };
+        let too_large = move || Error::value_too_large(path, rest, limit_bytes);
         let mut value = Vec::new();
         if rest > limit_bytes || value.try_reserve_exact(rest as usize).is_err() {
             return Err(too_large());

@@ -142,7 +142,7 @@ impl<'a> Execution<'a> {
 
     fn look_up(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
         let Some(lookup) = &self.lookup else {
-            return Err(Error::InvalidArgument("this method has no index to look keys up in".into()));
+            return Err(Error::input("this method has no index to look keys up in"));
         };
         let mut group = self.group(memory_bytes / GROUP_DIVISOR)?;
         let memory_bytes = memory_bytes - memory_bytes / GROUP_DIVISOR;

@@ -12,7 +12,7 @@ use super::rows::options::{JoinOptions, JoinPhase};
 use super::rows::report::JoinReport;
 use super::rows::spill::Spill;
 use super::rows::task::{Task, TimedPhase};
-use crate::error::{Error, Result, VALUE_BYTES_MAX};
+use crate::error::{Cause, Error, Result, VALUE_BYTES_MAX};
 use crate::io::Storage;
 use crate::types::{KeyType, NullTest};
 use std::sync::Arc;
@@ -56,8 +56,8 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for incompatible key types, or a method that cannot join these relations;
-/// [`Error::UnregisteredMethod`]; [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`];
+/// [`Cause::Input`] for incompatible key types, or a method that cannot join these relations;
+/// [`Cause::UnregisteredMethod`]; [`Cause::JoinMemory`] if the memory limit is too low; [`Cause::Interrupted`];
 /// errors of the relations and the output. A failed join leaves no files behind.
 pub fn join(
     left: &JoinSource,
@@ -123,7 +123,7 @@ fn execute(
             (Some((least, before)), Some(needed)) if needed >= least => (least, before),
             (_, Some(needed)) => (needed, error),
             // It would spill, and there is nowhere to spill to.
-            (Some(before), None) if matches!(error, Error::InvalidArgument(_)) => before,
+            (Some(before), None) if matches!(error, Error { cause: Cause::Input, .. }) => before,
             _ => return Err(error),
         };
         // Not every method has this kind of join.
@@ -142,9 +142,9 @@ fn execute(
 /// The memory limit with which a method would not have failed; `None` if it failed for another reason.
 fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
     match error {
-        Error::JoinMemoryShort { needed_bytes, .. } => Some(*needed_bytes),
+        Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. } => Some(*needed_bytes),
         // A value has a share of the memory.
-        Error::ValueTooLarge { length, limit, .. } if *limit < VALUE_BYTES_MAX => {
+        Error { cause: Cause::ValueTooLarge { length, limit }, .. } if *limit < VALUE_BYTES_MAX => {
             let needed = u128::from(memory_bytes) * u128::from(*length) / u128::from((*limit).max(1));
             Some(u64::try_from(needed).unwrap_or(u64::MAX))
         }
@@ -186,7 +186,7 @@ fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
     if left.key_type == right.key_type || is_open(left) || is_open(right) {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "keys of type {} in {} cannot be joined with keys of type {} in {}; rebuild one of them with the other's type",
         left.key_type, left.name, right.key_type, right.name
     )))

@@ -7,7 +7,7 @@ use super::rows::options::{JoinKind, JoinOptions, Watcher};
 use super::rows::spill::Spill;
 use super::rows::stream::{RowStream, RowsView};
 use super::rows::task::Task;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::table::external::RecordFile;
 use crate::types::KeyType;
@@ -287,8 +287,8 @@ pub(crate) fn assert_leaves_nothing(memory_bytes: u64, at_least: i64, work: impl
             assert_eq!(task.budget.left_bytes(), memory_bytes, "memory was not given back");
             match outcome {
                 Ok(()) => break,
-                Err(Error::Interrupted) if stops => {}
-                Err(Error::Io { source, .. }) if !stops && source.kind() == ErrorKind::StorageFull => {}
+                Err(Error { cause: Cause::Interrupted, .. }) if stops => {}
+                Err(Error { cause: Cause::Io(ErrorKind::StorageFull), .. }) if !stops => {}
                 Err(error) => panic!("failing at {writes}: {error}"),
             }
             // Not every one of many alike.

@@ -74,7 +74,7 @@ pub(crate) enum ReplayStep {
 /// durable, no crash can have torn it.
 ///
 /// # Errors
-/// [`Error::Damaged`] for such a record; errors of `visit`.
+/// [`Cause::Damaged`](crate::Cause::Damaged) for such a record; errors of `visit`.
 pub(crate) fn replay(
     segment: &Segment,
     header_is_valid: bool,

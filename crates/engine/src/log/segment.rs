@@ -77,7 +77,7 @@ impl SegmentHeader {
             if matches(&known) {
                 return Ok(None);
             }
-            return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: VERSION });
+            return Err(Error::version(file.path(), version, VERSION));
         }
         if !matches(&bytes) {
             return Ok(None);

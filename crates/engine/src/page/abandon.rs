@@ -8,7 +8,7 @@ use super::file::{PageFile, lock_name};
 use super::header::{Header, OtherSlot};
 use super::options::PageOptions;
 use super::rescue::unreadable_log;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage, UpdatableFile};
 use crate::log::{SegmentId, segment_numbers};
 use std::io::ErrorKind;
@@ -72,15 +72,13 @@ impl PageFile {
                 Some(error) => error,
                 None => return recovery.check_length().map(|()| None),
             },
-            Err(Error::Damaged { path, offset, detail }) if one_slot || is_of_log(&path, name) => {
-                Error::Damaged { path, offset, detail }
-            }
+            Err(error @ Error { cause: Cause::Damaged, .. }) if one_slot || is_of_log(&error.place(), name) => error,
             Err(error) => return Err(error),
         };
         let numbers = segment_numbers(&**storage, name)?;
         let named = header.last_segment.number;
         let last = numbers.iter().copied().max().unwrap_or(0).max(named);
-        let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
+        let exhausted = || Error::input("the numbers of log segments are used up: copy the file");
         let (checkpoint, segments) =
             (header.sequence, numbers.iter().filter(|&&number| number >= header.first_segment));
         let segments = segments.map(|&number| crate::log::segment_name(name, number)).collect();

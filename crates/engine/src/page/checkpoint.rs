@@ -113,7 +113,7 @@ impl PageWriter {
         let mut moved = BTreeSet::new();
         let byte = epoch_byte(self.epoch);
         let (space, places, epoch) = (&mut self.space, &mut self.places, self.epoch);
-        let full = || Error::InvalidArgument("the file would have more than 2^32 pages".into());
+        let full = || Error::input("the file would have more than 2^32 pages");
         shared
             .with_epochs(|map| -> Option<()> {
                 released.iter().for_each(|&page| map.set(page, 0));

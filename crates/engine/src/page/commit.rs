@@ -27,7 +27,7 @@ impl Transaction {
     pub(super) fn write_commit(&mut self) -> Result<()> {
         if self.state.len() > STATE_BYTES_MAX {
             let detail = format!("a state of {} bytes is too long; it may have {STATE_BYTES_MAX}", self.state.len());
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         let old_state = self.view.as_ref().map(|view| Arc::clone(&view.state)).unwrap_or_default();
         let same_space = self.taken.is_empty() && self.freed.is_empty();
@@ -82,7 +82,7 @@ impl Transaction {
                 continue;
             };
             let writer = self.writer.as_deref_mut();
-            let writer = writer.ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })?;
+            let writer = writer.ok_or_else(|| Error::poisoned(shared.store.path.clone()))?;
             let segment = writer.segment_mut(shared)?;
             if let Some(version) = log_page(shared, segment, number, dirty, sequence, &self.spilled)? {
                 self.spilled.add(number, version);

@@ -47,13 +47,13 @@ impl PageFile {
     /// opened.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists`; [`Error::Locked`]; [`Error::InvalidArgument`] for an unsupported page
+    /// `Cause::Io` of kind `AlreadyExists`; `Cause::Locked`; `Cause::Input` for an unsupported page
     /// size.
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions, header: &[u8]) -> Result<Self> {
         options.check()?;
         if header.len() > USER_BYTES_MAX {
             let detail = format!("a header of {} bytes is too long; it may have {USER_BYTES_MAX}", header.len());
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         storage.check_only_name(name)?;
         let taken = || Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into());
@@ -62,9 +62,9 @@ impl PageFile {
             return Err(taken());
         }
         // A folder that takes no lock file takes no other one.
-        let lock = storage.lock(&lock_name(name)).map_err(|error| match error {
-            Error::Io { source, .. } => Error::io("create", storage.path(name), source),
-            error => error,
+        let lock = storage.lock(&lock_name(name)).map_err(|error| match error.into_io_error() {
+            Ok(source) => Error::io("create", storage.path(name), source),
+            Err(error) => error,
         })?;
         if storage.exists(name)? {
             return Err(taken());
@@ -89,9 +89,9 @@ impl PageFile {
     /// Opens a file for reading and writing, and recovers it if its last writer did not close it.
     ///
     /// # Errors
-    /// [`Error::Locked`] while the file is open for writing, in this process or another; [`Error::OtherNames`] for a
-    /// symbolic link, and if several hard links lead to the file; [`Error::NotAPageFile`]; [`Error::UnknownVersion`];
-    /// [`Error::Io`], [`Error::Damaged`].
+    /// `Cause::Locked` while the file is open for writing, in this process or another; `Cause::OtherNames` for a
+    /// symbolic link, and if several hard links lead to the file; `Cause::NotAnIndex`; `Cause::Version`;
+    /// [`Cause::Io`](crate::Cause::Io), [`Cause::Damaged`](crate::Cause::Damaged).
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         if !storage.exists(name)? {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
@@ -235,7 +235,7 @@ impl PageFile {
     /// Begins a transaction, waiting for a running one to end.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync; [`Error::LogFull`]; [`Error::InvalidArgument`] if the file is
+    /// `Cause::Poisoned` after a failed write or sync; `Cause::LogFull`; `Cause::Input` if the file is
     /// open read-only.
     pub fn begin(&self) -> Result<Transaction> {
         let mut writer = self.take_writer()?;
@@ -267,14 +267,14 @@ impl PageFile {
             _ => "a snapshot that has gone meanwhile".to_owned(),
         };
         let limit = shared.options.log_limit_bytes;
-        Error::LogFull { path: shared.store.path.clone(), log_bytes, limit, reader }
+        Error::log_full(shared.store.path.clone(), log_bytes, limit, &reader)
     }
 
     /// Makes a checkpoint: copies all pages not delayed by a snapshot to the page file, and truncates the log. Waits
     /// for a running transaction.
     ///
     /// # Errors
-    /// As for [`Self::begin`], except [`Error::LogFull`].
+    /// As for [`Self::begin`], except [`Cause::LogFull`](crate::Cause::LogFull).
     pub fn checkpoint(&self) -> Result<()> {
         self.with_writer(|writer, shared| writer.checkpoint(shared, true))
     }
@@ -341,7 +341,7 @@ impl PageFile {
     fn take_writer(&self) -> Result<Box<PageWriter>> {
         if self.shared.file.is_none() {
             let path = self.shared.store.path.display();
-            return Err(Error::InvalidArgument(format!("{path} is open read-only; open it for writing")));
+            return Err(Error::input(format!("{path} is open read-only; open it for writing")));
         }
         let mut slot = self.shared.writer.lock();
         loop {

@@ -3,7 +3,7 @@
 use super::options::check_page_bytes;
 use super::pages::PageNumber;
 use crate::block::checksum;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::file_format::{FileFormat, PAGE_FILE_MAGIC, check_not_of_development};
 use crate::io::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::log::SegmentId;
@@ -147,11 +147,13 @@ impl Header {
 /// The error for a file that is no page file; it says what else of Ogive the file is, else `detail`.
 fn not_ours(file: &dyn ReadableFile, detail: &str) -> Error {
     let other = match FileFormat::of_file(file) {
-        Err(development @ Error::UnknownVersion { .. }) => return development,
+        Err(development @ Error { cause: Cause::Version { .. }, .. }) => return development,
         found => found.ok().flatten().filter(|&format| format != FileFormat::PageFile),
     };
-    let detail = other.map_or_else(|| detail.to_owned(), |format| format.advice().to_owned());
-    Error::NotAPageFile { path: file.path().to_path_buf(), detail }
+    match other.map(FileFormat::advice) {
+        Some((what, advice)) => Error::not_an_index(file.path(), what).advise(advice),
+        None => Error::not_an_index(file.path(), detail),
+    }
 }
 
 /// The slot at `offset` of the header; `None` if it is not valid.
@@ -180,7 +182,7 @@ fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
         return Ok(None);
     }
     if word(8) > VERSION {
-        return Err(Error::UnknownVersion { path: path.to_path_buf(), found: word(8), supported: VERSION });
+        return Err(Error::version(path, word(8), VERSION));
     }
     let sensible = check_page_bytes(header.page_bytes).is_ok()
         && state_bytes <= STATE_BYTES_MAX

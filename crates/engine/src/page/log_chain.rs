@@ -1,7 +1,7 @@
 //! The log chain: the segments that the header of the page file leads to, each verified to exist.
 
 use super::header::Header;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::ReadableFile;
 use crate::log::{LogEntry, ReplayStep, Segment, SegmentHeader, SegmentId, replay, segment_name};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ type Unread = BTreeMap<u32, LogLink>;
 /// led to further segments.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a
+/// `Cause::Damaged` where a segment that the header leads to is missing or is not the one that was meant, and where a
 /// segment that it does not lead to has commits all the same.
 pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<LogLink>> {
     let mut unread = Unread::new();
@@ -49,9 +49,8 @@ fn back_from(page_file: &Path, header: &Header, unread: &mut Unread) -> Result<V
     while next.number != 0 && next.number >= header.first_segment {
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
-            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page \
-                file and all of its log, or let `ogive index repair` go on without them";
-            return Err(Error::damaged(path, 0, detail));
+            let detail = "this segment of the log is missing, and acknowledged commits with it";
+            return Err(Error::damaged(path, 0, detail).advise(Advice::Use(Call::RepairIndex)));
         };
         let Some(head) = head.filter(|head| head.id == next) else {
             let detail = match head {
@@ -59,14 +58,7 @@ fn back_from(page_file: &Path, header: &Header, unread: &mut Unread) -> Result<V
                 None => "this does not begin as the segment of the log that was written here",
                 Some(_) => "this segment of the log was written by a copy of the file, or by another opening",
             };
-            return Err(Error::damaged(
-                path,
-                0,
-                format!(
-                    "{detail}; put back the page file and all of its log, \
-                      or let `ogive index repair` go on without it"
-                ),
-            ));
+            return Err(Error::damaged(path, 0, detail).advise(Advice::Use(Call::RepairIndex)));
         };
         chain.push((segment, Some(head)));
         if head.previous.number >= next.number {
@@ -108,9 +100,8 @@ fn without_commits((segment, head): &LogLink) -> Result<()> {
     })?;
     if commits {
         let detail = "this segment of the log has commits that the page file does not know of: the page \
-                      file is an older one, or a copy's; put back the page file and all of its log, \
-                      or let `ogive index repair` go on without it";
-        return Err(Error::damaged(segment.file.path(), 0, detail));
+                      file is an older one, or a copy's";
+        return Err(Error::damaged(segment.file.path(), 0, detail).advise(Advice::Use(Call::RepairIndex)));
     }
     Ok(())
 }

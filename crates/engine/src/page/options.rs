@@ -75,7 +75,7 @@ const BUDGET_PART_BYTES_MIN: u64 = 1 << 20;
 
 impl PageOptions {
     pub(super) fn check(&self) -> Result<()> {
-        check_page_bytes(self.page_bytes).map_err(Error::InvalidArgument)
+        check_page_bytes(self.page_bytes).map_err(Error::input)
     }
 
     /// Size of the page pool: three quarters of the unreserved budget.

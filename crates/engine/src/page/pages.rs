@@ -81,7 +81,7 @@ pub trait Pages: Debug {
     /// page (0 for the root) or [`Purpose::Leaf`]; it guides meters and the page pool.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the page is not the one last written, or the number is beyond the file.
+    /// `Cause::Damaged` if the page is not the one last written, or the number is beyond the file.
     fn read(&self, page: PageNumber, purpose: Purpose) -> Result<Page>;
 
     /// Reads many pages, in the order requested, with as many reads at once as the storage serves.

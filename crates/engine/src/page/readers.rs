@@ -1,6 +1,6 @@
 //! Registration of readers in other processes: each holds a locked file while it reads.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{FileLock, Storage, random_u64, remove_if_present};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -31,16 +31,16 @@ impl ReaderRegistration {
                 Ok(lock) if storage.exists(&name)? => {
                     return Ok(Some(Self { storage: Arc::clone(storage), name, lock: Some(lock) }));
                 }
-                Ok(_) | Err(Error::Locked { .. }) => {}
-                Err(Error::Io { source, .. })
-                    if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
-                {
+                Ok(_) | Err(Error { cause: Cause::Locked { .. }, .. }) => {}
+                Err(Error {
+                    cause: Cause::Io(ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem), ..
+                }) => {
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::Locked { path: storage.path(file), is_own: false })
+        Err(Error::locked(storage.path(file), false))
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn oldest(storage: &dyn Storage, name: &str) -> Result<Option<u64>> {
     for found in storage.list()?.iter().filter(|found| found.starts_with(&prefix)) {
         match storage.lock(found) {
             Ok(_lock) => remove_if_present(storage, found)?,
-            Err(Error::Locked { .. }) => {
+            Err(Error { cause: Cause::Locked { .. }, .. }) => {
                 let digits = found[prefix.len()..].split('-').next().unwrap_or_default();
                 let sequence = digits.parse().unwrap_or(0);
                 oldest = Some(oldest.map_or(sequence, |other: u64| other.min(sequence)));

@@ -74,7 +74,7 @@ impl Recovery {
     /// included.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if commits are missing, or records are invalid.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) if commits are missing, or records are invalid.
     pub(super) fn replay_all(
         &mut self,
         header: &Header,
@@ -196,7 +196,7 @@ impl Recovery {
     /// log, whose commits are complete but for these pages.
     ///
     /// # Errors
-    /// [`Error::Damaged`] at the first such page of the page file.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) at the first such page of the page file.
     pub(super) fn check_length(&self) -> Result<()> {
         self.missing_page.map_or(Ok(()), |page| Err(ends_before(&self.file_path, self.page_bytes, page)))
     }

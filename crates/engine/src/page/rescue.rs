@@ -16,7 +16,7 @@ use super::shared::PageStore;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations};
 use super::verify::map_pages;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl PageFile {
     /// Opens a damaged file for reading.
     ///
     /// # Errors
-    /// As [`Self::open`] for a file without a valid header; otherwise [`Error::Locked`], and errors of the storage.
+    /// As [`Self::open`] for a file without a valid header; otherwise [`Cause::Locked`], and errors of the storage.
     pub(crate) fn rescue(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<RescuedFile> {
         if !storage.exists(name)? {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
@@ -91,13 +91,13 @@ fn recover(
             let space = PageSpace::of_checkpoint(&epochs, header);
             Ok((Recovery::new(header, &*store.file, Some(space), Some(epochs)), Some(places)))
         }
-        Err(Error::Damaged { .. }) => Ok((Recovery::new(header, &*store.file, None, None), None)),
+        Err(Error { cause: Cause::Damaged, .. }) => Ok((Recovery::new(header, &*store.file, None, None), None)),
         Err(error) => Err(error),
     };
     let (mut recovery, places) = fresh()?;
     let damage = match recovery.replay_all(header, one_slot, found, u64::MAX) {
         Ok(()) => return Ok((recovery, None, places)),
-        Err(damage @ Error::Damaged { .. }) => damage,
+        Err(damage @ Error { cause: Cause::Damaged, .. }) => damage,
         Err(error) => return Err(error),
     };
     // Part of a commit may have been applied, so the intact ones are applied again.
@@ -105,7 +105,7 @@ fn recover(
     let (mut recovery, _) = fresh()?;
     match recovery.replay_all(header, one_slot, found, last) {
         Ok(()) if recovery.sequence == last => {}
-        Ok(()) | Err(Error::Damaged { .. }) => (recovery, _) = fresh()?,
+        Ok(()) | Err(Error { cause: Cause::Damaged, .. }) => (recovery, _) = fresh()?,
         Err(error) => return Err(error),
     }
     Ok((recovery, Some(damage), places))

@@ -13,7 +13,7 @@ use super::statistics::PageCounters;
 use super::telemetry::{self, PageTelemetry};
 use super::writer::PageWriter;
 use crate::block::checksum;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::io::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use crate::log::Segment;
@@ -87,9 +87,7 @@ impl PageStore {
 
     fn beyond(&self, page: PageNumber, error: Error) -> Error {
         match error {
-            Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
-                ends_before(&self.path, self.page_bytes, page)
-            }
+            Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. } => ends_before(&self.path, self.page_bytes, page),
             error => error,
         }
     }
@@ -164,7 +162,7 @@ impl PageFileShared {
 
     pub(super) fn check_poison(&self) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.store.path.clone() });
+            return Err(Error::poisoned(self.store.path.clone()));
         }
         Ok(())
     }
@@ -178,7 +176,7 @@ impl PageFileShared {
     pub(super) fn check_place(&self) -> Result<()> {
         match self.is_in_place() {
             true => Ok(()),
-            false => Err(Error::Gone { path: self.store.path.clone() }),
+            false => Err(Error::gone(self.store.path.clone())),
         }
     }
 
@@ -257,7 +255,7 @@ impl PageFileShared {
 
     pub(super) fn check_epoch(&self, number: PageNumber, epoch: u32) -> Result<()> {
         if self.known_epoch.is_some_and(|known| epoch > known) {
-            return Err(Error::SnapshotGone { path: self.store.path.clone() });
+            return Err(Error::snapshot_gone(self.store.path.clone()));
         }
         let Some(epochs) = &self.epochs else {
             return Ok(());

@@ -122,7 +122,7 @@ impl Transaction {
     /// Allocates a logged page of zeros, for nodes of one page that are updated in place.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the file has 2^32 pages.
+    /// [`Cause::Input`](crate::Cause::Input) when the file has 2^32 pages.
     pub fn allocate(&mut self) -> Result<PageNumber> {
         self.make_room()?;
         let taken = self.writer_mut()?.space.take_logged();
@@ -139,10 +139,10 @@ impl Transaction {
     /// loads. They bypass the log; the commit syncs them before its record.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the file would have more than 2^32 pages, and for no pages.
+    /// [`Cause::Input`](crate::Cause::Input) when the file would have more than 2^32 pages, and for no pages.
     pub fn allocate_extent(&mut self, pages: u32) -> Result<PageNumber> {
         if pages == 0 {
-            return Err(Error::InvalidArgument("an extent has at least one page".into()));
+            return Err(Error::input("an extent has at least one page"));
         }
         let taken = self.writer_mut()?.space.take_clean(pages);
         self.record_taken(taken)
@@ -150,7 +150,7 @@ impl Transaction {
 
     fn record_taken(&mut self, taken: Option<TakenExtent>) -> Result<PageNumber> {
         let path = &self.shared.store.path;
-        let full = || Error::InvalidArgument(format!("{} would have more than 2^32 pages", path.display()));
+        let full = || Error::input(format!("{} would have more than 2^32 pages", path.display()));
         let taken = taken.ok_or_else(full)?;
         self.taken.push(taken);
         self.allocated.insert(taken.extent.0, taken.extent.1);
@@ -161,11 +161,11 @@ impl Transaction {
     /// may be written once, in any order; ascending order is the fastest.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written; [`Error::InvalidArgument`] for a page of another origin, and for a
+    /// `Cause::Io` if the file cannot be written; `Cause::Input` for a page of another origin, and for a
     /// payload that is too long.
     pub fn write_fresh(&mut self, page: PageNumber, purpose: Purpose, payload: &[u8]) -> Result<()> {
         if !self.allocated.contains(page) || payload.len() > self.shared.store.payload_bytes() {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} \
                  bytes",
                 payload.len(),
@@ -240,8 +240,8 @@ impl Transaction {
     /// Commits: makes all changes visible, and durable as the file's [`Durability`](crate::Durability) specifies.
     ///
     /// # Errors
-    /// [`Error::Io`]: the file then rejects further writes, and reopening it may or may not show the commit.
-    /// [`Error::InvalidArgument`] for a state that is too long, and [`Error::Gone`] if the file was removed, renamed or
+    /// `Cause::Io`: the file then rejects further writes, and reopening it may or may not show the commit.
+    /// `Cause::Input` for a state that is too long, and `Cause::Gone` if the file was removed, renamed or
     /// replaced: nothing was changed.
     pub fn commit(mut self) -> Result<()> {
         self.shared.check_place()?;
@@ -250,7 +250,7 @@ impl Transaction {
 
     pub(super) fn writer_mut(&mut self) -> Result<&mut PageWriter> {
         let path = &self.shared.store.path;
-        self.writer.as_deref_mut().ok_or_else(|| Error::Poisoned { path: path.clone() })
+        self.writer.as_deref_mut().ok_or_else(|| Error::poisoned(path.clone()))
     }
 
     /// Reads a page that is not among the changed ones in memory.

@@ -10,7 +10,7 @@ use super::shared::PageFileShared;
 use super::snapshot::Snapshot;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations, epoch_byte, stale};
-use crate::error::{Error, Result, is_device_error};
+use crate::error::{Result, is_device_error};
 use crate::io::{LenientStorage, Purpose, UnreadablePart};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Snapshot {
     /// budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first page that is not the one last written, that the device cannot read, is
+    /// [`crate::Cause::Damaged`] at the first page that is not the one last written, that the device cannot read, is
     /// claimed twice, is claimed but free, or is allocated but not claimed.
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
         let shared = &*self.view.shared;
@@ -50,7 +50,7 @@ impl Snapshot {
             part.path == shared.store.path || shared.assumed.is_none() && is_of_log(&part.path, &shared.name)
         };
         let found = shared.storage.unreadable().into_iter().find(is_read).or_else(|| match &verified {
-            Err(error @ Error::Io { path, .. }) if is_device_error(error) => shared.unreadable_part(path),
+            Err(error) if is_device_error(error) => error.path().and_then(|path| shared.unreadable_part(path)),
             _ => None,
         });
         found.map_or(verified, |part| Err(part.to_error()))
@@ -84,7 +84,7 @@ impl Snapshot {
     /// is damaged; the other has the same content, and the next opening for writing restores it.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] if neither is valid; [`crate::Error::Io`].
+    /// [`crate::Cause::Damaged`] if neither is valid; [`crate::Cause::Io`].
     pub fn header_copies(&self) -> Result<u32> {
         // More than once: a writer in another process may be about to write one.
         for _ in 0..ATTEMPTS_MAX {

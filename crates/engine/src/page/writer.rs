@@ -61,14 +61,14 @@ impl PageWriter {
         if self.segment.is_none() {
             self.segment = Some(self.begin_segment(shared)?);
         }
-        self.segment.as_mut().ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })
+        self.segment.as_mut().ok_or_else(|| Error::poisoned(shared.store.path.clone()))
     }
 
     /// Creates a segment, and updates the page file's header to lead to it before it has content, so that the loss of
     /// the whole log is detected.
     fn begin_segment(&mut self, shared: &PageFileShared) -> Result<SegmentWriter> {
         let number = self.next_segment;
-        let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
+        let exhausted = || Error::input("the numbers of log segments are used up: copy the file");
         self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
         let id = SegmentId { number, nonce: self.nonce };
         let previous = self.sealed.last().map(|sealed| sealed.id).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Repair of an index: the entries of its intact leaves become a new index.
 
 use super::losses::{FileRepairReport, Losses};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::index::extend::FactoryWord;
 use crate::index::extend::Rescued;
 use crate::index::{RescuedIndex, WordRescue};
@@ -23,8 +23,8 @@ const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 /// entry can be saved, no index is written. `progress` receives the number of entries saved and of all.
 ///
 /// # Errors
-/// [`Error::NotRepairable`] if both copies of the header are damaged, or if leaves of this kind of index cannot be told
-/// from other pages; [`Error::Locked`] while the index is open for writing; [`Error::Io`] of kind `AlreadyExists` if
+/// [`Cause::NotRepairable`] if both copies of the header are damaged, or if leaves of this kind of index cannot be told
+/// from other pages; [`Cause::Locked`] while the index is open for writing; [`Cause::Io`] of kind `AlreadyExists` if
 /// the name of the new one is taken; errors of the storage.
 pub fn repair_index(
     (storage, name): (&Arc<dyn Storage>, &str),
@@ -106,8 +106,11 @@ fn copy_entries<W: FactoryWord>(
         damaged_parts,
         lost_ranges: losses.finish(lost_records),
         lost_commits: rescue.lost_commits.take().map(|error| match error {
-            Error::Damaged { path, offset, detail } => format!("{}, byte {offset}: {detail}", path.display()),
-            error => error.to_string(),
+            Error { cause: Cause::Damaged, .. } => {
+                let offset = error.offset().unwrap_or(0);
+                format!("{}, byte {offset}: {}", error.place().display(), error.detail())
+            }
+            error => error.message(),
         }),
     })
 }

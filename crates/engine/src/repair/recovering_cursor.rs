@@ -194,5 +194,5 @@ impl EntryCursor for RecoveringCursor {
 }
 
 fn forward_only() -> Error {
-    Error::InvalidArgument("a recovering cursor moves forward only".to_owned())
+    Error::input("a recovering cursor moves forward only")
 }

@@ -6,7 +6,7 @@
 use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::{foreign, in_place as repair_in_place, rebuild};
 use crate::block::header::StoreBinding;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage, UnreadablePart};
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::core::wal;
@@ -64,7 +64,7 @@ const NO_MANIFEST: &str = "*.manifest";
 /// `progress` receives the bytes processed so far, and the total.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; [`Error::UnknownVersion`]; errors
+/// [`Cause::NotAStore`]; [`Cause::Locked`] while another process has the store open; [`Cause::Version`]; errors
 /// of the storage. The store is then unchanged, except for additional files that the next repair removes.
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let storage = &LenientStorage::around(storage);
@@ -104,7 +104,7 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress
             }
         }
         Ok(None) => Err(no_store(&**storage)),
-        Err(error @ Error::UnknownVersion { .. }) => Err(error),
+        Err(error @ Error { cause: Cause::Version { .. }, .. }) => Err(error),
         Err(error) if finding_of(&error).is_some() => repair_without_newest(storage, names, error, progress),
         Err(error) => Err(error),
     }
@@ -125,7 +125,7 @@ fn repair_without_newest(
                 return rebuild::rebuild(storage, names, (error, damaged), Some(&older.state));
             }
             Ok(older) => return repair_by_older(storage, names, (older, damaged, error), progress),
-            Err(error @ Error::UnknownVersion { .. }) => return Err(error),
+            Err(error @ Error { cause: Cause::Version { .. }, .. }) => return Err(error),
             Err(error) if finding_of(&error).is_some() => damaged.push(file_name(number, FileKind::Manifest)),
             Err(error) => return Err(error),
         }

@@ -1,7 +1,7 @@
 //! Repair of a table: the records of its undamaged blocks become a new table.
 
 use super::losses::{FileRepairReport, Losses};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{LenientStorage, Storage};
 use crate::table::{Table, TableOptions, TableWriter};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// saved, no table is written. `progress` receives the number of blocks done and of all.
 ///
 /// # Errors
-/// [`Error::NotRepairable`] if the tail of the table is damaged, which states where its blocks are and what is in them,
-/// for an external index, whose records are in another file, and for a table of a store; [`Error::Io`] of kind
+/// [`Cause::NotRepairable`] if the tail of the table is damaged, which states where its blocks are and what is in them,
+/// for an external index, whose records are in another file, and for a table of a store; [`Cause::Io`] of kind
 /// `AlreadyExists` if the name of the new one is taken; errors of the storage.
 pub fn repair_table(
     (storage, name): (&Arc<dyn Storage>, &str),
@@ -32,7 +32,7 @@ pub fn repair_table(
         progress(number, blocks);
         let block = match table.rescue(number) {
             Ok(block) if block.count == 0 || block.record(0)?.0 >= last => block,
-            Ok(_) | Err(Error::Damaged { .. }) => {
+            Ok(_) | Err(Error { cause: Cause::Damaged, .. }) => {
                 damaged_parts += 1;
                 losses.lose(table.stated_records(number)?, 1);
                 continue;
@@ -70,16 +70,18 @@ pub fn repair_table(
 
 /// Opens the table, if its records can be told from other bytes.
 fn open(storage: &Arc<dyn Storage>, name: &str) -> Result<Table> {
-    let not_repairable = |detail: String| Error::NotRepairable { path: storage.path(name), detail };
+    let not_repairable = |detail: String| Error::not_repairable(storage.path(name), detail);
     let table = match Table::open_for_walk(Arc::clone(storage), name, &TableOptions::default()) {
-        Err(Error::Damaged { detail, .. } | Error::NotATable { detail, .. }) => {
+        Err(error @ Error { cause: Cause::Damaged | Cause::NotATable, .. }) => {
+            let detail = error.detail();
             return Err(not_repairable(format!(
                 "its tail, which states where its blocks are, what they contain, and the id that their checksums are \
                  made with, is damaged or missing ({detail}), so that nothing of it can be told from other bytes; \
                  restore it from a copy, or build it again"
             )));
         }
-        Err(Error::Changed { path, detail }) => {
+        Err(error @ Error { cause: Cause::Changed, .. }) => {
+            let (path, detail) = (error.place(), error.detail());
             let what = format!("it is an index of {}, which has changed: {detail}; build it again", path.display());
             return Err(not_repairable(what));
         }
@@ -90,7 +92,7 @@ fn open(storage: &Arc<dyn Storage>, name: &str) -> Result<Table> {
         return Err(not_repairable(format!("it is an index of {data}, which has the records; build it again")));
     }
     if table.is_versioned() {
-        return Err(not_repairable("it is a table of a store; repair the store instead (`ogive db repair`)".into()));
+        return Err(not_repairable("it is a table of a store".into()).advise(Advice::Use(Call::RepairStore)));
     }
     Ok(table)
 }

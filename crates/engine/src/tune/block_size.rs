@@ -108,7 +108,7 @@ impl SizeTrial {
 /// is complete, the best few sizes are then tuned in full.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if the sample is invalid: no records, unsorted runs, or a record size that is not
+/// `Cause::Input` if the sample is invalid: no records, unsorted runs, or a record size that is not
 /// positive and finite.
 pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
     choose(sample, problem, BLOCK_SIZE_LOG2)
@@ -157,18 +157,16 @@ fn check(sample: &Sample) -> Result<()> {
     let sampled: u64 = sample.runs.iter().map(|run| run.len() as u64).sum();
     if sampled == 0 || sampled > sample.records {
         let records = sample.records;
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "the sample holds {sampled} of {records} records; give at least one, at most all"
         )));
     }
     if !(sample.record_bytes > 0.0 && sample.record_bytes.is_finite()) {
         let bytes = sample.record_bytes;
-        return Err(Error::InvalidArgument(format!(
-            "{bytes} is not a valid record size; give a positive number of bytes"
-        )));
+        return Err(Error::input(format!("{bytes} is not a valid record size; give a positive number of bytes")));
     }
     if sample.runs.iter().any(|run| !run.is_sorted()) {
-        return Err(Error::InvalidArgument("a run of the sample is not sorted; sort each".to_owned()));
+        return Err(Error::input("a run of the sample is not sorted; sort each"));
     }
     Ok(())
 }
@@ -296,6 +294,7 @@ impl CodedTrial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::io::Profile;
 
     /// Keys whose steps vary by a factor of a thousand, in an order that no line fits.
@@ -372,7 +371,7 @@ mod tests {
         ];
         for case in cases {
             let refused = choose_block_size(&case, &Problem::new(&profile));
-            assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{case:?}");
+            assert!(matches!(refused, Err(Error { cause: Cause::Input, .. })), "{case:?}");
         }
         Ok(())
     }

@@ -59,8 +59,8 @@ impl FromStr for Objective {
             // A sign or an exponent is no way to write a percentage.
             (_, Some(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => percent(digits)
                 .map(|percent| Self::Quantile(percent / 100.0))
-                .ok_or_else(|| Error::InvalidArgument(format!("{text:?} is no quantile; give p1 to p99.999"))),
-            _ => Err(Error::InvalidArgument(format!("{text:?} is no objective; give mean, or a quantile such as p99"))),
+                .ok_or_else(|| Error::input(format!("{text:?} is no quantile; give p1 to p99.999"))),
+            _ => Err(Error::input(format!("{text:?} is no objective; give mean, or a quantile such as p99"))),
         }
     }
 }
@@ -368,6 +368,7 @@ pub(super) struct DesignScore(pub(super) f64, pub(super) f64, pub(super) f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::tune::reads::WindowCounts;
 
     fn uneven() -> ReadSizes {
@@ -426,7 +427,10 @@ mod tests {
         assert_eq!("p99".parse::<Objective>()?, Objective::Quantile(0.99));
         for text in ["", "p", "p0", "p100", "p101", "p-1", "p1e1", "p+5", "pNaN", "pinf", "99", "Mean", "p9.9.9"] {
             let refused = text.parse::<Objective>();
-            assert!(matches!(&refused, Err(Error::InvalidArgument(text)) if text.contains("give")), "{text}");
+            assert!(
+                matches!(&refused, Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("give")),
+                "{refused:?}"
+            );
         }
         Ok(())
     }

@@ -267,7 +267,7 @@ impl FromStr for DesignRequest {
 }
 
 fn invalid(text: &str, detail: impl fmt::Display) -> Error {
-    Error::InvalidArgument(format!("cannot parse the design {text:?}: {detail}"))
+    Error::input(format!("cannot parse the design {text:?}: {detail}"))
 }
 
 fn positive(text: &str, what: &str, number: &str) -> Result<u64> {

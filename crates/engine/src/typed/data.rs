@@ -19,7 +19,7 @@ pub trait TypedData: 'static {
     /// The bytes of a value.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a value that has none, such as a leap second.
+    /// [`Cause::Input`](crate::Cause::Input) for a value that has none, such as a leap second.
     fn encode<'a>(value: &'a Self::Arg<'_>) -> Result<Self::Bytes<'a>>;
 
     /// The value of bytes; `None` if no value has them.
@@ -43,7 +43,7 @@ pub trait TypedKey: TypedData {
     /// The type that keyspaces and tables state.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a type that no keys can have.
+    /// [`Cause::Input`](crate::Cause::Input) for a type that no keys can have.
     fn key_type() -> Result<KeyType>;
 }
 
@@ -53,7 +53,7 @@ pub trait TypedValue: TypedData {
     /// The type that keyspaces and tables state.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for a type that no values can have.
+    /// [`Cause::Input`](crate::Cause::Input) for a type that no values can have.
     fn value_type() -> Result<ValueType>;
 
     /// The types of records with such values: keys alone for `()`.

@@ -55,7 +55,7 @@ mod of_chrono {
     fn refuse_leap(time: NaiveTime) -> Result<()> {
         match time.nanosecond() < 1_000_000_000 {
             true => Ok(()),
-            false => Err(Error::InvalidArgument(format!("{time:?} is a leap second, which cannot be stored"))),
+            false => Err(Error::input(format!("{time:?} is a leap second, which cannot be stored"))),
         }
     }
 

@@ -36,7 +36,7 @@ impl<T: TypedData + ?Sized, B: AsRef<[u8]>> TypedGuard<T, B> {
     /// The key or value. Text and bytes are borrowed from the guard.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the bytes are not of this type, which an untyped handle may have written.
+    /// `Cause::Input` if the bytes are not of this type, which an untyped handle may have written.
     #[inline]
     pub fn value(&self) -> Result<T::Read<'_>> {
         read::<T>(self.bytes())
@@ -76,7 +76,7 @@ pub(super) fn read<T: TypedData + ?Sized>(bytes: &[u8]) -> Result<T::Read<'_>> {
 #[cold]
 pub(super) fn wrong<T: ?Sized>(length: usize) -> Error {
     let name = std::any::type_name::<T>();
-    Error::InvalidArgument(format!("{length} bytes that were read are no {name}; they were written without a type"))
+    Error::input(format!("{length} bytes that were read are no {name}; they were written without a type"))
 }
 
 impl<T: ?Sized, B: Clone> Clone for TypedGuard<T, B> {

@@ -7,7 +7,7 @@ use super::keyspace::TypedKeyspace;
 use super::multimap::{MultimapRange, TypedMultimap, TypedPart};
 use super::parts::{TypedParts, TypedPrefix};
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::lsm::{Batch, Db, DbSnapshot, Keyspace, PinnedTypes};
 use crate::table::KEY_BYTES_MAX;
@@ -43,7 +43,7 @@ impl DeclaredIndex {
     /// The entry of a record; `None` if the index leaves the record out.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for an entry that is too long, which takes the indexed value and the key.
+    /// [`Cause::KeyLength`] for an entry that is too long, which takes the indexed value and the key.
     fn entry(&self, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
         let entry = (self.entry_of)(key, value)?;
         match entry.as_ref().map_or(0, Vec::len) {
@@ -55,7 +55,7 @@ impl DeclaredIndex {
                     self.name,
                     key.len()
                 );
-                Err(Error::KeyLength { path: entries.path(), length: length as u64, detail })
+                Err(Error::key_length(entries.path(), length as u64, detail))
             }
             _ => Ok(entry),
         }
@@ -109,7 +109,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`] if the index exists with other types; [`Error::InvalidArgument`] if the keyspace of
+    /// [`Cause::WrongType`] if the index exists with other types; [`Cause::Input`] if the keyspace of
     /// its name is reserved, has records of its own, or is the index of another keyspace; as
     /// [`IndexedKeyspace::insert`].
     pub fn with_index<I: TypedParts>(
@@ -126,14 +126,14 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
     /// As [`TypedKeyspace::with_index`], for another index.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is an index of this name already; as [`TypedKeyspace::with_index`].
+    /// [`Cause::Input`] if there is an index of this name already; as [`TypedKeyspace::with_index`].
     pub fn with_index<I: TypedParts>(
         mut self,
         name: &str,
         index: impl Fn(&K::Read<'_>, &V::Read<'_>) -> Option<I> + Send + Sync + 'static,
     ) -> Result<Self> {
         if self.indexes.iter().any(|declared| declared.name == name) {
-            return Err(Error::InvalidArgument(format!("{:?} has two indexes named {name:?}", self.records.name())));
+            return Err(Error::input(format!("{:?} has two indexes named {name:?}", self.records.name())));
         }
         let multimap = self.db.multimap::<I, K>(&format!("{}.{name}", self.records.name()))?;
         let entry_of = move |key: &[u8], value: &[u8]| {
@@ -201,13 +201,13 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
     /// Notes that the keyspace of an index belongs to these records, before it is emptied and built.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it has records that no index wrote, or is the index of another keyspace.
+    /// [`Cause::Input`] if it has records that no index wrote, or is the index of another keyspace.
     fn own(&self, index: &DeclaredIndex, complete: &Keyspace, both: &[u8]) -> Result<()> {
         let (entries, owner) = (index.pinned.keyspace(), self.records.untyped().number().to_be_bytes());
         let note = [OWNER, &entries.number().to_be_bytes()].concat();
         let refused = |is: &str| {
             let name = entries.name();
-            Err(Error::InvalidArgument(format!("the keyspace {name:?} {is}; give the index another name")))
+            Err(Error::input(format!("the keyspace {name:?} {is}; give the index another name")))
         };
         match complete.get(&note)? {
             Some(noted) if *noted == owner => return Ok(()),
@@ -236,14 +236,14 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
     /// the same here.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is none of this name, or if it is of another type.
+    /// [`Cause::Input`] if there is none of this name, or if it is of another type.
     pub fn by<I: TypedParts + ?Sized>(&self, name: &str) -> Result<SecondaryIndex<I, K, V>> {
         let Some(declared) = self.indexes.iter().find(|declared| declared.name == name) else {
-            return Err(Error::InvalidArgument(format!("{:?} has no index named {name:?}", self.records.name())));
+            return Err(Error::input(format!("{:?} has no index named {name:?}", self.records.name())));
         };
         if declared.components != I::components() {
             let found = declared.pinned.types().keys;
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "the keys of the index {name:?} are {found}; they do not begin with {}",
                 std::any::type_name::<I>()
             )));
@@ -414,7 +414,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_,
             let entry = |value: &[u8]| index.entry(key, value).transpose();
             let before = match known.as_deref().and_then(entry) {
                 // An entry that is too long is in no index: the record bypassed this one.
-                Some(Err(Error::KeyLength { .. })) => None,
+                Some(Err(Error { cause: Cause::KeyLength { .. }, .. })) => None,
                 before => before.transpose()?,
             };
             let after = new.and_then(entry).transpose()?;
@@ -531,11 +531,11 @@ where
         let key = key_of(entry)?;
         let value = self.snapshot.get(self.records.untyped(), key.bytes());
         let value = self.records.pinned().adapt_found(value)?.ok_or_else(|| {
-            Error::InvalidArgument(format!(
-                "an index of the keyspace {:?} leads to a key that it does not have; writes bypassed the index: call \
-                 `rebuild`",
+            Error::input(format!(
+                "an index of the keyspace {:?} leads to a key that it does not have: writes bypassed the index",
                 self.records.name()
             ))
+            .advise(Advice::Use(Call::RebuildIndexes))
         })?;
         Ok((key, TypedGuard::new(value)))
     }

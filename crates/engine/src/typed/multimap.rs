@@ -41,7 +41,7 @@ impl<T: TypedParts + ?Sized> TypedPart<T> {
     /// The key or value, read as a component of a tuple.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the bytes are not of this type, which an untyped
+    /// [`Cause::Input`](crate::Cause::Input) if the bytes are not of this type, which an untyped
     /// handle may have written.
     pub fn value(&self) -> Result<T::Part<'_>> {
         let mut bytes = self.bytes();

@@ -30,7 +30,7 @@ impl<T: Serialize + DeserializeOwned + 'static> TypedData for Postcard<T> {
     type Bytes<'a> = Vec<u8>;
 
     fn encode(value: &T) -> Result<Vec<u8>> {
-        let failed = |error| Error::InvalidArgument(format!("a value cannot be serialised: {error}"));
+        let failed = |error| Error::input(format!("a value cannot be serialised: {error}"));
         ::postcard::to_allocvec(value).map_err(failed)
     }
 

@@ -41,13 +41,13 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WrongTableType`] if it states other types.
+    /// [`Cause::WrongType`](crate::Cause::WrongType) if it states other types.
     pub fn typed<K: TypedKey + ?Sized, V: TypedValue + ?Sized>(&self) -> Result<TypedTable<K, V>> {
         let found = self.record_type();
         let asked = RecordType::new(K::key_type()?, V::value_type()?).named_as(found);
         if !asked.extends(found) {
             let path = self.path().to_owned();
-            return Err(Error::WrongTableType { path, found: found.to_string(), asked: asked.to_string() });
+            return Err(Error::wrong_table_type(path, &found.to_string(), &asked.to_string()));
         }
         Ok(TypedTable { table: self.clone(), data: PhantomData })
     }

@@ -181,17 +181,17 @@ impl KeyType {
     /// Rejects parameters out of bounds.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`].
+    /// [`Cause::Input`](crate::Cause::Input).
     pub(crate) fn check(self) -> Result<()> {
         match self {
-            Self::FixedBytes(width) if !(1..=FIXED_BYTES_MAX).contains(&width) => Err(Error::InvalidArgument(format!(
+            Self::FixedBytes(width) if !(1..=FIXED_BYTES_MAX).contains(&width) => Err(Error::input(format!(
                 "keys of fixed width have 1 to {FIXED_BYTES_MAX} bytes, not {width}; \
                  keys of type bytes have any length"
             ))),
             Self::Decimal { precision, scale }
                 if !(1..=DECIMAL_DIGITS_MAX).contains(&precision) || scale > precision =>
             {
-                Err(Error::InvalidArgument(format!(
+                Err(Error::input(format!(
                     "decimals have 1 to {DECIMAL_DIGITS_MAX} digits, not {precision}, and at most all of them after \
                      the point, not {scale}"
                 )))
@@ -296,7 +296,7 @@ impl FromStr for KeyType {
 
 /// The error for a name that no type has.
 pub(super) fn unknown(name: &str) -> Error {
-    Error::InvalidArgument(format!(
+    Error::input(format!(
         "unknown key type {name:?}; the key types are bool, u8, u16, u32, u64, u128, i8, i16, i32, i64, i128, f32, \
          f64, text, bytes, bytes1 to bytes{FIXED_BYTES_MAX}, uuid, date, time(UNIT), timestamp(UNIT) with s, ms, us \
          or ns, decimal(PRECISION,SCALE), and tuples such as (text, date desc)"

@@ -247,17 +247,17 @@ impl RecordType {
     /// Rejects types with parameters out of bounds, and names that do not fit.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`].
+    /// [`Cause::Input`](crate::Cause::Input).
     pub(crate) fn check(&self) -> Result<()> {
         self.keys.check()?;
         self.values.check()?;
         let components = self.component_count();
         if !self.key_columns.is_empty() && self.key_columns.len() != components {
             let found = self.key_columns.len();
-            return Err(Error::InvalidArgument(format!("keys of type {} have no {found} columns", self.keys)));
+            return Err(Error::input(format!("keys of type {} have no {found} columns", self.keys)));
         }
         match self.key_columns.iter().find(|column| column.name.len() > FIELD_NAME_BYTES_MAX) {
-            Some(column) => Err(Error::InvalidArgument(format!(
+            Some(column) => Err(Error::input(format!(
                 "the name of a key column has {} bytes; {FIELD_NAME_BYTES_MAX} are the maximum",
                 column.name.len()
             ))),

@@ -69,7 +69,7 @@ impl<'a> Row<'a> {
     /// The row of these bytes: written with this type, or with an older one that it extends.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if they are not those of a row of this type.
+    /// [`Cause::Input`](crate::Cause::Input) if they are not those of a row of this type.
     pub fn new(row_type: &'a RowType, bytes: &'a [u8]) -> Result<Self> {
         Self::find(row_type, bytes).ok_or_else(|| wrong(row_type, bytes))
     }
@@ -100,7 +100,7 @@ impl<'a> Row<'a> {
     /// The bytes of a field, those of a key of its type; `None` if it is null.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is no such field, or if the row is not one of its type.
+    /// [`Cause::Input`](crate::Cause::Input) if there is no such field, or if the row is not one of its type.
     pub fn field(&self, index: usize) -> Result<Option<&'a [u8]>> {
         let field = self.row_type.fields().get(index).ok_or_else(|| no_field(self.row_type, index))?;
         if index >= self.count {
@@ -155,7 +155,7 @@ impl<'a> Row<'a> {
     /// As [`Self::field`].
     pub fn get(&self, name: &str) -> Result<Value> {
         let index = self.row_type.position(name);
-        let absent = || Error::InvalidArgument(format!("rows of type {} have no field {name:?}", self.row_type));
+        let absent = || Error::input(format!("rows of type {} have no field {name:?}", self.row_type));
         self.value(index.ok_or_else(absent)?)
     }
 
@@ -224,7 +224,7 @@ impl FieldReader {
     /// Reads these fields.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a field that is not there.
+    /// [`Cause::Input`](crate::Cause::Input) for a field that is not there.
     pub fn new(row_type: &RowType, fields: &[usize]) -> Result<Self> {
         let count = row_type.fields().len();
         let all = row_type.before(count);
@@ -369,12 +369,12 @@ impl<'a> RowFields<'a> {
 }
 
 fn no_field(row_type: &RowType, field: usize) -> Error {
-    Error::InvalidArgument(format!("a row of {} fields has no field {field}", row_type.fields().len()))
+    Error::input(format!("a row of {} fields has no field {field}", row_type.fields().len()))
 }
 
 #[cold]
 fn wrong(row_type: &RowType, bytes: &[u8]) -> Error {
-    Error::InvalidArgument(format!("a value of {} bytes is not a row of type {row_type}", bytes.len()))
+    Error::input(format!("a value of {} bytes is not a row of type {row_type}", bytes.len()))
 }
 
 /// Builds rows, one field after the other.
@@ -407,7 +407,7 @@ impl RowBuilder {
     /// Appends a field.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the value is not of the field's type, if it is null and may not be, and for a
+    /// `Cause::Input` if the value is not of the field's type, if it is null and may not be, and for a
     /// field too many. The row is discarded then.
     pub fn push(&mut self, value: &Value) -> Result<()> {
         if let Value::Null = value {
@@ -438,12 +438,12 @@ impl RowBuilder {
             (Some(bytes), _) if !key_type.has_value_of(bytes) => {
                 let detail = format!("{} bytes are no value of the field {field}", bytes.len());
                 self.clear();
-                return Err(Error::InvalidArgument(detail));
+                return Err(Error::input(detail));
             }
             (None, _) if !field.nullable => {
                 let detail = format!("the field {field} cannot be null");
                 self.clear();
-                return Err(Error::InvalidArgument(detail));
+                return Err(Error::input(detail));
             }
             (Some(bytes), Some(_)) => self.fixed.extend_from_slice(bytes),
             (None, Some(width)) => self.fixed.resize(self.fixed.len() + width, 0),
@@ -463,12 +463,12 @@ impl RowBuilder {
     /// Appends the bytes of the row to `target`, and begins the next one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if fields are missing, or if the row exceeds 4 GiB.
+    /// [`Cause::Input`](crate::Cause::Input) if fields are missing, or if the row exceeds 4 GiB.
     pub fn finish(&mut self, target: &mut Vec<u8>) -> Result<()> {
         if self.count < self.row_type.fields().len() {
             let detail = format!("a row of type {} has only {} fields", self.row_type, self.count);
             self.clear();
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         let code = match self.heap.len() {
             0..=0xff => 0,
@@ -476,7 +476,7 @@ impl RowBuilder {
             0x1_0000..=0xffff_ffff => 2,
             longer => {
                 self.clear();
-                return Err(Error::InvalidArgument(format!("a row of {longer} bytes is too long")));
+                return Err(Error::input(format!("a row of {longer} bytes is too long")));
             }
         };
         put_varint(target, (self.count << END_WIDTH_BITS) as u64 | code as u64);
@@ -501,6 +501,6 @@ impl RowBuilder {
 
     fn too_many(&mut self) -> Error {
         self.clear();
-        Error::InvalidArgument(format!("a row of type {} has no more fields", self.row_type))
+        Error::input(format!("a row of type {} has no more fields", self.row_type))
     }
 }

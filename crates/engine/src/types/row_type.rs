@@ -87,11 +87,11 @@ impl RowType {
     /// A row of these fields.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for none or too many fields, fields that are tuples, and names that repeat or are
+    /// `Cause::Input` for none or too many fields, fields that are tuples, and names that repeat or are
     /// longer than [`FIELD_NAME_BYTES_MAX`].
     pub fn new(fields: impl Into<Vec<Field>>) -> Result<Self> {
         let fields = fields.into();
-        let invalid = |detail: String| Err(Error::InvalidArgument(detail));
+        let invalid = |detail: String| Err(Error::input(detail));
         if fields.is_empty() || fields.len() > FIELDS_MAX {
             return invalid(format!("rows have 1 to {FIELDS_MAX} fields, not {}", fields.len()));
         }
@@ -243,7 +243,7 @@ impl RowType {
 }
 
 fn parse_field(text: &str) -> Result<Field> {
-    let wrong = || Error::InvalidArgument(format!("{text:?} is not a field; write its name, a colon, and its type"));
+    let wrong = || Error::input(format!("{text:?} is not a field; write its name, a colon, and its type"));
     let (name, rest) = match text.strip_prefix('"') {
         None => {
             let (name, rest) = text.split_once(':').ok_or_else(wrong)?;

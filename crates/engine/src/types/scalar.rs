@@ -62,7 +62,7 @@ impl KeyType {
     /// The key of a value.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the value is not of this type.
+    /// [`Cause::Input`](crate::Cause::Input) if the value is not of this type.
     pub fn encode(self, value: &Value) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         match self {
@@ -76,14 +76,14 @@ impl KeyType {
     /// or one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a component is not of its type, or if there are too many.
+    /// [`Cause::Input`](crate::Cause::Input) if a component is not of its type, or if there are too many.
     pub fn encode_prefix(self, components: &[Value]) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         match (self, components) {
             (Self::Tuple(tuple), _) => tuple.append_prefix(components, &mut key)?,
             (_, []) => {}
             (_, [value]) => self.append_scalar(value, &mut key)?,
-            _ => return Err(Error::InvalidArgument(format!("keys of type {self} have one component"))),
+            _ => return Err(Error::input(format!("keys of type {self} have one component"))),
         }
         Ok(key)
     }
@@ -91,13 +91,13 @@ impl KeyType {
     /// The value of a key.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if no value of this type has these bytes.
+    /// [`Cause::Input`](crate::Cause::Input) if no value of this type has these bytes.
     pub fn decode(self, key: &[u8]) -> Result<Value> {
         let value = match self {
             Self::Tuple(tuple) => tuple.decode(key),
             _ => self.decode_scalar(key),
         };
-        value.ok_or_else(|| Error::InvalidArgument(format!("a key of {} bytes is not of type {self}", key.len())))
+        value.ok_or_else(|| Error::input(format!("a key of {} bytes is not of type {self}", key.len())))
     }
 
     /// Appends the bytes of a value, or of a field of a row: those of a key, but for floats, which keep all their bits.
@@ -156,7 +156,7 @@ impl KeyType {
             },
             _ => false,
         };
-        if is_of_type { Ok(()) } else { Err(Error::InvalidArgument(format!("{value:?} is not of type {self}"))) }
+        if is_of_type { Ok(()) } else { Err(Error::input(format!("{value:?} is not of type {self}"))) }
     }
 
     /// The value of the bytes of a type other than a tuple; `None` if there is none.

@@ -14,18 +14,18 @@ impl KeyType {
     /// in ISO 8601, and a tuple as a record of CSV, whose empty fields are nulls.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the text is not a key of this type.
+    /// [`Cause::Input`](crate::Cause::Input) if the text is not a key of this type.
     pub fn parse(self, text: &str) -> Result<Vec<u8>> {
         self.parse_key(text)
             .and_then(|value| self.encode(&value).ok())
-            .ok_or_else(|| Error::InvalidArgument(format!("{text:?} is not a key of type {self}")))
+            .ok_or_else(|| Error::input(format!("{text:?} is not a key of type {self}")))
     }
 
     /// The bytes that all keys begin with that begin with this text: with these characters, with these bytes, or with
     /// these components of a tuple.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the text is not the start of a key, and for types whose keys are not prefixes of
+    /// `Cause::Input` if the text is not the start of a key, and for types whose keys are not prefixes of
     /// each other, such as numbers.
     pub fn parse_prefix(self, text: &str) -> Result<Vec<u8>> {
         let prefix = match self {
@@ -37,10 +37,10 @@ impl KeyType {
             Self::Tuple(tuple) => tuple.parse_prefix(text).and_then(|values| tuple.prefix_of_text(&values)),
             _ => {
                 let detail = format!("keys of type {self} have no prefixes; those of text, bytes and tuples have");
-                return Err(Error::InvalidArgument(detail));
+                return Err(Error::input(detail));
             }
         };
-        prefix.ok_or_else(|| Error::InvalidArgument(format!("{text:?} does not begin a key of type {self}")))
+        prefix.ok_or_else(|| Error::input(format!("{text:?} does not begin a key of type {self}")))
     }
 
     /// Converts a key to text that [`Self::parse`] reads as this key. A key that is not of this type is shown as bytes.

@@ -201,16 +201,16 @@ impl TupleType {
     /// A tuple of these components.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for none or too many components, and for tuples in tuples.
+    /// [`Cause::Input`](crate::Cause::Input) for none or too many components, and for tuples in tuples.
     pub fn new(components: &[Component]) -> Result<Self> {
         if components.is_empty() || components.len() > COMPONENTS_MAX {
             let count = components.len();
-            return Err(Error::InvalidArgument(format!("tuples have 1 to {COMPONENTS_MAX} components, not {count}")));
+            return Err(Error::input(format!("tuples have 1 to {COMPONENTS_MAX} components, not {count}")));
         }
         let mut codes = [0; COMPONENTS_MAX];
         for (code, component) in codes.iter_mut().zip(components) {
             if matches!(component.key_type, KeyType::Tuple(_)) {
-                return Err(Error::InvalidArgument("a component of a tuple cannot be a tuple".into()));
+                return Err(Error::input("a component of a tuple cannot be a tuple"));
             }
             component.key_type.check()?;
             *code = component.code();
@@ -241,7 +241,7 @@ impl TupleType {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for bytes that are not those of components; the bytes of a component may still be no
+    /// `Cause::Input` for bytes that are not those of components; the bytes of a component may still be no
     /// value of its type. Errors of `visit`.
     pub fn visit_components(
         &self,
@@ -249,7 +249,7 @@ impl TupleType {
         mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<()>,
     ) -> Result<()> {
         let bytes = key.len();
-        let wrong = || Error::InvalidArgument(format!("a key of {bytes} bytes is not of type {self}"));
+        let wrong = || Error::input(format!("a key of {bytes} bytes is not of type {self}"));
         for (number, component) in self.components().enumerate() {
             visit(number, component.take(&mut key).ok_or_else(wrong)?.as_deref())?;
         }
@@ -271,14 +271,14 @@ impl TupleType {
     pub(super) fn append(self, value: &Value, key: &mut Vec<u8>) -> Result<()> {
         match value {
             Value::Tuple(values) if values.len() == usize::from(self.count) => self.append_prefix(values, key),
-            _ => Err(Error::InvalidArgument(format!("{value:?} is not a tuple of type {self}"))),
+            _ => Err(Error::input(format!("{value:?} is not a tuple of type {self}"))),
         }
     }
 
     pub(super) fn append_prefix(self, values: &[Value], key: &mut Vec<u8>) -> Result<()> {
         if values.len() > usize::from(self.count) {
             let count = values.len();
-            return Err(Error::InvalidArgument(format!("keys of type {self} do not have {count} components")));
+            return Err(Error::input(format!("keys of type {self} do not have {count} components")));
         }
         self.components().zip(values).try_for_each(|(component, value)| component.append(value, key))
     }
@@ -393,7 +393,7 @@ fn parse_component(text: &str) -> Result<Component> {
         (false, NullOrder::Never) => NullOrder::Never,
         (false, _) => {
             let detail = format!("{name} has no nulls to order; write {name}? for a component that may be null");
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
     };
     let key_type = KeyType::scalar(name).ok_or_else(|| unknown(name))?;

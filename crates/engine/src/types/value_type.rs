@@ -81,12 +81,10 @@ impl ValueType {
     /// The bytes of a value; of a row, [`Value::Tuple`] with a value for each field.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the value is not of this type.
+    /// [`Cause::Input`](crate::Cause::Input) if the value is not of this type.
     pub fn encode(&self, value: &Value) -> Result<Vec<u8>> {
         match (self, value) {
-            (Self::Scalar(KeyType::Tuple(_)), _) => {
-                Err(Error::InvalidArgument(format!("{value:?} is not of type {self}")))
-            }
+            (Self::Scalar(KeyType::Tuple(_)), _) => Err(Error::input(format!("{value:?} is not of type {self}"))),
             // Not as a key, in which floats do not keep all their bits.
             (Self::Scalar(key_type), _) => {
                 let mut bytes = Vec::new();
@@ -100,14 +98,14 @@ impl ValueType {
                 builder.finish(&mut bytes)?;
                 Ok(bytes)
             }
-            _ => Err(Error::InvalidArgument(format!("{value:?} is not a row of type {self}"))),
+            _ => Err(Error::input(format!("{value:?} is not a row of type {self}"))),
         }
     }
 
     /// The value of bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if no value of this type has these bytes.
+    /// [`Cause::Input`](crate::Cause::Input) if no value of this type has these bytes.
     pub fn decode(&self, bytes: &[u8]) -> Result<Value> {
         match self {
             Self::Scalar(key_type) => key_type.decode(bytes),
@@ -138,12 +136,12 @@ impl ValueType {
     /// The row of these bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if they are not those of a row of this type, or if values are scalars.
+    /// [`Cause::Input`](crate::Cause::Input) if they are not those of a row of this type, or if values are scalars.
     pub fn row<'a>(&'a self, bytes: &'a [u8]) -> Result<Row<'a>> {
         match self {
             Self::Row(row_type) => Row::new(row_type, bytes),
             Self::Scalar(key_type) => {
-                Err(Error::InvalidArgument(format!("the values are of type {key_type}; they have no fields")))
+                Err(Error::input(format!("the values are of type {key_type}; they have no fields")))
             }
         }
     }
@@ -152,14 +150,14 @@ impl ValueType {
     /// are nulls.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the text is not a value of this type.
+    /// [`Cause::Input`](crate::Cause::Input) if the text is not a value of this type.
     pub fn parse(&self, text: &str) -> Result<Vec<u8>> {
         let value = match self {
             Self::Scalar(key_type) => key_type.parse_value(text),
             Self::Row(row_type) => row_type.parse_value(text),
         };
         let bytes = value.and_then(|value| self.encode(&value).ok());
-        bytes.ok_or_else(|| Error::InvalidArgument(format!("{text:?} is not a value of type {self}")))
+        bytes.ok_or_else(|| Error::input(format!("{text:?} is not a value of type {self}")))
     }
 
     /// Converts a value to text that [`Self::parse`] reads as this value. A value that is not of this type is shown as
@@ -209,12 +207,10 @@ impl ValueType {
     /// Rejects scalars that are tuples, and parameters out of bounds.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`].
+    /// [`Cause::Input`](crate::Cause::Input).
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Scalar(KeyType::Tuple(_)) => {
-                Err(Error::InvalidArgument("values cannot be tuples; rows have several fields".into()))
-            }
+            Self::Scalar(KeyType::Tuple(_)) => Err(Error::input("values cannot be tuples; rows have several fields")),
             Self::Scalar(key_type) => key_type.check(),
             Self::Row(_) => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! The report of a verification.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{Storage, UnreadablePart};
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -110,18 +110,16 @@ impl StoreReport {
 /// The offset and description of a defect, if the error states one.
 pub(crate) fn finding_of(error: &Error) -> Option<(u64, String)> {
     match error {
-        Error::Damaged { offset, detail, .. } => Some((*offset, detail.clone())),
-        Error::NotATable { detail, .. } => Some((0, format!("it is not a table: {detail}"))),
-        Error::UnknownVersion { found: found @ 1.., supported, .. } => {
+        Error { cause: Cause::Damaged, .. } => Some((error.offset().unwrap_or(0), error.detail().to_owned())),
+        Error { cause: Cause::NotATable, .. } => Some((0, format!("it is not a table: {}", error.detail()))),
+        Error { cause: Cause::Version { found: found @ 1.., supported }, .. } => {
             Some((0, format!("it has format version {found}; the newest supported one is {supported}")))
         }
-        Error::ValueTooLarge { length, .. } => {
+        Error { cause: Cause::ValueTooLarge { length, .. }, .. } => {
             Some((0, format!("it has a value of {length} bytes, which is too long")))
         }
-        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => Some((0, "it is missing".to_owned())),
-        Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
-            Some((0, "it ends too early".to_owned()))
-        }
+        Error { cause: Cause::Io(ErrorKind::NotFound), .. } => Some((0, "it is missing".to_owned())),
+        Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. } => Some((0, "it ends too early".to_owned())),
         _ => None,
     }
 }

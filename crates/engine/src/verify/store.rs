@@ -2,7 +2,7 @@
 
 use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage, is_of_no_file};
 use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
 use crate::lsm::images::live::{StoreImage, all_names, named_files};
@@ -44,7 +44,7 @@ pub(crate) struct StoreVerifier<'p> {
 /// Of a store that is written to meanwhile, this verifies what it contained at one moment after the call.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
+/// [`Cause::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
 /// storage. A part of a file that the device cannot read is a finding, unless there are very many.
 pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let storage = &LenientStorage::around(storage);
@@ -153,7 +153,7 @@ fn manifest_report(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
     let path = match &error {
-        Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } | Error::Io { path, .. } => path.clone(),
+        Error { cause: Cause::Damaged | Cause::Version { .. } | Cause::Io(_), .. } => error.place(),
         _ => folder(storage),
     };
     report.add(&file_name_of(&path), offset, detail);

@@ -8,7 +8,7 @@ use crate::block::checksum;
 use crate::block::compress::{CODEC_STORED, CodecError};
 use crate::block::header::{HEADER_BYTES, HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::file_format::{VALUE_FILE_FOOTER_MAGIC, VALUE_FILE_MAGIC};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, spoiled};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl ValueFile {
     /// Opens a file, finished or not.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it does not begin as file `number` of `binding`; [`Error::UnknownVersion`]; errors of the
+    /// [`Cause::Damaged`] if it does not begin as file `number` of `binding`; [`Cause::Version`]; errors of the
     /// storage.
     pub(crate) fn open(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<Self> {
         Self::open_checked(storage, number, |found| found == binding)
@@ -81,7 +81,7 @@ impl ValueFile {
     /// The store and the opening stated by a file's header, regardless of its number; `None` without a valid header.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; errors of the storage.
+    /// [`Cause::Version`]; errors of the storage.
     pub(crate) fn binding_of(storage: &dyn Storage, number: u64) -> Result<Option<StoreBinding>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
         Ok(header.map(|header| header.binding))
@@ -90,7 +90,7 @@ impl ValueFile {
     /// Whether there is a valid value file of this name with another identity, which no crash leaves.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; errors of the storage.
+    /// [`Cause::Version`]; errors of the storage.
     pub(crate) fn has_other_identity(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
@@ -151,7 +151,7 @@ impl ValueFile {
     /// Reads a value: with one read if it has at most 64 KiB, and without a copy if it is not compressed either.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] if the
+    /// [`Cause::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Cause::Damaged`] if the
     /// value is missing or damaged.
     pub(crate) fn get(&self, pointer: &ValueFilePointer, limit_bytes: u64) -> Result<Slice> {
         self.check_pointer(pointer)?;
@@ -228,7 +228,7 @@ impl ValueFile {
     /// Returns a value as a stream; nothing is read yet, unless the value is empty.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the pointer is invalid, or beyond the end of the file.
+    /// [`Cause::Damaged`] if the pointer is invalid, or beyond the end of the file.
     pub(crate) fn stream(&self, pointer: &ValueFilePointer) -> Result<ValueStream> {
         self.check_pointer(pointer)?;
         if pointer.length == 0 {
@@ -247,7 +247,7 @@ impl ValueFile {
         };
         match read() {
             Ok(()) => Ok(true),
-            Err(Error::Damaged { .. }) => Ok(false),
+            Err(Error { cause: Cause::Damaged, .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -294,7 +294,7 @@ impl ValueFile {
         if pointer.length <= limit {
             return Ok(());
         }
-        Err(Error::ValueTooLarge { path: self.file.path().into(), length: pointer.length, limit })
+        Err(Error::value_too_large(self.file.path(), pointer.length, limit))
     }
 
     fn damaged_value(&self, offset: u64) -> Error {

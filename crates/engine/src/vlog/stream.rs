@@ -33,7 +33,7 @@ impl ValueStream {
     /// Returns the next bytes, at most 64 KiB; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a damaged chunk; errors of the storage.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) for a damaged chunk; errors of the storage.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         self.chunks.next_chunk()
     }
@@ -41,7 +41,7 @@ impl ValueStream {
     /// Reads the rest of the value.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of
+    /// `Cause::ValueTooLarge` for more than `limit_bytes`, before anything is allocated; those of
     /// [`Self::next_chunk`].
     pub(crate) fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)

@@ -10,7 +10,7 @@ use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
 use crate::block::header::{HEADER_BYTES, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::block::test_examples::example;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LocalStorage, MemoryStorage, Meter, Storage};
 use proptest::prelude::*;
 use std::io::Read;
@@ -72,7 +72,7 @@ const LENGTHS: [usize; 12] = [
 ];
 
 fn is_damage<T>(outcome: &Result<T>) -> bool {
-    matches!(outcome, Err(Error::Damaged { .. }))
+    matches!(outcome, Err(Error { cause: Cause::Damaged, .. }))
 }
 
 fn check(file: &ValueFile, pointer: &ValueFilePointer, expected: &[u8]) {
@@ -196,7 +196,9 @@ fn a_value_above_the_limit_is_refused_before_it_is_read() {
             writer.file().stream(&pointer).unwrap().read_to_vec(limit).map(drop),
         ];
         for refused in refusals {
-            assert!(matches!(refused, Err(Error::ValueTooLarge { length, .. }) if length == pointer.length));
+            assert!(
+                matches!(refused, Err(Error { cause: Cause::ValueTooLarge { length, .. }, .. }) if length == pointer.length)
+            );
         }
     }
     assert_eq!(meter.snapshot().reads.requests, before);
@@ -208,7 +210,7 @@ fn keys_and_values_that_are_too_long_leave_the_file_as_it_was() {
     let mut writer = plain(&storage);
     let before = writer.len_bytes();
     let refused = writer.append(&vec![0; KEY_BYTES_MAX + 1], b"");
-    assert!(matches!(refused, Err(Error::KeyLength { .. })));
+    assert!(matches!(refused, Err(Error { cause: Cause::KeyLength { .. }, .. })));
     assert_eq!(writer.len_bytes(), before);
     let pointer = writer.append(&vec![1; KEY_BYTES_MAX], &vec![2; CHUNK_BYTES]).unwrap();
     assert!(pointer.stored_bytes <= STORED_BYTES_MAX as u64);
@@ -234,7 +236,7 @@ fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
     let mut writer = create(&storage, 1, Compression::Lz4);
     let mut zeros = Zeros(0);
     let refused = writer.append_stream(b"endless", &mut zeros);
-    assert!(matches!(refused, Err(Error::ValueTooLarge { limit: VALUE_BYTES_MAX, .. })));
+    assert!(matches!(refused, Err(Error { cause: Cause::ValueTooLarge { limit: VALUE_BYTES_MAX, .. }, .. })));
     assert!(zeros.0 <= VALUE_BYTES_MAX + (1 << 20));
     let given_up = writer.len_bytes();
     let longest = writer.append_stream(b"longest", &mut Zeros(0).take(VALUE_BYTES_MAX)).unwrap();
@@ -265,7 +267,7 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
     }
     let (_, storage) = storage();
     let mut writer = plain(&storage);
-    assert!(matches!(writer.append_stream(b"broken", &mut FailingSource(0)), Err(Error::Io { .. })));
+    assert!(matches!(writer.append_stream(b"broken", &mut FailingSource(0)), Err(Error { cause: Cause::Io(_), .. })));
     let pointer = writer.append(b"key", b"value").unwrap();
     let file = writer.finish().unwrap();
     check(&file, &pointer, b"value");
@@ -373,7 +375,7 @@ fn a_file_in_the_place_of_another_is_refused() {
     }
     assert_eq!(ValueFile::open_of_store(&*storage, OWNER.store, 1).unwrap().binding(), OWNER);
     assert!(is_damage(&ValueFile::open_of_store(&*storage, OWNER.store ^ 1, 1)));
-    assert!(matches!(ValueFile::open(&*storage, OWNER, 3), Err(Error::Io { .. })));
+    assert!(matches!(ValueFile::open(&*storage, OWNER, 3), Err(Error { cause: Cause::Io(_), .. })));
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl ValueFileWriter {
     /// Resumes an unfinished file after its first `end` bytes; the rest is cut off.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if these bytes are not complete or abandoned records; errors of the storage.
+    /// `Cause::Damaged` if these bytes are not complete or abandoned records; errors of the storage.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
         binding: StoreBinding,
@@ -102,7 +102,7 @@ impl ValueFileWriter {
     /// Appends a value. The key is stored with it, so that the value can be identified without its pointer.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file unchanged; errors of the storage.
+    /// `Cause::ValueTooLarge` and `Cause::KeyLength`, which leave the file unchanged; errors of the storage.
     pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValueFilePointer> {
         self.check(key, value.len() as u64)?;
         let offset = self.len_bytes();
@@ -127,7 +127,7 @@ impl ValueFileWriter {
     /// Appends the contents of a stream as a value, with at most two chunks in memory.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::Io`] if the source fails, and [`Error::ValueTooLarge`] if it is too long: the
+    /// `Cause::KeyLength`; `Cause::Io` if the source fails, and `Cause::ValueTooLarge` if it is too long: the
     /// file then contains unreferenced chunks, and accepts further values. Errors of the storage.
     pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValueFilePointer> {
         self.check(key, 0)?;
@@ -211,13 +211,13 @@ impl ValueFileWriter {
     fn check(&self, key: &[u8], length: u64) -> Result<()> {
         if key.len() > KEY_BYTES_MAX {
             let detail = format!("the key of a value record has at most {KEY_BYTES_MAX} bytes");
-            return Err(Error::KeyLength { path: self.path(), length: key.len() as u64, detail });
+            return Err(Error::key_length(self.path(), key.len() as u64, detail));
         }
         if length > VALUE_BYTES_MAX { Err(self.too_large(length)) } else { Ok(()) }
     }
 
     fn too_large(&self, length: u64) -> Error {
-        Error::ValueTooLarge { path: self.path(), length, limit: VALUE_BYTES_MAX }
+        Error::value_too_large(self.path(), length, VALUE_BYTES_MAX)
     }
 
     fn path(&self) -> PathBuf {

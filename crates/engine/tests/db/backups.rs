@@ -4,11 +4,11 @@
 //! damage of every file of the store and of the backups. Options are drawn.
 
 use crate::support::{Draws, Files, Records, collect, files, memory, small};
-use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::verify::verify_store;
+use ogive::{Cause, Error};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Repeat, SimulatedDisk, enumerate_crashes, enumerate_faults, seeds,
 };
@@ -400,7 +400,7 @@ fn backups_refuse_other_stores_other_folders_and_each_other() {
     assert!(refused.to_string().contains("no backup 9"), "{refused}");
 
     let lock = target.lock("LOCK").unwrap();
-    assert!(matches!(back_up(&backups, &work.store, 1), Err(Error::Locked { .. })));
+    assert!(matches!(back_up(&backups, &work.store, 1), Err(Error { cause: Cause::Locked { .. }, .. })));
     // Restoring takes no lock.
     restored(&backups, None).unwrap();
     drop(lock);
@@ -409,10 +409,10 @@ fn backups_refuse_other_stores_other_folders_and_each_other() {
     let refused = back_up(&Backups::new(shared(&work.store)), &other.store, 1).unwrap_err();
     assert!(refused.to_string().contains("no backups"), "{refused}");
     let refused = backups.restore(None, &shared(&other.store), &mut |_, _| ()).unwrap_err();
-    assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    assert!(matches!(refused, Error { cause: Cause::Locked { .. }, .. }), "{refused}");
     other.db().close().unwrap();
     let refused = backups.restore(None, &shared(&other.store), &mut |_, _| ()).unwrap_err();
-    let kind = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists);
+    let kind = |error: &Error| matches!(error, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. });
     assert!(kind(&refused), "{refused}");
     assert!(Backups::new(Arc::new(MemoryStorage::new())).list().unwrap().backups.is_empty());
 }

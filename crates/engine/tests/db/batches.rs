@@ -250,7 +250,7 @@ fn a_batch_whose_reads_fail_fails_and_the_next_one_answers() {
         let found = match outcome {
             Ok(found) => found,
             Err(error) => {
-                assert!(matches!(error, ogive::Error::Io { .. }), "{error}");
+                assert!(matches!(error, ogive::Error { cause: ogive::Cause::Io(_), .. }), "{error}");
                 failures += 1;
                 db.multi_get(&keys).unwrap()
             }

@@ -6,7 +6,7 @@
 use crate::support::{collect, small};
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions};
-use ogive::{Durability, Error};
+use ogive::{Cause, Durability, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ fn options(threads: usize) -> DbOptions {
 }
 
 fn is_closed<T>(outcome: ogive::Result<T>) -> bool {
-    matches!(outcome, Err(Error::StoreClosed { .. }))
+    matches!(outcome, Err(Error { cause: Cause::Closed, .. }))
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_closed_store_releases_the_dropped_keyspaces_of_its_snapshots() {
     let later = db.snapshot();
     assert_eq!(snapshot.get(&keyspace, "a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(tables(), before);
-    assert!(matches!(later.get(&keyspace, "a"), Err(Error::KeyspaceDropped { .. })));
+    assert!(matches!(later.get(&keyspace, "a"), Err(Error { cause: Cause::KeyspaceDropped, .. })));
     assert!(later.keyspace("passing").is_none());
     db.close().unwrap();
     assert!(is_closed(snapshot.get(&keyspace, "a")) && is_closed(range.next().unwrap()));
@@ -98,7 +98,9 @@ fn closing_beside_writers_keeps_every_acknowledged_write() {
                     for number in 0..20_000 {
                         match db.insert(format!("{writer} {number:08}"), [7; 100]) {
                             Ok(()) => count.store(number + 1, Ordering::Relaxed),
-                            Err(error) => return assert!(matches!(error, Error::StoreClosed { .. }), "{error}"),
+                            Err(error) => {
+                                return assert!(matches!(error, Error { cause: Cause::Closed, .. }), "{error}");
+                            }
                         }
                     }
                 });

@@ -4,9 +4,9 @@
 //! drawn anew for each opening.
 
 use crate::support::{Draws, Files, History, Records, World, files, in_any_memory, matching, memory, read_all, small};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::Db;
+use ogive::{Cause, Error};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn ask(files: &Files, draws: &mut Draws) -> Result<Answers, String> {
 }
 
 fn describe(error: &Error) -> String {
-    assert!(!matches!(error, Error::InvalidArgument(_)), "{error}");
+    assert!(!matches!(error, Error { cause: Cause::Input, .. }), "{error}");
     error.to_string()
 }
 
@@ -254,7 +254,7 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
                     Ok(db) => {
                         last = last.max(matching(&history, &db).unwrap_or_else(|error| panic!("{what}: {error}")).0)
                     }
-                    Err(Error::Damaged { .. }) => {}
+                    Err(Error { cause: Cause::Damaged, .. }) => {}
                     Err(error) => panic!("{what}: {error}"),
                 }
             }

@@ -6,7 +6,7 @@
 
 use ogive::io::LocalStorage;
 use ogive::lsm::{Db, DbOptions, is_store_file};
-use ogive::{Durability, Error};
+use ogive::{Cause, Durability, Error};
 use std::fs;
 use std::path::Path;
 
@@ -29,11 +29,11 @@ fn a_store_is_never_made_among_other_things() {
         let before = names(&path);
         for create in [true, false] {
             let refused = Db::open(&path, &DbOptions::default().create(create));
-            assert!(matches!(refused, Err(Error::NotAStore { .. })), "{other}");
+            assert!(matches!(refused, Err(Error { cause: Cause::NotAStore, .. })), "{other}");
             assert_eq!(names(&path), before, "{other}");
         }
         let refused = source.checkpoint(&path);
-        assert!(matches!(refused, Err(Error::NotAStore { .. })), "{other}: {refused:?}");
+        assert!(matches!(refused, Err(Error { cause: Cause::NotAStore, .. })), "{other}: {refused:?}");
         assert_eq!(names(&path), before, "{other}");
     }
 }
@@ -50,7 +50,7 @@ fn the_creation_of_a_store_can_be_taken_back_until_it_has_a_record() {
         db.keyspace("dropped").unwrap();
         db.drop_keyspace("dropped").unwrap();
         assert!(db.take_back().unwrap(), "{name}");
-        assert!(matches!(words.insert("a", "1"), Err(Error::StoreClosed { .. })), "{name}");
+        assert!(matches!(words.insert("a", "1"), Err(Error { cause: Cause::Closed, .. })), "{name}");
         assert!(!db.take_back().unwrap(), "{name}");
         db.close().unwrap();
     }
@@ -145,10 +145,13 @@ fn what_is_written_to_a_folder_that_is_gone_is_refused_and_harms_no_store_that_i
         }
         let before = if path.is_dir() { names(&path) } else { Vec::new() };
         for _ in 0..2 {
-            assert!(matches!(old.insert("b", "lost"), Err(Error::Gone { .. })), "{case}");
-            assert!(matches!(old.compare_and_swap("b", None, Some(b"lost")), Err(Error::Gone { .. })), "{case}");
-            assert!(matches!(old.keyspace("new"), Err(Error::Gone { .. })), "{case}");
-            assert!(matches!(old.drop_keyspace("kept"), Err(Error::Gone { .. })), "{case}");
+            assert!(matches!(old.insert("b", "lost"), Err(Error { cause: Cause::Gone, .. })), "{case}");
+            assert!(
+                matches!(old.compare_and_swap("b", None, Some(b"lost")), Err(Error { cause: Cause::Gone, .. })),
+                "{case}"
+            );
+            assert!(matches!(old.keyspace("new"), Err(Error { cause: Cause::Gone, .. })), "{case}");
+            assert!(matches!(old.drop_keyspace("kept"), Err(Error { cause: Cause::Gone, .. })), "{case}");
             assert!(old.flush().is_err() && old.compact().is_err(), "{case}");
         }
         assert_eq!(snapshot.get(&old, "a").unwrap().as_deref(), Some(&b"old"[..]), "{case}");
@@ -180,9 +183,9 @@ fn a_write_without_a_sync_is_refused_soon_after_its_folder_is_gone() {
     db.insert("a", "1").unwrap();
     fs::remove_dir_all(&path).unwrap();
     let outcomes: Vec<_> = (0..64).map(|_| db.insert("a", "2")).collect();
-    assert!(matches!(outcomes[63], Err(Error::Gone { .. })));
-    assert!(matches!(db.insert("a", "3"), Err(Error::Gone { .. })));
-    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(()) | Err(Error::Gone { .. }))));
+    assert!(matches!(outcomes[63], Err(Error { cause: Cause::Gone, .. })));
+    assert!(matches!(db.insert("a", "3"), Err(Error { cause: Cause::Gone, .. })));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(()) | Err(Error { cause: Cause::Gone, .. }))));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::repair::repair_store;
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::verify::verify_store;
-use ogive::{Error, KeyType};
+use ogive::{Advice, Call, Cause, Error, KeyType};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ fn put_each(into: &Files, from: &Files, what: &str) -> BTreeMap<String, (u32, u3
         match ask(&mixed) {
             Ok(found) => assert!(found == model, "{what}: {name} of the other is taken for its own"),
             Err(error) => {
-                assert!(matches!(error, Error::Damaged { .. } | Error::Io { .. }), "{what}: {name}: {error}");
+                assert!(matches!(error, Error { cause: Cause::Damaged | Cause::Io(_), .. }), "{what}: {name}: {error}");
                 assert!(!is_sound(&mixed), "{what}: {name}: `verify` finds nothing, but {error}");
                 count.0 += u32::from(is_there);
             }
@@ -231,9 +231,9 @@ fn killed() -> (Files, String, Model) {
 
 fn is_told(damaged: &Files, live: &str, what: &str) {
     match ask(damaged) {
-        Err(Error::Damaged { path, detail, .. }) => {
-            assert!(path.to_string_lossy().ends_with(live), "{what}: {}", path.display());
-            assert!(detail.contains("ogive db repair"), "{what}: {detail}");
+        Err(error @ Error { cause: Cause::Damaged, .. }) => {
+            assert!(error.path().unwrap().to_string_lossy().ends_with(live), "{what}: {error}");
+            assert_eq!(error.advice(), Some(&Advice::Use(Call::RepairStore)), "{what}: {error}");
         }
         Err(error) => panic!("{what}: {error}"),
         Ok(found) => panic!("{what}: {} records were found", found.len()),
@@ -341,7 +341,7 @@ fn an_older_manifest_in_place_of_the_newest_is_told_and_removes_nothing() {
                 Ok(found) => assert!(found == *model, "{name} instead of {newest}"),
                 Err(error) => {
                     told += 1;
-                    assert!(matches!(error, Error::Damaged { .. } | Error::Io { .. }), "{error}");
+                    assert!(matches!(error, Error { cause: Cause::Damaged | Cause::Io(_), .. }), "{error}");
                     for (file, content) in &damaged {
                         assert!(memory.content(file).unwrap() == *content, "{file} was changed or removed");
                     }

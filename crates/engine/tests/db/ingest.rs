@@ -7,7 +7,7 @@
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriteOptions, TableWriter};
-use ogive::{Durability, Error, KeyType};
+use ogive::{Cause, Durability, Error, KeyType};
 use ogive_testkit::{CrashOptions, Fault, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -233,9 +233,9 @@ fn what_is_no_table_for_a_store_is_refused_and_leaves_nothing() {
         let files: Vec<_> = files.iter().map(|(storage, name)| (Arc::clone(storage), (*name).to_owned())).collect();
         db.ingest_from(&files)
     };
-    assert!(matches!(ingest(&[(&files, "sound"), (&files, "twice")]), Err(Error::InvalidArgument(_))));
-    assert!(matches!(ingest(&[(&files, "sound"), (&damaged, "flipped")]), Err(Error::Damaged { .. })));
-    assert!(matches!(ingest(&[(&files, "sound"), (&files, "missing")]), Err(Error::Io { .. })));
+    assert!(matches!(ingest(&[(&files, "sound"), (&files, "twice")]), Err(Error { cause: Cause::Input, .. })));
+    assert!(matches!(ingest(&[(&files, "sound"), (&damaged, "flipped")]), Err(Error { cause: Cause::Damaged, .. })));
+    assert!(matches!(ingest(&[(&files, "sound"), (&files, "missing")]), Err(Error { cause: Cause::Io(_), .. })));
     assert_eq!(names(), before);
     assert_eq!(all(&db), Model::new());
     assert_eq!(ingest(&[]).unwrap().tables, 0);
@@ -293,7 +293,7 @@ fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
         let model = all(&db);
         db.checkpoint_in(&target).unwrap();
         let again = db.checkpoint_in(&target);
-        assert!(matches!(again, Err(Error::Io { .. })), "the folder is taken");
+        assert!(matches!(again, Err(Error { cause: Cause::Io(_), .. })), "the folder is taken");
         for i in 0..2_000_u64 {
             db.insert(i.to_be_bytes(), "other").unwrap();
         }
@@ -349,7 +349,7 @@ fn after_every_crash_of_a_checkpoint_both_stores_are_whole_or_the_copy_is_refuse
         match Db::open_in(storage, &options().create(false)) {
             Ok(db) if all(&db).len() == 300 => Ok(()),
             Ok(db) => Err(format!("{} records", all(&db).len())),
-            Err(Error::NotAStore { .. } | Error::Damaged { .. }) if outcome.is_err() => Ok(()),
+            Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) if outcome.is_err() => Ok(()),
             Err(error) => Err(error.to_string()),
         }
     };

@@ -4,7 +4,7 @@
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::{KeyType, RecordType};
-use ogive::{Db, DbOptions, Error};
+use ogive::{Cause, Db, DbOptions, Error};
 use std::sync::Arc;
 
 fn keys(names: &[&str]) -> RecordType {
@@ -66,7 +66,7 @@ fn keys_alone_get_no_values_and_values_do_not_vanish() {
     let refused = with_values.insert(2, &b"two"[..]).unwrap_err().to_string();
     assert!(refused.contains("keys alone"), "{refused}");
     let bytes = RecordType::new(KeyType::U64, KeyType::Bytes);
-    assert!(matches!(ids.declare(&bytes), Err(Error::WrongRecordType { .. })));
+    assert!(matches!(ids.declare(&bytes), Err(Error { cause: Cause::WrongType { .. }, .. })));
     alone.insert(3, ()).unwrap();
     assert_eq!(ids.record_type().to_string(), "u64 -> {}");
     // Stores of older versions say nothing of their keys: they are opened as before, and stay what they are.
@@ -75,7 +75,7 @@ fn keys_alone_get_no_values_and_values_do_not_vanish() {
     older.insert(1_u64.to_be_bytes(), "").unwrap();
     older.typed::<u64, ()>().unwrap().insert(4, ()).unwrap();
     assert_eq!(older.record_type().to_string(), "u64 -> bytes");
-    assert!(matches!(older.declare(&keys(&["key"])), Err(Error::WrongRecordType { .. })));
+    assert!(matches!(older.declare(&keys(&["key"])), Err(Error { cause: Cause::WrongType { .. }, .. })));
     let untyped = db.keyspace("untyped").unwrap();
     untyped.insert("k", "").unwrap();
     untyped.typed::<[u8], ()>().unwrap().insert(&b"l"[..], ()).unwrap();

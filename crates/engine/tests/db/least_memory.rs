@@ -7,7 +7,7 @@ use crate::support::{LEAST_MEMORY, Records, collect, copy_of};
 use ogive::block::Compression;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::{Durability, Error};
+use ogive::{Cause, Durability, Error};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -109,14 +109,17 @@ fn least_memory(files: &MemoryStorage, options: &DbOptions) -> u64 {
     loop {
         match open(files, options, least) {
             Ok(_) => break,
-            Err(Error::MemoryShort { needed_bytes, .. }) => {
+            Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
                 assert!(needed_bytes > least, "{needed_bytes} are no more than {least}");
                 least = needed_bytes;
             }
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(matches!(open(files, options, least - 1), Err(Error::MemoryShort { .. })), "less than {least}");
+    assert!(
+        matches!(open(files, options, least - 1), Err(Error { cause: Cause::Memory { .. }, .. })),
+        "less than {least}"
+    );
     least
 }
 

@@ -9,7 +9,7 @@ use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{LocalStorage, MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
 use ogive::lsm::{Db, DbOptions, checkpoint_store, checkpoint_store_in};
 use ogive::verify::verify_store;
-use ogive::{Durability, Error};
+use ogive::{Cause, Durability, Error};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -305,7 +305,7 @@ struct ReadOnly(Arc<dyn Storage>);
 impl ReadOnly {
     fn refuse<T>(&self, name: &str) -> ogive::Result<T> {
         let source = std::io::ErrorKind::PermissionDenied.into();
-        Err(Error::Io { action: "change", path: self.0.path(name), source })
+        Err(Error::io("change", self.0.path(name), source))
     }
 }
 
@@ -384,7 +384,7 @@ fn a_live_store_is_verified_and_copied_with_permission_to_read_only() {
     read_only.restore(None, &target, &mut |_, _| ()).unwrap();
     assert_eq!(contents(target).0, 120);
     let denied = read_only.create(&memory, &BackupOptions::default(), &mut |_, _| ()).unwrap_err();
-    assert!(matches!(denied, Error::Io { .. }), "{denied}");
+    assert!(matches!(denied, Error { cause: Cause::Io(_), .. }), "{denied}");
     db.close().unwrap();
 }
 
@@ -449,12 +449,9 @@ fn a_checkpoint_of_a_live_folder_fills_a_new_folder_or_none() {
     (1..=50).for_each(|number| write(&db, number));
     checkpoint_store(&storage, path("deep/copy")).unwrap();
     let again = checkpoint_store(&storage, path("deep/copy")).unwrap_err();
-    assert!(
-        matches!(&again, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists),
-        "{again}"
-    );
+    assert!(matches!(&again, Error { cause: Cause::Io(std::io::ErrorKind::AlreadyExists), .. }), "{again}");
     let nothing: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    assert!(matches!(checkpoint_store(&nothing, path("other")), Err(Error::NotAStore { .. })));
+    assert!(matches!(checkpoint_store(&nothing, path("other")), Err(Error { cause: Cause::NotAStore, .. })));
     assert!(LocalStorage::names(&path("other")).is_err());
     assert_eq!(contents(Arc::new(LocalStorage::new(path("deep/copy")))).0, 50);
     db.close().unwrap();
@@ -501,9 +498,8 @@ fn a_reader_whose_writer_is_too_fast_is_told_that_the_store_is_busy() {
     };
     match open(u64::MAX) {
         // A program that takes it for a missing store would make another one.
-        Err(Error::Io { path, source, .. }) => {
-            assert_eq!(source.kind(), std::io::ErrorKind::ResourceBusy, "{source}");
-            assert_eq!(path, memory.path("x").parent().unwrap());
+        Err(error @ Error { cause: Cause::Io(std::io::ErrorKind::ResourceBusy), .. }) => {
+            assert_eq!(error.path(), memory.path("x").parent());
         }
         opened => panic!("{opened:?}"),
     }

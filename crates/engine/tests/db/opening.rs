@@ -8,7 +8,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
-use ogive::{Durability, Error};
+use ogive::{Advice, Cause, Durability, Error, Setting};
 use std::sync::Arc;
 
 fn options() -> DbOptions {
@@ -48,7 +48,7 @@ fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
     // The memory that the store needs when opened read-only.
     match Db::open_read_only_in(storage, &options.clone().memory_bytes(LEAST_MEMORY)) {
         Ok(_) => LEAST_MEMORY,
-        Err(Error::MemoryShort { needed_bytes, .. }) => needed_bytes,
+        Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => needed_bytes,
         Err(error) => panic!("{error}"),
     }
 }
@@ -86,7 +86,7 @@ fn range_tombstones_of_long_keys_are_opened_or_the_memory_that_they_take_is_told
     db.close().unwrap();
     let least = options().memory_bytes(LEAST_MEMORY);
     let refused = Db::open_read_only_in(Arc::clone(&storage), &least).map(drop);
-    let Err(Error::MemoryShort { needed_bytes, given_bytes: LEAST_MEMORY, .. }) = refused else {
+    let Err(Error { cause: Cause::Memory { needed_bytes, given_bytes: LEAST_MEMORY }, .. }) = refused else {
         panic!("{refused:?}")
     };
     let message = refused.unwrap_err().to_string();
@@ -125,7 +125,7 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
         db.close().unwrap();
         match taken {
             Ok(_) => break assert_eq!(found, keys.len()),
-            Err(Error::MemoryShort { needed_bytes, .. }) if needed_bytes > raised.memory_bytes => {
+            Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) if needed_bytes > raised.memory_bytes => {
                 assert_eq!(found, 0, "nothing was taken in");
                 raised.memory_bytes = needed_bytes;
                 refusals += 1;
@@ -148,8 +148,7 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
 fn a_store_without_memory_says_how_much_it_takes() {
     let none = options().memory_bytes(131_072);
     let refused = Db::open_in(memory(), &none).map(drop);
-    let Err(Error::MemoryShort { needed_bytes: LEAST_MEMORY, given_bytes: 131_072, option, .. }) = refused else {
-        panic!("{refused:?}")
-    };
-    assert_eq!(option, "`DbOptions::memory_bytes`");
+    let error = refused.unwrap_err();
+    assert_eq!(error.cause, Cause::Memory { needed_bytes: LEAST_MEMORY, given_bytes: 131_072 });
+    assert_eq!(error.advice(), Some(&Advice::Raise { option: Setting::StoreMemory, to: Some(LEAST_MEMORY) }));
 }

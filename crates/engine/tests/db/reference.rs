@@ -11,7 +11,7 @@ use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning, Swap};
 use ogive::table::{TableWriteOptions, TableWriter};
-use ogive::{Durability, Error};
+use ogive::{Cause, Durability, Error};
 use ogive_papers::bourbon::{Bourbon, LearningRule, ModelScope};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
@@ -341,8 +341,8 @@ impl World {
         let old = self.handles["passing"].clone();
         assert!(self.db().drop_keyspace("passing").unwrap());
         assert!(!self.db().drop_keyspace("passing").unwrap());
-        assert!(matches!(old.get("a"), Err(Error::KeyspaceDropped { .. })), "{}", self.place());
-        assert!(matches!(old.insert("a", "b"), Err(Error::KeyspaceDropped { .. })), "{}", self.place());
+        assert!(matches!(old.get("a"), Err(Error { cause: Cause::KeyspaceDropped, .. })), "{}", self.place());
+        assert!(matches!(old.insert("a", "b"), Err(Error { cause: Cause::KeyspaceDropped, .. })), "{}", self.place());
         let new = self.db().keyspace("passing").unwrap();
         assert_eq!(new.iter().count(), 0, "{}", self.place());
         self.handles.insert("passing", new);
@@ -418,7 +418,7 @@ impl World {
             assert_same(beside.get(&key).unwrap().as_ref(), expected, &self.place());
         }
         let refused = beside.insert("a", "b");
-        assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error { cause: Cause::ReadOnly, .. })), "{refused:?}");
     }
 
     /// Writes that are not durable yet are in no object.

@@ -4,11 +4,11 @@
 //! have.
 
 use crate::support::in_any_memory;
-use ogive::Error;
 use ogive::io::{FastPaths, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::repair::repair_store;
 use ogive::verify::{StoreReport, verify_store};
+use ogive::{Cause, Error};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -185,11 +185,11 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
     for names in [&[][..], &["000001.manifest.new"], &["LOCK", "000001.manifest.new", "notes.txt"]] {
         let memory = MemoryStorage::new();
         names.iter().for_each(|name| memory.put(name, b"cut short".to_vec()).unwrap());
-        assert!(matches!(verify(&memory), Err(Error::NotAStore { .. })), "{names:?}");
+        assert!(matches!(verify(&memory), Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
         let repaired = repair_store(&shared(&memory), &mut |_, _| {});
-        assert!(matches!(repaired, Err(Error::NotAStore { .. })), "{names:?}");
+        assert!(matches!(repaired, Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
         let opened = Db::open_in(shared(&memory), &DbOptions::default().create(false));
-        assert!(matches!(opened, Err(Error::NotAStore { .. })), "{names:?}");
+        assert!(matches!(opened, Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
     }
     let (memory, _) = store(6);
     for name in ["000900.table", "000901.log", "000902.manifest.new", "000001.values"] {
@@ -262,7 +262,7 @@ fn a_lost_manifest_is_made_again_from_tables_and_logs() {
     let (memory, model) = store(20);
     let manifest = names(&memory, ".manifest").remove(0);
     memory.remove(&manifest).unwrap();
-    assert!(matches!(Db::open_in(shared(&memory), &options()), Err(Error::Damaged { .. })));
+    assert!(matches!(Db::open_in(shared(&memory), &options()), Err(Error { cause: Cause::Damaged, .. })));
     let (report, held) = repaired(&memory);
     assert!(report.manifest_rebuilt);
     assert_eq!(held, model);
@@ -281,5 +281,5 @@ fn a_log_that_is_missing_after_a_crash_is_told_and_not_taken_for_an_empty_one() 
     let log = names(&crashed, ".log").pop().unwrap();
     crashed.remove(&log).unwrap();
     assert!(!verify(&crashed).unwrap().is_sound());
-    assert!(matches!(Db::open_in(shared(&crashed), &options()), Err(Error::Damaged { .. })));
+    assert!(matches!(Db::open_in(shared(&crashed), &options()), Err(Error { cause: Cause::Damaged, .. })));
 }

@@ -11,7 +11,7 @@ use ogive::page::PageOptions;
 use ogive::repair::repair_store;
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::verify::verify_store;
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::sync::Arc;
 
 struct DevelopmentFile {
@@ -85,7 +85,7 @@ fn with(files: &[(&str, &str)]) -> Arc<dyn Storage> {
 
 fn is_refused<T>(what: &str, result: Result<T>) {
     let error = result.err().unwrap_or_else(|| panic!("{what} is taken"));
-    assert!(matches!(error, Error::UnknownVersion { found: 0, .. }), "{what}: {error:?}");
+    assert!(matches!(error, Error { cause: Cause::Version { found: 0, .. }, .. }), "{what}: {error:?}");
     let message = error.to_string();
     for part in ["development version of Ogive before 0.1", "export it with that version and import it here"] {
         assert!(message.contains(part), "{what}: {message}");
@@ -106,7 +106,7 @@ fn a_table_of_a_development_version_is_refused_and_not_replaced() {
     is_refused("a table", Table::open(storage.clone(), "f", &TableOptions::default()));
     let options = TableWriteOptions::default();
     let writer = TableWriter::create(storage.clone(), "f", options.clone());
-    assert!(matches!(writer, Err(Error::Io { .. })), "its name is taken");
+    assert!(matches!(writer, Err(Error { cause: Cause::Io(_), .. })), "its name is taken");
     is_refused("a table to be replaced", TableWriter::create(storage, "f", options.replace(true)));
 }
 

@@ -7,7 +7,7 @@ use ogive::block::checksum;
 use ogive::io::MemoryStorage;
 use ogive::table::{FORMAT_VERSION, Table, TableOptions, TableWriteOptions, TableWriter, opening_bytes};
 use ogive::tune::DesignRequest;
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_model::coded::{CodedLayer, GroupHeader, StringLayer, search, search_strings, separator_at};
 use ogive_model::column::{self, ColumnGroup};
 use ogive_model::line::{self, LineNode};
@@ -155,11 +155,11 @@ fn a_newer_version_is_refused_by_its_number() {
     // Without a checksum of its own, it is damage.
     storage.put("damaged", file.clone()).unwrap();
     let error = Table::open(storage.clone(), "damaged", &TableOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    assert!(matches!(error, Error { cause: Cause::Damaged, .. }), "{error}");
     checksum::seal(id, tail as u64, &mut file[tail..]);
     storage.put("newer", file).unwrap();
     let error = Table::open(storage, "newer", &TableOptions::default()).unwrap_err();
-    let is_told = matches!(error, Error::UnknownVersion { found, supported, .. }
+    let is_told = matches!(error, Error { cause: Cause::Version { found, supported }, .. }
         if (found, supported) == (FORMAT_VERSION + 1, FORMAT_VERSION));
     assert!(is_told, "{error}");
 }

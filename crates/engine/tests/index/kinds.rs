@@ -6,7 +6,7 @@ use ogive::index::extend::{Structure, StructureFactory, Tunable};
 use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Key, Payload};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::support::{NAME, Numbers, assert_same, empty, memory, options};
 use ogive_testkit::kinds::{crash, reference};
@@ -85,7 +85,9 @@ fn types_other_than_those_of_the_file_are_refused() {
     drop(index);
     fn refused<K: Key, V: Payload>(storage: &Arc<dyn Storage>) {
         match Index::<K, V>::open(Arc::clone(storage), NAME, &PageOptions::default()) {
-            Err(Error::WrongType { detail, .. }) => assert!(detail.contains("u64") || detail.contains('8'), "{detail}"),
+            Err(error @ Error { cause: Cause::WrongType { .. }, .. }) => {
+                assert!(error.detail().contains("u64") || error.detail().contains('8'), "{error}")
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -106,7 +108,7 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     let good = options(IndexKind::BTREE);
     let refused = |options: IndexOptions| {
         let error = Index::<u64, u64>::create(storage.clone(), NAME, &options).unwrap_err();
-        assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+        assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error}");
         assert!(storage.list().unwrap().is_empty());
     };
     refused(good.clone().fill_percent(0));
@@ -125,7 +127,7 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
         for error in [short, long] {
             let message = error.to_string();
             let names_types = message.contains("bytes1 to bytes16") || message.contains("1 to 16 bytes");
-            assert!(matches!(error, Error::InvalidArgument(_)) && names_types, "{error}");
+            assert!(matches!(error, Error { cause: Cause::Input, .. }) && names_types, "{error}");
         }
         assert!(storage.list().unwrap().is_empty());
     }

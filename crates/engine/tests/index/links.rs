@@ -10,7 +10,7 @@ use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::page::PageOptions;
 use ogive::table::{Table, TableWriteOptions, TableWriter};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
@@ -62,9 +62,9 @@ fn a_symbolic_link_leads_to_the_lock_and_the_log_of_the_index_itself() {
     let index = create(&link).unwrap();
     insert(&index, 0..1000);
     for path in &paths {
-        assert!(matches!(open(path), Err(Error::Locked { .. })), "{}", path.display());
+        assert!(matches!(open(path), Err(Error { cause: Cause::Locked { .. }, .. })), "{}", path.display());
         let taken = create(path).map(drop).unwrap_err();
-        assert!(matches!(&taken, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists), "{taken}");
+        assert!(matches!(&taken, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }), "{taken}");
         let (storage, name) = place(path);
         let reader = Numbers::open_read_only(storage.clone(), &name, &PageOptions::default()).unwrap();
         assert_eq!(reader.len().unwrap(), 1000, "what only the log has is seen through {}", path.display());
@@ -87,7 +87,7 @@ fn names_of_a_storage_that_are_links_are_refused() {
     fs::hard_link(directory.path().join("x"), directory.path().join("hard")).unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
     let refused = |outcome: Result<Numbers>, word: &str| match outcome {
-        Err(Error::OtherNames { detail, .. }) => assert!(detail.contains(word), "{detail}"),
+        Err(error @ Error { cause: Cause::OtherNames, .. }) => assert!(error.detail().contains(word), "{error}"),
         other => panic!("{other:?}"),
     };
     let options = PageOptions::default();
@@ -109,7 +109,7 @@ fn links_in_a_circle_are_an_error() {
     let directory = tempfile::tempdir().unwrap();
     symlink("b", directory.path().join("a")).unwrap();
     symlink("a", directory.path().join("b")).unwrap();
-    assert!(matches!(LocalStorage::split_path(&directory.path().join("a")), Err(Error::InvalidArgument(_))));
+    assert!(matches!(LocalStorage::split_path(&directory.path().join("a")), Err(Error { cause: Cause::Input, .. })));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_store_behind_a_link_is_locked_once_and_stays_where_it_was_opened() {
     drop(Db::open(&first, &DbOptions::default()).unwrap());
     symlink("first", &link).unwrap();
     let db = Db::open(&link, &DbOptions::default()).unwrap();
-    assert!(matches!(Db::open(&first, &DbOptions::default()), Err(Error::Locked { .. })));
+    assert!(matches!(Db::open(&first, &DbOptions::default()), Err(Error { cause: Cause::Locked { .. }, .. })));
     // The link is turned elsewhere while the store is at work.
     fs::remove_file(&link).unwrap();
     symlink("second", &link).unwrap();
@@ -178,7 +178,7 @@ fn what_is_written_to_an_index_that_is_gone_is_refused() {
         for _ in 0..2 {
             let mut transaction = index.write().unwrap();
             transaction.insert(100, 100).unwrap();
-            assert!(matches!(transaction.commit(), Err(Error::Gone { .. })), "{how}");
+            assert!(matches!(transaction.commit(), Err(Error { cause: Cause::Gone, .. })), "{how}");
         }
         assert_eq!(index.get(5).unwrap(), Some(5), "{how}");
         assert_eq!(index.get(100).unwrap(), None, "{how}");

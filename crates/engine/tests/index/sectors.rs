@@ -1,9 +1,9 @@
 //! Tests of open indexes on a device that fails. Goal: verification of an open index names the part that the device
 //! cannot read. Method: every sector of an index and its log becomes unreadable.
 
-use ogive::Error;
 use ogive::index::{Index, IndexKind, IndexOptions};
 use ogive::io::{LenientStorage, MemoryStorage, Storage};
+use ogive::{Cause, Error};
 use ogive_testkit::BadSectors;
 use std::sync::Arc;
 
@@ -39,12 +39,14 @@ fn a_part_that_cannot_be_read_is_damage_to_an_open_index() {
                         assert!(lenient.unreadable().is_empty());
                         assert_eq!(report, expected);
                     }
-                    (Err(Error::Damaged { path, offset, detail }), Err(expected)) => {
+                    (Err(error @ Error { cause: Cause::Damaged, .. }), Err(expected)) => {
                         found += 1;
                         let part = SECTOR_BYTES.min(bytes - start);
-                        assert_eq!((&path, offset), (&memory.path(&name), start), "{kind}: {detail}");
-                        assert!(detail.starts_with(&format!("{part} bytes cannot be read: ")), "{kind}: {detail}");
-                        assert_eq!(expected.to_string(), Error::Damaged { path, offset, detail }.to_string());
+                        let place = (error.path(), error.offset());
+                        assert_eq!(place, (Some(&*memory.path(&name)), Some(start)), "{kind}: {error}");
+                        let begin = format!("{part} bytes cannot be read: ");
+                        assert!(error.detail().starts_with(&begin), "{kind}: {error}");
+                        assert_eq!(expected.to_string(), error.to_string());
                     }
                     (found, expected) => panic!("{kind}, {start} of {name}: {found:?}, not {expected:?}"),
                 }

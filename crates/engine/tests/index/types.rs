@@ -7,7 +7,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::page::PageOptions;
 use ogive::repair::repair_index;
 use ogive::types::{KeyColumn, RecordType, Row, Value, ValueType};
-use ogive::{Error, JoinMethod, JoinOptions, JoinOutput, JoinSource, KeyType, Table, TableOptions, join};
+use ogive::{Cause, Error, JoinMethod, JoinOptions, JoinOutput, JoinSource, KeyType, Table, TableOptions, join};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -95,7 +95,10 @@ fn other_types_and_sizes_are_refused_by_name() {
     let storage = storage();
     drop(Index::<u64, u64>::create(storage.clone(), "numbers", &IndexOptions::default()).unwrap());
     let refused = Index::<u64, i64>::open(storage.clone(), "numbers", &PageOptions::default()).unwrap_err();
-    assert!(matches!(refused, Error::WrongType { .. }) && refused.to_string().contains("of type u64, not i64"));
+    assert!(
+        matches!(refused, Error { cause: Cause::WrongType { .. }, .. })
+            && refused.to_string().contains("of type u64, not i64")
+    );
     assert!(Index::<u64, [u8; 8]>::open(storage.clone(), "numbers", &PageOptions::default()).is_ok());
     // An index without types of values, as all were, takes any payload of its size.
     drop(Index::<u64, [u8; 8]>::create(storage.clone(), "bytes", &IndexOptions::default()).unwrap());
@@ -105,7 +108,7 @@ fn other_types_and_sizes_are_refused_by_name() {
         let types = RecordType::new(types.parse().unwrap(), values.parse::<ValueType>().unwrap());
         let created = Long::create(storage.clone(), "refused", &options(&types, payload_bytes));
         match created.unwrap_err() {
-            Error::InvalidArgument(message) => message,
+            error @ Error { cause: Cause::Input, .. } => error.detail().to_owned(),
             error => panic!("{error}"),
         }
     };

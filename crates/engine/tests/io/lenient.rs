@@ -2,8 +2,8 @@
 //! and a device that fails as a whole is an error after few reads. Method: files with bad parts, read by every call
 //! there is.
 
-use ogive::Error;
 use ogive::io::{LenientStorage, MemoryStorage, Purpose, RangeRequest, ReadRequest, Storage};
+use ogive::{Cause, Error};
 use ogive_testkit::{BadSectors, Random};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn what_cannot_be_read_is_zeros_and_listed_and_all_else_is_as_it_is() {
     }
     for (offset, length) in [(200_000, 4), (200_003, 1), (300_000, 1)] {
         let beyond = file.read(ReadRequest { offset, buffer: &mut vec![0; length], purpose });
-        assert!(matches!(beyond, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::UnexpectedEof));
+        assert!(matches!(beyond, Err(Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. })));
     }
     let found: Vec<_> = storage.unreadable().iter().map(|part| part.offset..part.offset + part.bytes).collect();
     assert_eq!(found, lost);
@@ -72,7 +72,7 @@ fn a_device_that_fails_as_a_whole_is_an_error_after_few_reads() {
     let file = storage.open("f").unwrap();
     let mut buffer = vec![0; content.len()];
     let error = file.read(ReadRequest { offset: 0, buffer: &mut buffer, purpose: Purpose::Walk }).unwrap_err();
-    assert!(matches!(error, Error::Io { .. }), "{error}");
+    assert!(matches!(error, Error { cause: Cause::Io(_), .. }), "{error}");
     assert!(device.failed_reads() < 5000, "{} reads failed", device.failed_reads());
     assert_eq!(storage.unreadable().len(), 1);
     assert!(storage.unreadable()[0].bytes < 16 << 20);

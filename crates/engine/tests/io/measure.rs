@@ -6,8 +6,8 @@
     reason = "a test fails by panicking, and looks at what is left on disk"
 )]
 
-use ogive::Error;
 use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use ogive::{Cause, Error};
 use std::path::Path;
 
 fn quick() -> MeasureOptions {
@@ -43,10 +43,10 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
 #[test]
 fn a_measurement_that_cannot_be_made_is_an_error() {
     let nowhere = measure_profile(Path::new("/no/such/folder"), &quick(), &mut |_, _| ());
-    assert!(matches!(nowhere, Err(Error::Io { .. })));
+    assert!(matches!(nowhere, Err(Error { cause: Cause::Io(_), .. })));
     for budget_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let outcome = measure_profile(Path::new("."), &quick().budget_s(budget_s), &mut |_, _| ());
-        assert!(matches!(outcome, Err(Error::InvalidArgument(_))), "{budget_s}");
+        assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{budget_s}");
     }
 }
 

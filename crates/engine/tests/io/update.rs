@@ -1,9 +1,9 @@
 //! Files that are read and written in place: the same on every storage as in a plain array.
 
-use ogive::Error;
 use ogive::io::{
     LocalStorage, MemoryStorage, Meter, ModelledClock, Profile, Purpose, ReadRequest, ReadableFile, Storage,
 };
+use ogive::{Cause, Error};
 use ogive_testkit::{FaultInjector, Random, SimulatedDisk, Survival};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -17,9 +17,7 @@ fn read(file: &dyn ReadableFile, offset: u64, length: usize) -> Vec<u8> {
 fn work(storage: &dyn Storage, seed: u64) {
     let mut random = Random::new(seed);
     let mut file = storage.create_update("a").unwrap();
-    assert!(
-        matches!(storage.create_update("a"), Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists)
-    );
+    assert!(matches!(storage.create_update("a"), Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
     let mut model: Vec<u8> = Vec::new();
     for _ in 0..60 {
         match random.below(8) {

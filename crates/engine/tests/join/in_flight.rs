@@ -7,7 +7,7 @@ use crate::support::{DENSE, Row, Shape, check, numbered, options, reference, wri
 use ogive::io::{FastPaths, LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, join, join_rows};
 use ogive::table::{Table, TableOptions};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, seeds};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -154,7 +154,10 @@ fn a_read_that_fails_in_flight_is_the_error_of_the_join() {
             let (last, before) = outcomes.split_last().unwrap();
             // The number of reads varies by those that are given up. What was given up may fail unnoticed.
             let is_whole = last.is_ok() && outcomes.len() == expected.len();
-            assert!(is_whole || matches!(last, Err(Error::Io { .. })), "{method}, read {at}: {last:?}");
+            assert!(
+                is_whole || matches!(last, Err(Error { cause: Cause::Io(_), .. })),
+                "{method}, read {at}: {last:?}"
+            );
             failed += u64::from(!is_whole);
             let expected = expected.iter().map(|row| &row.0);
             assert!(before.iter().map(|key| key.as_ref().unwrap()).zip(expected).all(|(a, b)| a == b));

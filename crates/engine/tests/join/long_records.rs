@@ -4,7 +4,7 @@
 
 use crate::support::{Row, Shape, check, collect, numbered, options, reference, table, unsorted};
 use ogive::join::{JoinKind, JoinMethod};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 
 const VALUE_BYTES: usize = 3 << 20;
 const MEMORY_BYTES: u64 = 1 << 20;
@@ -43,12 +43,12 @@ fn an_error_about_a_long_record_names_memory_that_suffices() {
                 for retry in 0.. {
                     match collect(left, right, &options(kind, method, memory_bytes)) {
                         Ok(_) => break,
-                        Err(Error::JoinMemoryShort { needed_bytes, .. }) if retry < retries_max => {
+                        Err(Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. }) if retry < retries_max => {
                             assert!(needed_bytes > memory_bytes && needed_bytes < 100 * VALUE_BYTES as u64, "{what}");
                             memory_bytes = needed_bytes;
                         }
                         // Not every method takes every side.
-                        Err(Error::InvalidArgument(_)) => break,
+                        Err(Error { cause: Cause::Input, .. }) => break,
                         Err(error) => panic!("{what} by {method} in {memory_bytes} bytes: {error}"),
                     }
                 }

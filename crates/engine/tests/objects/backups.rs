@@ -2,10 +2,10 @@
 //! Method: a whole one between any two requests of another one.
 
 use crate::support::{Records, client, open, records, small};
-use ogive::Error;
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{ListedFile, MemoryStorage, Storage};
 use ogive::lsm::{Db, checkpoint_store_in};
+use ogive::{Cause, Error};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
@@ -208,14 +208,20 @@ fn a_backup_of_which_an_answer_is_short_is_asked_for_again_or_told() {
                         assert_eq!(records(&Db::open_in(target, &small()).unwrap()).unwrap(), expected, "{place}");
                     }
                     Err(error) => {
-                        assert!(answers > 1 && matches!(error, Error::WrongAnswer { .. }), "{place}: {error}");
+                        assert!(
+                            answers > 1 && matches!(error, Error { cause: Cause::WrongAnswer, .. }),
+                            "{place}: {error}"
+                        );
                     }
                 }
                 reader.shorten(&name, bytes, answers);
                 match backups.verify(&mut |_, _| ()) {
                     Ok(findings) => assert!(findings.is_empty(), "{place}: {findings:?}"),
                     Err(error) => {
-                        assert!(answers > 1 && matches!(error, Error::WrongAnswer { .. }), "{place}: {error}");
+                        assert!(
+                            answers > 1 && matches!(error, Error { cause: Cause::WrongAnswer, .. }),
+                            "{place}: {error}"
+                        );
                     }
                 }
             }

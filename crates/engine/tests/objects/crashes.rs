@@ -4,9 +4,9 @@
 //! after the next opening.
 
 use crate::support::{Records, STUB, client, leaks, put_part, records, small};
-use ogive::Error;
 use ogive::io::{Storage, seed_random, set_unix_time_s};
 use ogive::lsm::Db;
+use ogive::{Cause, Error};
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::Arc;
 
@@ -82,7 +82,10 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     for name in server.objects().into_keys().filter(|name| name.starts_with("part")) {
         let outcome = db.adopt_from(&[(client(&server), name.clone())]);
         let may_be_adopted = outcome.is_ok() && !history.adopted.contains(&name);
-        assert!(may_be_adopted || matches!(outcome, Err(Error::InvalidArgument(_))), "{place}: {name}: {outcome:?}");
+        assert!(
+            may_be_adopted || matches!(outcome, Err(Error { cause: Cause::Input, .. })),
+            "{place}: {name}: {outcome:?}"
+        );
     }
     let found = records(&db).unwrap();
     db.insert("last", "x").unwrap();

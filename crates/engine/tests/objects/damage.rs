@@ -5,7 +5,7 @@
 use crate::support::{Records, client, open, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, checkpoint_store_in};
-use ogive::{Error, Result, verify_store};
+use ogive::{Cause, Error, Result, verify_store};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::sync::{Arc, Mutex};
 
@@ -112,7 +112,9 @@ fn a_reader_that_sleeps_longer_than_the_grace_period_denies_nothing() {
                 let first = |key: &str| found.get(key.as_bytes()).map(|value| value[0]);
                 assert!(first("long").is_some() && first("long") == first("short"), "slept at request {sleeps_at}");
             }
-            Err(error) => assert!(matches!(error, Error::VersionGone { .. }), "slept at {sleeps_at}: {error}"),
+            Err(error) => {
+                assert!(matches!(error, Error { cause: Cause::VersionGone, .. }), "slept at {sleeps_at}: {error}")
+            }
         }
         if slow.requests() < sleeps_at {
             break;
@@ -154,8 +156,8 @@ fn a_manifest_that_is_missing_is_told() {
                 Ok(found) => assert_eq!(found, expected, "without {gone:?}"),
                 Err(error) => {
                     told += 1;
-                    let is_told = matches!(error, Error::Damaged { .. } | Error::NotAStore { .. });
-                    assert!(is_told || matches!(error, Error::WrongAnswer { .. }), "{error}");
+                    let is_told = matches!(error, Error { cause: Cause::Damaged | Cause::NotAStore, .. });
+                    assert!(is_told || matches!(error, Error { cause: Cause::WrongAnswer, .. }), "{error}");
                     let is_sound = verify_store(&copy, &mut |_, _| {}).is_ok_and(|report| report.is_sound());
                     assert!(!is_sound, "without {gone:?}");
                 }

@@ -3,9 +3,9 @@
 //! open the store.
 
 use crate::support::{Records, client, open, records, small};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::Db;
+use ogive::{Cause, Error};
 use ogive_testkit::{Mishap, Random, SimulatedObjects};
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -26,13 +26,13 @@ fn of_openings_at_once_one_stays_and_no_acknowledged_write_is_lost() {
                     barrier.wait();
                     let db = match open(storage) {
                         Ok(db) => db,
-                        Err(error) => return assert!(matches!(error, Error::Fenced { .. }), "{error}"),
+                        Err(error) => return assert!(matches!(error, Error { cause: Cause::Fenced, .. }), "{error}"),
                     };
                     for number in 0..3 {
                         let key = format!("{round} {thread} {number}").into_bytes();
                         match db.insert(&key, "x") {
                             Ok(()) => acknowledged.lock().unwrap().push(key),
-                            Err(error) => assert!(matches!(error, Error::Fenced { .. }), "{error}"),
+                            Err(error) => assert!(matches!(error, Error { cause: Cause::Fenced, .. }), "{error}"),
                         }
                     }
                     opened.lock().unwrap().push(db);
@@ -63,13 +63,13 @@ fn a_writer_that_was_taken_over_is_told_so() {
     let second = open(&storage).unwrap();
     second.insert("b", "2").unwrap();
     for outcome in [first.insert("c", "3"), first.insert("c", "3"), first.flush(), first.resume(), first.close()] {
-        assert!(matches!(outcome, Err(Error::Fenced { .. })), "{outcome:?}");
+        assert!(matches!(outcome, Err(Error { cause: Cause::Fenced, .. })), "{outcome:?}");
     }
     assert_eq!(first.get("a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(records(&second).unwrap().len(), 2);
     let third = open(&storage).unwrap();
     assert_eq!(records(&third).unwrap(), records(&second).unwrap());
-    assert!(matches!(second.insert("c", "3"), Err(Error::Fenced { .. })));
+    assert!(matches!(second.insert("c", "3"), Err(Error { cause: Cause::Fenced, .. })));
 }
 
 /// Writes of `first` until it sleeps before its change of number `at`; meanwhile `others` open the store, write, and
@@ -114,7 +114,7 @@ fn sleep_at(at: u64, others: u64, closes: bool) -> bool {
         match first.insert(&key, &value) {
             Ok(()) => _ = expected.insert(key, value),
             Err(error) => {
-                assert!(matches!(error, Error::Fenced { .. }), "sleep at {at}: {error}");
+                assert!(matches!(error, Error { cause: Cause::Fenced, .. }), "sleep at {at}: {error}");
                 refused += 1;
             }
         }
@@ -204,7 +204,7 @@ fn a_writer_recognises_its_own_parts() {
             // The next change has the mishap.
             unlucky.fail_next(mishap);
             let outcome = db.insert("a", "1");
-            assert!(!matches!(outcome, Err(Error::Fenced { .. })), "{mishap:?} at {at}");
+            assert!(!matches!(outcome, Err(Error { cause: Cause::Fenced, .. })), "{mishap:?} at {at}");
             if outcome.is_err() {
                 db.resume().unwrap();
             }
@@ -246,7 +246,7 @@ fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
     }
     let left: Vec<String> = server.objects().into_keys().filter(|name| name.starts_with(chain)).collect();
     assert_eq!(left, std::slice::from_ref(&seal));
-    assert!(matches!(sleeper.insert("first", "2"), Err(Error::Fenced { .. })));
+    assert!(matches!(sleeper.insert("first", "2"), Err(Error { cause: Cause::Fenced, .. })));
     ogive::io::set_unix_time_s(None);
 }
 
@@ -284,7 +284,7 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     ogive::io::set_unix_time_s(Some(90_000));
     second.insert("second", "last").unwrap();
     assert_eq!(seals(&server), put);
-    assert!(matches!(first.insert("first", "2"), Err(Error::Fenced { .. })));
+    assert!(matches!(first.insert("first", "2"), Err(Error { cause: Cause::Fenced, .. })));
     ogive::io::set_unix_time_s(None);
 }
 
@@ -333,7 +333,7 @@ fn an_answer_with_another_object_never_passes_for_a_seal() {
                     expected.insert(key.as_bytes().to_vec(), b"late".to_vec());
                     acknowledged += 1;
                 }
-                Err(error) => assert!(matches!(error, Error::Fenced { .. }), "{case}: {error}"),
+                Err(error) => assert!(matches!(error, Error { cause: Cause::Fenced, .. }), "{case}: {error}"),
             };
             write(&old, "old");
             if let Ok(new) = &outcome {
@@ -342,7 +342,7 @@ fn an_answer_with_another_object_never_passes_for_a_seal() {
                 assert_eq!(acknowledged, 1, "{case}: writers after the opening");
             }
             if let Err(error) = &outcome {
-                let is_of_answer = matches!(error, Error::WrongAnswer { .. });
+                let is_of_answer = matches!(error, Error { cause: Cause::WrongAnswer, .. });
                 assert!(name == other || is_of_answer, "{case}: {error}");
                 told += 1;
             }
@@ -365,7 +365,7 @@ fn a_seal_of_which_the_answer_is_short_is_asked_for_again_or_told() {
             let found = Db::open_in(Arc::new(opener), &small()).and_then(|db| records(&db));
             match found {
                 Ok(found) if answers == 1 => assert_eq!(found, expected, "{bytes} bytes of {name}"),
-                Err(Error::WrongAnswer { .. }) if answers > 1 => {}
+                Err(Error { cause: Cause::WrongAnswer, .. }) if answers > 1 => {}
                 other => panic!("{answers} answers with {bytes} bytes of {name}: {other:?}"),
             }
         }

@@ -5,7 +5,7 @@
 use crate::support::{Records, STUB, client, open, put_part, records, small};
 use ogive::io::{ListedFile, MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
-use ogive::{Error, Result, verify_store};
+use ogive::{Cause, Error, Result, verify_store};
 use ogive_testkit::{ObjectClient, Random, SimulatedObjects};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,7 @@ fn shared(client: ObjectClient) -> Arc<dyn Storage> {
 fn assert_told<T: std::fmt::Debug>(outcome: Result<T>, place: &str) {
     let Err(error) = outcome else { panic!("{place}: {outcome:?}") };
     let text = error.to_string();
-    assert!(matches!(error, Error::WrongAnswer { .. } | Error::Fenced { .. }), "{place}: {error:?}");
+    assert!(matches!(error, Error { cause: Cause::WrongAnswer | Cause::Fenced, .. }), "{place}: {error:?}");
     assert!(!text.contains("create") && !text.contains("damaged"), "{place}: {text}");
 }
 
@@ -75,7 +75,10 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
         // Nothing of it was kept.
         let written = open(&shared(misled(&server, listing))).and_then(|db| db.insert("misled", "x"));
         // It has met the stub, and no other writer.
-        assert!(!listing.is_empty() || matches!(written, Err(Error::WrongAnswer { .. })), "{place}: {written:?}");
+        assert!(
+            !listing.is_empty() || matches!(written, Err(Error { cause: Cause::WrongAnswer, .. })),
+            "{place}: {written:?}"
+        );
         assert_told(written, place);
         let mut without = small();
         without.create = false;
@@ -84,11 +87,14 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
         let found = ogive::lsm::has_store(&misled(&server, listing));
         assert!(!matches!(found, Ok(false)), "{place}: {found:?}");
         let report = verify_store(&shared(misled(&server, listing)), &mut |_, _| {});
-        assert!(!matches!(report, Err(Error::NotAStore { .. } | Error::Damaged { .. }) | Ok(_)), "{place}: {report:?}");
+        assert!(
+            !matches!(report, Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) | Ok(_)),
+            "{place}: {report:?}"
+        );
         let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let copied = checkpoint_store_in(&shared(misled(&server, listing)), &copy);
         assert!(
-            !matches!(copied, Err(Error::NotAStore { .. } | Error::Damaged { .. }) | Ok(())),
+            !matches!(copied, Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) | Ok(())),
             "{place}: {copied:?}"
         );
         // Nor is a copy of another store made there.
@@ -132,7 +138,7 @@ fn an_opening_that_loses_by_an_old_listing_is_not_told_of_another_writer_alone()
             let text = lost.to_string();
             assert!(text.contains("listing") && text.contains("out of date"), "{rounds}: {text}");
             assert!(!text.contains("taken over"), "{rounds}: {text}");
-            assert_eq!(matches!(lost, Error::WrongAnswer { .. }), is_old_for_good, "{rounds}: {text}");
+            assert_eq!(matches!(lost, Error { cause: Cause::WrongAnswer, .. }), is_old_for_good, "{rounds}: {text}");
             assert_eq!(records(&open(&client(&server)).unwrap()).unwrap().len(), rounds);
         }
     }
@@ -268,7 +274,7 @@ fn an_answer_that_is_shorter_than_its_object_is_asked_for_again_or_told() {
                         Ok(found) => assert!(way == 2 || found == expected, "{place}: {} records", found.len()),
                         Err(error) => {
                             assert!(answers > 1, "{place}: {error}");
-                            assert!(matches!(error, Error::WrongAnswer { .. }), "{place}: {error:?}");
+                            assert!(matches!(error, Error { cause: Cause::WrongAnswer, .. }), "{place}: {error:?}");
                         }
                     }
                 }
@@ -303,7 +309,7 @@ fn a_late_part_of_which_the_answer_is_short_is_told() {
         }));
         let found = open(&shared(opener)).and_then(|db| records(&db));
         let place = format!("{bytes} of {whole}, {is_lagging}");
-        assert!(matches!(&found, Err(Error::WrongAnswer { .. })), "{place}: {found:?}, not {expected:?}");
+        assert!(matches!(&found, Err(Error { cause: Cause::WrongAnswer, .. })), "{place}: {found:?}, not {expected:?}");
     }
 }
 
@@ -355,7 +361,7 @@ fn an_opening_does_not_take_a_manifest_that_had_the_name_before_for_its_own() {
     })));
     let opened = Db::open_in(shared(opener.clone()), &small());
     opener.set_hook(None);
-    assert!(matches!(opened, Err(Error::WrongAnswer { .. })), "{opened:?}");
+    assert!(matches!(opened, Err(Error { cause: Cause::WrongAnswer, .. })), "{opened:?}");
     set_unix_time_s(None);
 }
 
@@ -363,7 +369,7 @@ fn an_opening_does_not_take_a_manifest_that_had_the_name_before_for_its_own() {
 fn an_object_store_that_ignores_conditions_is_refused() {
     let refused = |outcome: Result<Db>| {
         let Err(error) = outcome else { panic!("{outcome:?}") };
-        assert!(matches!(error, Error::Unsupported { .. }), "{error:?}");
+        assert!(matches!(error, Error { cause: Cause::Unsupported, .. }), "{error:?}");
         assert!(error.to_string().contains("If-None-Match"), "{error}");
     };
     let server = SimulatedObjects::new();
@@ -384,7 +390,7 @@ fn an_object_store_that_ignores_conditions_is_refused() {
     let server = SimulatedObjects::new();
     server.ignore_conditions();
     let copied = checkpoint_store_in(&source, &client(&server));
-    assert!(matches!(copied, Err(Error::Unsupported { .. })), "{copied:?}");
+    assert!(matches!(copied, Err(Error { cause: Cause::Unsupported, .. })), "{copied:?}");
     assert!(server.objects().is_empty(), "{:?}", server.objects().keys());
 }
 

@@ -2,10 +2,10 @@
 //! told when the version is gone. Method: readers beside a writer, with a clock that a test moves.
 
 use crate::support::{Records, client, leaks, open, put_part, records, small};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, checkpoint_store_in};
 use ogive::verify::verify_store;
+use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Mishap, Operation, Random, Repeat, SimulatedObjects, seeds};
 use std::sync::Arc;
 
@@ -29,10 +29,10 @@ fn a_reader_keeps_its_version_until_it_refreshes() {
     assert_eq!(named.get("a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(named.version(), Some(version));
     for refused in [reader.insert("b", "3"), named.flush()] {
-        assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error { cause: Cause::ReadOnly, .. })), "{refused:?}");
     }
     let mut db = db;
-    assert!(matches!(db.refresh(), Err(Error::Unsupported { .. })));
+    assert!(matches!(db.refresh(), Err(Error { cause: Cause::Unsupported, .. })));
     assert_eq!(db.version(), None);
 }
 
@@ -62,14 +62,14 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     set_unix_time_s(Some(1_301));
     db.insert("x", "z").unwrap();
     let gone = Db::open_version_in(&storage, &small(), version).and_then(|db| records(&db));
-    assert!(matches!(gone, Err(Error::VersionGone { .. })), "{gone:?}");
+    assert!(matches!(gone, Err(Error { cause: Cause::VersionGone, .. })), "{gone:?}");
     // Nothing is cached.
     let mut errors = 0;
     for number in 0..200 {
         match reader.get(format!("{number:03}")) {
             Ok(value) => assert_eq!(value.unwrap()[0], b'a'),
             Err(error) => {
-                assert!(matches!(error, Error::VersionGone { .. }), "{error}");
+                assert!(matches!(error, Error { cause: Cause::VersionGone, .. }), "{error}");
                 errors += 1;
             }
         }
@@ -79,7 +79,7 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     let many = reader.multi_get(&keys).map(|values| values.len());
     let all = records(&reader).map(|records| records.len());
     for gone in [many, all] {
-        assert!(matches!(gone, Err(Error::VersionGone { .. })), "{gone:?}");
+        assert!(matches!(gone, Err(Error { cause: Cause::VersionGone, .. })), "{gone:?}");
     }
     assert!(reader.refresh().unwrap());
     assert_eq!(records(&reader).unwrap(), records(&db).unwrap());

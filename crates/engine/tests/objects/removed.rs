@@ -5,7 +5,7 @@
 use crate::support::{Records, client, open, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ const ACTS: [&str; 6] = ["close", "drop", "write and close", "write", "flush", "
 
 fn act(old: Db, act: &str) -> Option<Db> {
     let gone = |outcome: Result<()>| match outcome {
-        Ok(()) | Err(Error::Gone { .. }) => {}
+        Ok(()) | Err(Error { cause: Cause::Gone, .. }) => {}
         Err(error) => assert!(error.to_string().contains("the name is taken") || is_taken(&error), "{act}: {error}"),
     };
     let write = |from: u32, count: u32| {
@@ -48,8 +48,8 @@ fn act(old: Db, act: &str) -> Option<Db> {
 
 /// Whether an error says that an object of another store is in the way.
 fn is_taken(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists)
-        || matches!(error, Error::StoreReadOnly { .. })
+    matches!(error, Error { cause: Cause::Io(std::io::ErrorKind::AlreadyExists), .. })
+        || matches!(error, Error { cause: Cause::ReadOnly, .. })
 }
 
 /// Writes to the new store, which goes on after errors that tell of objects in the way; returns whether it was told.
@@ -158,11 +158,11 @@ fn a_writer_of_a_removed_store_is_told_that_it_is_gone() {
         });
         let before = server.objects();
         let told = (0..80).find_map(|round| old.insert("late", format!("{round}")).and_then(|()| old.flush()).err());
-        assert!(matches!(told, Some(Error::Gone { .. })), "{told:?}");
+        assert!(matches!(told, Some(Error { cause: Cause::Gone, .. })), "{told:?}");
         for outcome in [old.insert("late", "x"), old.flush(), old.resume()] {
-            assert!(matches!(outcome, Err(Error::Gone { .. })), "{outcome:?}");
+            assert!(matches!(outcome, Err(Error { cause: Cause::Gone, .. })), "{outcome:?}");
         }
-        assert!(matches!(old.close(), Err(Error::Gone { .. })));
+        assert!(matches!(old.close(), Err(Error { cause: Cause::Gone, .. })));
         let Some(new) = new else {
             continue;
         };
@@ -184,7 +184,7 @@ fn a_closing_leaves_nothing_where_the_store_was() {
     old.insert("old", "1").unwrap();
     remove_all(&server);
     let told = old.close();
-    assert!(matches!(told, Err(Error::Gone { .. })), "what was acknowledged is lost: {told:?}");
+    assert!(matches!(told, Err(Error { cause: Cause::Gone, .. })), "what was acknowledged is lost: {told:?}");
     assert_eq!(server.objects().len(), 0);
     let idle = open(&client(&server)).unwrap();
     remove_all(&server);
@@ -251,7 +251,7 @@ fn a_refresh_of_a_reader_whose_store_was_removed_says_so() {
             let mut told = |case: &str| {
                 let outcome = reader.refresh();
                 let case = format!("{case}, ETags {has_e_tags}, closed {closes}, {old_writes} writes");
-                assert!(matches!(outcome, Err(Error::Gone { .. })), "{case}: {outcome:?}");
+                assert!(matches!(outcome, Err(Error { cause: Cause::Gone, .. })), "{case}: {outcome:?}");
             };
             told("removed");
             for round in 0..4 {
@@ -345,10 +345,10 @@ fn a_table_of_another_store_in_its_place_is_no_damage() {
         let new = open(&client(&server)).unwrap();
         fill(&new, "new");
         for (who, told) in [("a reader", records(&reader).err()), ("the writer", records(&old).err())] {
-            assert!(matches!(told, Some(Error::Gone { .. })), "{who}, ETags {has_e_tags}: {told:?}");
+            assert!(matches!(told, Some(Error { cause: Cause::Gone, .. })), "{who}, ETags {has_e_tags}: {told:?}");
         }
         let told = (0..80).find_map(|n| old.insert("late", format!("{n}")).and_then(|()| old.compact()).err());
-        assert!(matches!(told, Some(Error::Gone { .. })), "ETags {has_e_tags}: {told:?}");
+        assert!(matches!(told, Some(Error { cause: Cause::Gone, .. })), "ETags {has_e_tags}: {told:?}");
         assert_eq!(records(&new).unwrap().len(), 240);
     }
 }

@@ -7,7 +7,7 @@
 use crate::support::{Records, STUB, client, leaks, records, small};
 use ogive::io::{ListedFile, Storage, seed_random, set_unix_time_s};
 use ogive::lsm::{Db, DbOptions, StoreVersion};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use ogive_testkit::{Mishap, ObjectClient, Random, Repeat, SimulatedObjects, named_seed, seeds};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -188,8 +188,10 @@ impl World {
         let outcome = Db::open_read_only_in(Arc::new(client), &self.options).and_then(|db| records(&db));
         let is_there = self.server.objects().contains_key(STUB);
         match outcome {
-            Ok(_) | Err(Error::WrongAnswer { .. } | Error::VersionGone { .. }) => {}
-            Err(error) => assert!(matches!(error, Error::NotAStore { .. }) && !is_there, "a misled reader: {error}"),
+            Ok(_) | Err(Error { cause: Cause::WrongAnswer | Cause::VersionGone, .. }) => {}
+            Err(error) => {
+                assert!(matches!(error, Error { cause: Cause::NotAStore, .. }) && !is_there, "a misled reader: {error}")
+            }
         }
     }
 
@@ -299,7 +301,7 @@ impl World {
                 Some(Reader { version: db.version().unwrap(), db, found })
             }
             Err(error) => {
-                assert!(matches!(error, Error::NotAStore { .. }), "a reader: {error}");
+                assert!(matches!(error, Error { cause: Cause::NotAStore, .. }), "a reader: {error}");
                 None
             }
         }
@@ -394,16 +396,14 @@ impl World {
 fn check_old(found: Result<Records>, expected: &Records) {
     match found {
         Ok(found) => assert!(found == *expected, "an old version has changed"),
-        Err(error) => assert!(matches!(error, Error::VersionGone { .. }), "{error}"),
+        Err(error) => assert!(matches!(error, Error { cause: Cause::VersionGone, .. }), "{error}"),
     }
 }
 
 /// No error says that something is damaged.
 fn check_error(error: &Error) {
-    let is_expected = matches!(
-        error,
-        Error::Fenced { .. } | Error::Io { .. } | Error::StoreReadOnly { .. } | Error::WrongAnswer { .. }
-    );
+    let is_expected =
+        matches!(error, Error { cause: Cause::Fenced | Cause::Io(_) | Cause::ReadOnly | Cause::WrongAnswer, .. });
     assert!(is_expected, "{error:?}");
 }
 

@@ -2,9 +2,9 @@
 //! bits, misplaced and stale pages, logs damaged in the middle or ending in garbage.
 
 use crate::support::{Model, options, transact};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions, Pages};
+use ogive::{Cause, Error};
 use ogive_testkit::{FaultInjector, Operation, Random};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn examine(files: &Files, models: &[Model]) -> Result<usize, Error> {
 }
 
 fn is_typed(error: &Error) -> bool {
-    matches!(error, Error::Damaged { .. } | Error::NotAPageFile { .. } | Error::UnknownVersion { .. })
+    matches!(error, Error { cause: Cause::Damaged | Cause::NotAnIndex | Cause::Version { .. }, .. })
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_page_in_the_place_of_another_is_found() {
         let storage = with_files(&damaged);
         let file = PageFile::open(&shared(&storage), "f", &small()).unwrap();
         let error = file.snapshot().unwrap().read(to, Purpose::Leaf).unwrap_err();
-        assert!(matches!(error, Error::Damaged { .. }), "{error}");
+        assert!(matches!(error, Error { cause: Cause::Damaged, .. }), "{error}");
         assert!(file.verify(&model.claimed()).is_err());
     }
 }
@@ -140,7 +140,7 @@ fn a_page_whose_last_write_was_lost_is_found() {
         match examine(&damaged, std::slice::from_ref(model)) {
             Ok(_) => assert!(!model.pages.contains_key(&(page as u32)), "page {page}"),
             Err(error) => {
-                assert!(matches!(error, Error::Damaged { .. }), "{error}");
+                assert!(matches!(error, Error { cause: Cause::Damaged, .. }), "{error}");
                 stale += usize::from(model.pages.contains_key(&(page as u32)));
             }
         }
@@ -206,7 +206,7 @@ fn refused(files: &Files, what: &str) -> String {
     let reading = PageFile::open_read_only(&shared(&with_files(files)), "f", &small()).unwrap_err();
     let writing = PageFile::open(&shared(&with_files(files)), "f", &small()).unwrap_err();
     for error in [&reading, &writing] {
-        assert!(matches!(error, Error::Damaged { .. }), "{what}: {error}");
+        assert!(matches!(error, Error { cause: Cause::Damaged, .. }), "{what}: {error}");
     }
     writing.to_string()
 }
@@ -367,7 +367,7 @@ fn a_missing_segment_is_no_empty_log() {
     assert!(both.keys().filter(|name| name.starts_with("f.log-")).count() == 2);
     assert!(examine(&both, std::slice::from_ref(&model)).is_ok());
     both.remove(&first);
-    assert!(matches!(examine(&both, std::slice::from_ref(&model)), Err(Error::Damaged { .. })));
+    assert!(matches!(examine(&both, std::slice::from_ref(&model)), Err(Error { cause: Cause::Damaged, .. })));
 }
 
 #[test]
@@ -377,10 +377,10 @@ fn other_files_are_refused_by_name() {
     storage.put("long", vec![1; 10_000]).unwrap();
     for name in ["short", "long"] {
         let error = PageFile::open(&shared(&storage), name, &small()).unwrap_err();
-        assert!(matches!(error, Error::NotAPageFile { .. }), "{error}");
+        assert!(matches!(error, Error { cause: Cause::NotAnIndex, .. }), "{error}");
     }
     let error = PageFile::open(&shared(&storage), "none", &small()).unwrap_err();
-    assert!(matches!(error, Error::Io { .. }), "{error}");
+    assert!(matches!(error, Error { cause: Cause::Io(_), .. }), "{error}");
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn a_reader_registers_only_with_a_page_file() {
     let calls = FaultInjector::new(shared(&storage));
     let counted: Arc<dyn Storage> = Arc::new(calls.clone());
     let error = PageFile::open_read_only(&counted, "long", &small()).unwrap_err();
-    assert!(matches!(error, Error::NotAPageFile { .. }), "{error}");
+    assert!(matches!(error, Error { cause: Cause::NotAnIndex, .. }), "{error}");
     // A registration is a file that is removed when it ends.
     assert_eq!(calls.calls(Operation::Remove), 0);
     PageFile::create(&counted, "f", &small(), b"").unwrap();

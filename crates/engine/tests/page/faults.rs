@@ -2,9 +2,9 @@
 //! changes. Method: every call to the storage fails once, as a broken device or a full disk would make it.
 
 use crate::support::{Model, change, options};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions};
+use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, enumerate_faults};
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ fn work(storage: &Arc<dyn Storage>, operation: Operation) -> Outcome {
         }
         let mut tx = match file.begin() {
             Ok(tx) => tx,
-            Err(Error::Poisoned { .. }) => {
-                assert!(matches!(file.checkpoint(), Err(Error::Poisoned { .. })));
+            Err(Error { cause: Cause::Poisoned, .. }) => {
+                assert!(matches!(file.checkpoint(), Err(Error { cause: Cause::Poisoned, .. })));
                 return outcome;
             }
             Err(_) => continue,
@@ -63,7 +63,9 @@ fn work(storage: &Arc<dyn Storage>, operation: Operation) -> Outcome {
             }
             Err(_) => {
                 // It may exist or not, so nothing may depend on it.
-                assert!(matches!(file.begin(), Err(Error::Poisoned { .. })) || operation == Operation::Create);
+                assert!(
+                    matches!(file.begin(), Err(Error { cause: Cause::Poisoned, .. })) || operation == Operation::Create
+                );
                 model.check_snapshot(&file.snapshot().unwrap()).unwrap_or_else(|error| {
                     assert_eq!(operation, Operation::Read, "{error}");
                 });

@@ -4,7 +4,7 @@
 
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ fn of_two_writers_of_a_new_name_the_first_to_finish_has_it() {
         let (first, second, third) = (writer(b"first", false), writer(b"second", false), writer(b"third", true));
         first.finish().unwrap();
         let taken = second.finish().map(|_| ());
-        assert!(matches!(taken, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+        assert!(matches!(taken, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
         let value = || Table::open(storage.clone(), "t", &TableOptions::default()).unwrap().get(b"key").unwrap();
         assert_eq!(value(), Some(b"first".to_vec()));
         third.finish().unwrap();

@@ -6,7 +6,7 @@ use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::external::{RecordFile, index_records};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn open(content: Vec<u8>) -> Result<Table> {
 
 /// Whether an error says that the file is at fault.
 fn is_typed(error: &Error) -> bool {
-    matches!(error, Error::Damaged { .. } | Error::NotATable { .. } | Error::UnknownVersion { .. })
+    matches!(error, Error { cause: Cause::Damaged | Cause::NotATable | Cause::Version { .. }, .. })
 }
 
 /// Queries a table for everything; every answer must be right, or an error that says that the file is damaged.
@@ -265,6 +265,6 @@ fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
         assert!(!table.verify(&mut |_, _| {}).unwrap().is_sound(), "bit {bit} of the data");
     }
     for length in [0, 8, 500, data.len() - 1] {
-        assert!(matches!(open(index.clone(), data[..length].to_vec()), Err(Error::Changed { .. })));
+        assert!(matches!(open(index.clone(), data[..length].to_vec()), Err(Error { cause: Cause::Changed, .. })));
     }
 }

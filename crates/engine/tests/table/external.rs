@@ -8,7 +8,7 @@ use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::external::{RecordFile, compare_records, index_records, index_table};
 use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Record, SimulatedDisk, enumerate_crashes, enumerate_faults, key_sets,
 };
@@ -154,17 +154,17 @@ fn a_file_that_is_not_what_was_described_is_refused_with_its_place() {
         outcome
     };
     let unsorted = index(sosd(&records), RecordFile::sosd(8));
-    assert!(matches!(unsorted, Err(Error::Unsorted { record: 4, .. })), "{unsorted:?}");
+    assert!(matches!(unsorted, Err(Error { cause: Cause::Unsorted { record: 4 }, .. })), "{unsorted:?}");
     for length in (0..whole.len()).chain([whole.len() + 1, whole.len() + 16]) {
         let mut data = whole.clone();
         data.resize(length, 0xFF);
         let outcome = index(data, RecordFile::sosd(8));
-        assert!(matches!(outcome, Err(Error::NotRecords { .. })), "{length} bytes: {outcome:?}");
+        assert!(matches!(outcome, Err(Error { cause: Cause::NotRecords, .. })), "{length} bytes: {outcome:?}");
     }
     let narrow = index(whole.clone(), RecordFile::sosd(0)).unwrap_err().to_string();
     assert!(narrow.contains("states 3 records") && narrow.contains("check the width"), "{narrow}");
     let odd = index(whole, RecordFile { key_bytes: 4, ..RecordFile::sosd(8) });
-    assert!(matches!(odd, Err(Error::InvalidArgument(_))), "{odd:?}");
+    assert!(matches!(odd, Err(Error { cause: Cause::Input, .. })), "{odd:?}");
 }
 
 #[test]
@@ -175,13 +175,13 @@ fn names_that_are_taken_or_missing_are_refused() {
         let options = TableWriteOptions::default().replace(replace);
         index_records(storage.clone(), data, name, RecordFile::sosd(0), options)
     };
-    assert!(matches!(index("missing", "index", false), Err(Error::Io { .. })));
-    assert!(matches!(index("data", "data", true), Err(Error::InvalidArgument(_))));
-    assert!(matches!(index("data", "notes", true), Err(Error::NotATable { .. })));
+    assert!(matches!(index("missing", "index", false), Err(Error { cause: Cause::Io(_), .. })));
+    assert!(matches!(index("data", "data", true), Err(Error { cause: Cause::Input, .. })));
+    assert!(matches!(index("data", "notes", true), Err(Error { cause: Cause::NotATable, .. })));
     index("data", "index", false).unwrap();
-    assert!(matches!(index("data", "index", false), Err(Error::Io { .. })));
+    assert!(matches!(index("data", "index", false), Err(Error { cause: Cause::Io(_), .. })));
     index("data", "index", true).unwrap();
-    assert!(matches!(index("index", "other", false), Err(Error::NotRecords { .. })));
+    assert!(matches!(index("index", "other", false), Err(Error { cause: Cause::NotRecords, .. })));
     storage.remove("data").unwrap();
     let missing = open(storage.clone(), "index").unwrap_err().to_string();
     assert!(missing.contains("data") && missing.contains("check the path"), "{missing}");
@@ -203,13 +203,13 @@ fn every_changed_byte_is_found_by_comparing_and_another_length_by_opening() {
         changed[at] ^= 1 << (at % 8);
         storage.put("data", changed).unwrap();
         let outcome = compare_records(&open(storage.clone(), "index").unwrap(), &mut nothing_to_do);
-        assert!(matches!(outcome, Err(Error::Changed { .. })), "byte {at}: {outcome:?}");
+        assert!(matches!(outcome, Err(Error { cause: Cause::Changed, .. })), "byte {at}: {outcome:?}");
     }
     for length in [0, 8, data.len() - 1, data.len() + 1] {
         let mut changed = data.clone();
         changed.resize(length, 0);
         storage.put("data", changed).unwrap();
-        assert!(matches!(open(storage.clone(), "index"), Err(Error::Changed { .. })), "{length} bytes");
+        assert!(matches!(open(storage.clone(), "index"), Err(Error { cause: Cause::Changed, .. })), "{length} bytes");
     }
     storage.put("data", data).unwrap();
     compare_records(&open(storage.clone(), "index").unwrap(), &mut nothing_to_do).unwrap();
@@ -227,7 +227,7 @@ fn a_later_time_of_modification_is_seen_by_opening() {
     let file = std::fs::File::options().write(true).open(folder.path().join("data")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
     let outcome = open(storage, "index");
-    assert!(matches!(outcome, Err(Error::Changed { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(Error { cause: Cause::Changed, .. })), "{outcome:?}");
 }
 
 /// Writes a table for NVMe, indexes it for an object store, and compares both with the records.
@@ -345,21 +345,24 @@ fn a_table_that_was_replaced_damaged_or_is_an_index_itself_is_told_apart() {
     write(&records);
     index("table", "index", false).unwrap();
     let own_name = index("table", "table", true);
-    assert!(matches!(own_name, Err(Error::InvalidArgument(_))), "{own_name:?}");
+    assert!(matches!(own_name, Err(Error { cause: Cause::Input, .. })), "{own_name:?}");
     let chained = index("index", "other", false).unwrap_err();
-    assert!(matches!(&chained, Error::InvalidArgument(detail) if detail.contains("new index for table")), "{chained}");
+    assert!(
+        matches!(&chained, error @ Error { cause: Cause::Input, .. } if error.detail().contains("new index for table")),
+        "{chained}"
+    );
     write(&records);
     let replaced = open(Arc::new(storage.clone()), "index").and_then(|table| table.get(&7_u64.to_be_bytes()));
-    assert!(matches!(replaced, Err(Error::Changed { .. })), "{replaced:?}");
+    assert!(matches!(replaced, Err(Error { cause: Cause::Changed, .. })), "{replaced:?}");
     write(&records[..1]);
     let shorter = open(Arc::new(storage.clone()), "index").and_then(|table| table.get(&7_u64.to_be_bytes()));
-    assert!(matches!(shorter, Err(Error::Changed { .. })), "{shorter:?}");
+    assert!(matches!(shorter, Err(Error { cause: Cause::Changed, .. })), "{shorter:?}");
     let mut damaged = storage.content("table").unwrap();
     damaged[0] ^= 1;
     storage.put("table", damaged).unwrap();
-    assert!(matches!(index("table", "third", false), Err(Error::Damaged { .. })));
+    assert!(matches!(index("table", "third", false), Err(Error { cause: Cause::Damaged, .. })));
     storage.remove("table").unwrap();
-    assert!(matches!(open(Arc::new(storage.clone()), "index"), Err(Error::Io { .. })));
+    assert!(matches!(open(Arc::new(storage.clone()), "index"), Err(Error { cause: Cause::Io(_), .. })));
     assert!(!storage.exists("third").unwrap());
 }
 
@@ -402,7 +405,7 @@ fn a_failing_or_full_disk_leaves_no_index_and_the_data_as_they_were() {
                 Arc::new(storage) as Arc<dyn Storage>
             };
             let failed = enumerate_faults(operation, fault, make, work, |at, outcome, storage| {
-                assert!(matches!(outcome, Err(Error::Io { .. })), "{operation:?} {at}: {outcome:?}");
+                assert!(matches!(outcome, Err(Error { cause: Cause::Io(_), .. })), "{operation:?} {at}: {outcome:?}");
                 assert_eq!(storage.list().unwrap(), ["data", "table"], "{operation:?} {at}");
             });
             assert!(failed > 0, "{operation:?} was never called");

@@ -4,7 +4,7 @@
 
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn whatever_fails_while_a_table_is_written_leaves_the_old_one_or_the_new_one() {
                     Err(error) => error,
                     Ok(()) => panic!("{what}: the failure was not reported"),
                 };
-                assert!(matches!(error, Error::Io { .. } | Error::Poisoned { .. }), "{what}: {error}");
+                assert!(matches!(error, Error { cause: Cause::Io(_) | Cause::Poisoned, .. }), "{what}: {error}");
                 let table = table_of(storage.clone());
                 let is_new = operation == Operation::SyncDirectory;
                 assert_eq!(table.len(), if is_new { 1000 } else { 10 }, "{what}");
@@ -76,8 +76,8 @@ fn a_writer_that_failed_refuses_to_go_on() {
         storage.fail_once(Operation::Write, 0, fault);
         let large = vec![1; 3 << 20];
         assert!(writer.append(&1_u64.to_be_bytes(), &large).is_err());
-        assert!(matches!(writer.append(&2_u64.to_be_bytes(), &large), Err(Error::Poisoned { .. })));
-        assert!(matches!(writer.finish(), Err(Error::Poisoned { .. })));
+        assert!(matches!(writer.append(&2_u64.to_be_bytes(), &large), Err(Error { cause: Cause::Poisoned, .. })));
+        assert!(matches!(writer.finish(), Err(Error { cause: Cause::Poisoned, .. })));
         assert!(storage.list().unwrap().is_empty());
     }
 }
@@ -93,9 +93,9 @@ fn a_stream_that_fails_closes_the_writer() {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "t", options(false)).unwrap();
     writer.append(&1_u64.to_be_bytes(), b"one").unwrap();
-    assert!(matches!(writer.append_stream(&2_u64.to_be_bytes(), &mut Broken), Err(Error::Io { .. })));
+    assert!(matches!(writer.append_stream(&2_u64.to_be_bytes(), &mut Broken), Err(Error { cause: Cause::Io(_), .. })));
     writer.append(&3_u64.to_be_bytes(), b"three").unwrap();
-    assert!(matches!(writer.finish(), Err(Error::Poisoned { .. })));
+    assert!(matches!(writer.finish(), Err(Error { cause: Cause::Poisoned, .. })));
     assert!(storage.list().unwrap().is_empty());
 }
 
@@ -159,7 +159,10 @@ fn whatever_read_fails_is_an_error_and_never_a_wrong_answer() {
             let make = || -> Arc<dyn Storage> { storage.clone() };
             let check = |at: u64, errors: Vec<Error>, _: Arc<dyn Storage>| {
                 assert_eq!(errors.len(), 1, "{operation:?} {at}, {fault:?}: {errors:?}");
-                assert!(matches!(errors[0], Error::Io { .. }), "{operation:?} {at}, {fault:?}: {errors:?}");
+                assert!(
+                    matches!(errors[0], Error { cause: Cause::Io(_), .. }),
+                    "{operation:?} {at}, {fault:?}: {errors:?}"
+                );
             };
             assert!(enumerate_faults(operation, fault, make, read, check) > 0);
         }

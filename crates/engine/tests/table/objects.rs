@@ -3,7 +3,7 @@
 
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{SortingWriter, Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ fn an_object_is_replaced_at_once_and_only_when_asked_for() {
     let storage = Arc::new(MemoryStorage::objects());
     writer(&storage, false, b"old").unwrap().finish().unwrap();
     let taken = writer(&storage, false, b"new").map(drop);
-    assert!(matches!(taken, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+    assert!(matches!(taken, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
     drop(writer(&storage, true, b"dropped").unwrap());
     assert_eq!(value_of(&storage, 7).unwrap(), b"old");
     writer(&storage, true, b"new").unwrap().finish().unwrap();
     assert_eq!((value_of(&storage, 7).unwrap(), storage.list().unwrap().len()), (b"new".to_vec(), 1));
 
     storage.put("t", b"not a table, and of some length".repeat(1000)).unwrap();
-    assert!(matches!(writer(&storage, true, b"new"), Err(Error::NotATable { .. })));
+    assert!(matches!(writer(&storage, true, b"new"), Err(Error { cause: Cause::NotATable, .. })));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_sort_that_exceeds_its_memory_uses_a_scratch_storage_beside_an_object_store(
     let options = TableWriteOptions::default().key_type(KeyType::U64);
     let storage = Arc::new(MemoryStorage::objects());
     let mut alone = SortingWriter::create(storage.clone(), "t", options.clone(), 1 << 20).unwrap();
-    assert!(matches!(keys(&mut alone), Err(Error::Unsupported { .. })));
+    assert!(matches!(keys(&mut alone), Err(Error { cause: Cause::Unsupported, .. })));
     drop(alone);
 
     let (target, temporary) = (storage.clone(), scratch.clone());

@@ -8,7 +8,7 @@ use ogive::io::{FastPaths, LenientStorage, MemoryStorage, Purpose, Storage};
 use ogive::repair::{FileRepairReport, LostRange, repair_table};
 use ogive::table::external::index_table;
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_testkit::{BadSectors, Random, Record};
 use std::ops::Range;
 use std::sync::Arc;
@@ -242,7 +242,7 @@ fn a_sector_that_cannot_be_read_costs_what_it_costs_where_it_is_zeros() {
                         memory.content("new").ok().map(|it| it.len()) == new.content("new").ok().map(|it| it.len())
                     );
                 }
-                (Err(Error::NotRepairable { .. }), Err(Error::NotRepairable { .. })) => {}
+                (Err(Error { cause: Cause::NotRepairable, .. }), Err(Error { cause: Cause::NotRepairable, .. })) => {}
                 (expected, found) => panic!("{what}: {found:?}, not {expected:?}"),
             }
         }
@@ -255,7 +255,7 @@ fn damage_to_the_tail_is_a_typed_error() {
     let mut random = Random::new(5);
     let sample = sample(&TableWriteOptions::default().block_bytes(512), 30, &mut random);
     let refused = |content: Vec<u8>| match repair(content) {
-        Err(Error::NotRepairable { detail, .. }) => assert!(detail.contains("tail"), "{detail}"),
+        Err(error @ Error { cause: Cause::NotRepairable, .. }) => assert!(error.detail().contains("tail"), "{error}"),
         other => panic!("{other:?}"),
     };
     refused(sample.content[..sample.tail].to_vec());
@@ -276,8 +276,12 @@ fn files_whose_records_are_elsewhere_and_taken_names_are_refused() {
     writer.finish().unwrap();
     let shared: Arc<dyn Storage> = storage;
     let repair = |name: &str, new_name: &str| repair_table((&shared, name), (&shared, new_name), &mut |_, _| {});
-    assert!(matches!(repair("x", "new"), Err(Error::NotRepairable { detail, .. }) if detail.contains("index of")));
-    assert!(matches!(repair("v", "new"), Err(Error::NotRepairable { detail, .. }) if detail.contains("db repair")));
-    assert!(matches!(repair("t", "x"), Err(Error::Io { .. })));
+    assert!(
+        matches!(repair("x", "new"), Err(error @ Error { cause: Cause::NotRepairable, .. }) if error.detail().contains("index of"))
+    );
+    assert!(
+        matches!(repair("v", "new"), Err(error @ Error { cause: Cause::NotRepairable, .. }) if error.detail().contains("db repair"))
+    );
+    assert!(matches!(repair("t", "x"), Err(Error { cause: Cause::Io(_), .. })));
     assert!(!shared.exists("new").unwrap());
 }

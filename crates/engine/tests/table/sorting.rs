@@ -6,7 +6,7 @@ use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{Fault, Operation, Random, Record, ReferenceTable, enumerate_faults};
 use std::sync::Arc;
 
@@ -118,24 +118,24 @@ fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     let limit = writer.record_bytes_max();
     assert!(limit < 40_000 && limit > SORT_BUDGET_BYTES_MIN / 5);
     match writer.append(&[0; 8], &[0; 40_000]) {
-        Err(error @ Error::ValueTooLarge { .. }) => {
+        Err(error @ Error { cause: Cause::ValueTooLarge { .. }, .. }) => {
             let text = error.to_string();
             assert!(text.contains(&limit.to_string()) && text.contains("raise `memory_bytes`"), "{text}");
         }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(writer.append(&[0; 7], &[0; 40_000]), Err(Error::KeyLength { .. })));
-    assert!(matches!(writer.append(&[0; 8], &[0; 3]), Err(Error::InvalidArgument(_))));
+    assert!(matches!(writer.append(&[0; 7], &[0; 40_000]), Err(Error { cause: Cause::KeyLength { .. }, .. })));
+    assert!(matches!(writer.append(&[0; 8], &[0; 3]), Err(Error { cause: Cause::Input, .. })));
     assert_eq!(writer.finish().unwrap().records, 0);
     let few = SortingWriter::create(storage, "u", TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
-    assert!(matches!(few, Err(Error::InvalidArgument(_))));
+    assert!(matches!(few, Err(Error { cause: Cause::Input, .. })));
 }
 
 #[test]
 fn the_sorted_writer_still_refuses_what_is_out_of_order() {
     let mut writer = TableWriter::create(Arc::new(MemoryStorage::new()), "t", TableWriteOptions::default()).unwrap();
     writer.append(b"b", b"").unwrap();
-    assert!(matches!(writer.append(b"a", b""), Err(Error::Unsorted { record: 1, .. })));
+    assert!(matches!(writer.append(b"a", b""), Err(Error { cause: Cause::Unsorted { record: 1 }, .. })));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_full_or_failing_disk_leaves_no_file_at_all() {
             || Arc::new(MemoryStorage::new()),
             |storage| write(storage, &records, TableWriteOptions::default().key_type(KeyType::U64)),
             |at, outcome, storage| {
-                assert!(matches!(outcome, Err(Error::Io { .. })), "{operation:?} {at}: {outcome:?}");
+                assert!(matches!(outcome, Err(Error { cause: Cause::Io(_), .. })), "{operation:?} {at}: {outcome:?}");
                 assert_eq!(storage.list().unwrap(), Vec::<String>::new(), "{operation:?} {at}");
             },
         );

@@ -6,7 +6,7 @@ use ogive::table::external::index_table;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::types::{Value, ValueType};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::sync::Arc;
 
 const TYPES: [&str; 5] = ["bytes", "u64", "text", "{a: u8?, b: date}", "{a: text?, b: decimal(38,2)}"];
@@ -79,7 +79,10 @@ fn values_of_another_type_are_refused() {
         let options = TableWriteOptions::default().value_type(name.parse().unwrap());
         let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
         let error = writer.append(b"k", wrong).unwrap_err();
-        assert!(matches!(&error, Error::InvalidArgument(detail) if detail.contains(name)), "{error}");
+        assert!(
+            matches!(&error, error @ Error { cause: Cause::Input, .. } if error.detail().contains(name)),
+            "{error}"
+        );
         let mut writer = SortingWriter::create(storage, "s", options, SORT_BUDGET_BYTES_MIN).unwrap();
         assert!(writer.append(b"k", wrong).is_err());
     }

@@ -5,7 +5,7 @@ use ogive::io::MemoryStorage;
 use ogive::lsm::Swap;
 use ogive::typed::{Desc, TypedKeyspace};
 use ogive::types::{KeyColumn, RecordType, ValueType};
-use ogive::{Db, DbOptions, Error};
+use ogive::{Cause, Db, DbOptions, Error};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -120,8 +120,10 @@ fn other_types_are_refused_by_an_error_that_names_both() {
     let orders = db.keyspace("orders").unwrap();
     let error = orders.typed::<i64, first::Order>().unwrap_err();
     assert!(
-        matches!(&error, Error::WrongRecordType { found, asked, .. }
-            if found == "u64 -> {item: text, price: f64?}" && asked == "i64 -> {item: text, price: f64?}"),
+        matches!(&error, Error { cause: Cause::WrongType { .. }, .. }
+        if error.detail().starts_with(
+            "is u64 -> {item: text, price: f64?}, not i64 -> {item: text, price: f64?}; "
+        )),
         "{error}"
     );
     orders.typed::<u64, first::Order>().unwrap();
@@ -178,7 +180,7 @@ fn batches_take_typed_records_and_report_their_errors() {
     assert_eq!(names.prefix((36,)).count(), 1);
     let mut batch = db.batch();
     batch.typed_insert(&ages, "x".repeat(70_000).as_str(), 1).typed_insert(&ages, "eve", 2);
-    assert!(matches!(batch.commit().unwrap_err(), Error::KeyLength { .. }));
+    assert!(matches!(batch.commit().unwrap_err(), Error { cause: Cause::KeyLength { .. }, .. }));
     assert!(!ages.contains_key("eve").unwrap());
 }
 

@@ -2,9 +2,9 @@
 //! keys and values at the ends of their ranges, and text with zero bytes.
 
 use super::keyspaces::open;
-use ogive::Error;
 use ogive::io::MemoryStorage;
 use ogive::typed::Desc;
+use ogive::{Cause, Error};
 use std::collections::BTreeSet;
 use std::ops::{Bound, RangeBounds};
 
@@ -73,5 +73,5 @@ fn keys_and_values_of_several_components_are_one_tuple() {
     let (key, _) = map.iter().next().unwrap().unwrap();
     assert_eq!(key.value().unwrap(), (1, "x".into()));
     assert_eq!(map.iter().count(), 2);
-    assert!(matches!(db.multimap::<u8, str>("map").unwrap_err(), Error::WrongRecordType { .. }));
+    assert!(matches!(db.multimap::<u8, str>("map").unwrap_err(), Error { cause: Cause::WrongType { .. }, .. }));
 }

@@ -6,7 +6,7 @@
 use super::keyspaces::open;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::types::{KeyType, RecordType, Value, ValueType};
-use ogive::{Db, DbOptions, Durability, Error, Keyspace, Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::{Cause, Db, DbOptions, Durability, Error, Keyspace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::sync::{Arc, Barrier};
 
@@ -66,13 +66,19 @@ fn a_write_that_fails_states_no_types_and_one_that_succeeds_states_them() {
             let keyspace = db.keyspace(name).unwrap();
             let stating = keyspace.deciding(&types(KeyType::U8)).unwrap();
             if !["ingest", "adopt"].contains(&name) {
-                assert!(matches!(write(&db, &stating, LONG, b"v"), Err(Error::KeyLength { .. })), "{name}");
+                assert!(
+                    matches!(write(&db, &stating, LONG, b"v"), Err(Error { cause: Cause::KeyLength { .. }, .. })),
+                    "{name}"
+                );
             }
             assert!(keyspace.is_undecided().unwrap(), "{name} failed");
             // Reads of the handle are those of any other.
             assert_eq!((stating.get([0; 8]).unwrap(), stating == keyspace), (None, true));
             db.drop_keyspace(name).unwrap();
-            assert!(matches!(write(&db, &stating, &[0; 8], b"v"), Err(Error::KeyspaceDropped { .. })), "{name}");
+            assert!(
+                matches!(write(&db, &stating, &[0; 8], b"v"), Err(Error { cause: Cause::KeyspaceDropped, .. })),
+                "{name}"
+            );
             let keyspace = db.keyspace(name).unwrap();
             assert!(keyspace.is_undecided().unwrap() && stating != keyspace, "{name}: the new one has no types");
 
@@ -80,9 +86,15 @@ fn a_write_that_fails_states_no_types_and_one_that_succeeds_states_them() {
             write(&db, &stating, &[0; 8], b"v").unwrap();
             assert_eq!((*keyspace.record_type()).clone(), types(KeyType::U8), "{name}");
             let other = keyspace.deciding(&types(KeyType::I8)).unwrap();
-            assert!(matches!(write(&db, &other, &[1; 8], b"w"), Err(Error::WrongRecordType { .. })), "{name}");
+            assert!(
+                matches!(write(&db, &other, &[1; 8], b"w"), Err(Error { cause: Cause::WrongType { .. }, .. })),
+                "{name}"
+            );
             let stated = keyspace.stating(&types(KeyType::I8)).unwrap();
-            assert!(matches!(write(&db, &stated, &[1; 8], b"w"), Err(Error::WrongRecordType { .. })), "{name}");
+            assert!(
+                matches!(write(&db, &stated, &[1; 8], b"w"), Err(Error { cause: Cause::WrongType { .. }, .. })),
+                "{name}"
+            );
             // A refusal leaves the store as it was.
             write(&db, &stating, &[2; 8], b"x").unwrap();
             assert_eq!(keyspace.iter().keys().count(), 2, "{name}");
@@ -103,11 +115,14 @@ fn types_that_were_decided_stay_unless_they_are_stated() {
     let keyspace = db.keyspace("k").unwrap();
     drop(keyspace.declare(&types(KeyType::U16)).unwrap());
     let deciding = keyspace.deciding(&types(KeyType::U8)).unwrap();
-    assert!(matches!(deciding.insert([0; 8], [0]), Err(Error::WrongRecordType { handles: 0, .. })));
+    assert!(matches!(deciding.insert([0; 8], [0]), Err(Error { cause: Cause::WrongType { handles: 0 }, .. })));
     let stating = keyspace.stating(&types(KeyType::U8)).unwrap();
     let pinned = keyspace.pin_types();
-    assert!(matches!(stating.insert([0; 8], [0]), Err(Error::WrongRecordType { handles: 1, .. })));
-    assert!(matches!(stating.ingest_from(&[table(b"k", b"v")]), Err(Error::WrongRecordType { handles: 1, .. })));
+    assert!(matches!(stating.insert([0; 8], [0]), Err(Error { cause: Cause::WrongType { handles: 1 }, .. })));
+    assert!(matches!(
+        stating.ingest_from(&[table(b"k", b"v")]),
+        Err(Error { cause: Cause::WrongType { handles: 1 }, .. })
+    ));
     drop(pinned);
     stating.insert([0; 8], [0]).unwrap();
     assert_eq!((*keyspace.record_type()).clone(), types(KeyType::U8));
@@ -123,7 +138,7 @@ fn types_that_were_decided_stay_unless_they_are_stated() {
     let mut batch = db.batch();
     batch.insert(other.stating(&types(KeyType::U8)).unwrap(), [0; 8], [0]);
     batch.insert(other.stating(&types(KeyType::I8)).unwrap(), [1; 8], [0]);
-    assert!(matches!(batch.commit(), Err(Error::WrongRecordType { .. })));
+    assert!(matches!(batch.commit(), Err(Error { cause: Cause::WrongType { .. }, .. })));
     assert!(other.is_undecided().unwrap());
 }
 
@@ -153,7 +168,7 @@ fn of_threads_that_decide_at_the_same_time_one_does() {
 }
 
 fn is_wrong_type(error: &Error) -> bool {
-    matches!(error, Error::WrongRecordType { .. })
+    matches!(error, Error { cause: Cause::WrongType { .. }, .. })
 }
 
 #[test]

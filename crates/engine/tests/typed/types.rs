@@ -8,7 +8,7 @@ use ogive::io::MemoryStorage;
 use ogive::lsm::{PinnedTypes, Swap};
 use ogive::typed::{TypedKeyspace, TypedMultimap};
 use ogive::types::{KeyType, RecordType, ValueType};
-use ogive::{Db, DbOptions, DbSnapshot, Error, Keyspace};
+use ogive::{Cause, Db, DbOptions, DbSnapshot, Error, Keyspace};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Barrier};
@@ -29,7 +29,7 @@ mod second {
 
 fn refused(outcome: Result<impl std::fmt::Debug, Error>) -> usize {
     match outcome.unwrap_err() {
-        Error::WrongRecordType { handles, .. } => handles,
+        Error { cause: Cause::WrongType { handles }, .. } => handles,
         other => panic!("{other}"),
     }
 }
@@ -293,12 +293,12 @@ fn a_reader_states_no_types_and_a_keyspace_made_again_has_others() {
 
     let generation = numbers.pinned().generation();
     db.drop_keyspace("k").unwrap();
-    assert!(matches!(numbers.insert(1, 1), Err(Error::KeyspaceDropped { .. })));
-    assert!(matches!(keyspace.typed::<u64, i64>(), Err(Error::KeyspaceDropped { .. })));
+    assert!(matches!(numbers.insert(1, 1), Err(Error { cause: Cause::KeyspaceDropped, .. })));
+    assert!(matches!(keyspace.typed::<u64, i64>(), Err(Error { cause: Cause::KeyspaceDropped, .. })));
     let again = db.keyspace("k").unwrap();
     assert!(again.is_undecided().unwrap());
     let signed = again.typed::<u64, i64>().unwrap();
-    assert!(matches!(numbers.load(1), Err(Error::KeyspaceDropped { .. })));
+    assert!(matches!(numbers.load(1), Err(Error { cause: Cause::KeyspaceDropped, .. })));
     assert_eq!((generation, signed.pinned().generation()), (1, 1));
     drop((signed, again, numbers, keyspace));
     db.close().unwrap();

@@ -58,7 +58,7 @@ fn openings(url: &str, rounds: u64) -> Outcome {
         let barrier = Barrier::new(WRITERS);
         let write = |writer: usize| -> ogive::Result<Option<Db>> {
             barrier.wait();
-            let is_fenced = |error: &ogive::Error| matches!(error, ogive::Error::Fenced { .. });
+            let is_fenced = |error: &ogive::Error| matches!(error, ogive::Error { cause: ogive::Cause::Fenced, .. });
             let db = match Db::open_in(Arc::clone(&storage), &options()) {
                 Err(error) if is_fenced(&error) => return Ok(None),
                 opened => opened?,

@@ -5,7 +5,7 @@
 use crate::faulty_store::{Fault, FaultyStore, Lacks};
 use crate::reads::{bytes_of, read};
 use ogive::io::{ListedFile, Storage, locate_folder};
-use ogive::{Db, DbOptions, Error};
+use ogive::{Cause, Db, DbOptions, Error};
 use ogive_object_store::{ObjectOptions, ObjectStorage, register_with};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ fn of_length(bytes: u64) -> ListedFile {
 /// Insists on the error of a wrong answer, and returns its words.
 fn told<T: std::fmt::Debug>(outcome: ogive::Result<T>) -> String {
     match outcome {
-        Err(error @ Error::WrongAnswer { .. }) => error.to_string(),
+        Err(error @ Error { cause: Cause::WrongAnswer, .. }) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -86,7 +86,7 @@ fn an_answer_that_is_not_of_the_opened_object_is_asked_for_again_and_then_told()
     }
     // It is another one by now.
     let file = known((1 << 20) + 1);
-    assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
+    assert!(matches!(read(&*file, 100, 200), Err(Error { cause: Cause::ObjectChanged, .. })));
 }
 
 /// A HEAD tells whether the object has changed.
@@ -113,7 +113,7 @@ fn an_answer_with_the_e_tag_of_another_object_is_asked_for_again_and_then_told()
     store.put("a", &bytes_of(1 << 20, 2));
     for file in [opened, unread] {
         store.fail_gets(&[Some(Fault::OtherTag)]);
-        assert!(matches!(read(&*file, 100, 200), Err(Error::ObjectChanged { .. })));
+        assert!(matches!(read(&*file, 100, 200), Err(Error { cause: Cause::ObjectChanged, .. })));
     }
 }
 
@@ -137,10 +137,13 @@ fn an_object_that_a_head_finds_and_a_get_does_not_is_told() {
     store.remove("a");
     for file in [opened, known] {
         let error = read(&*file, 100, 200).unwrap_err();
-        assert!(matches!(error, Error::ObjectChanged { .. }) && error.to_string().contains("404"), "{error}");
+        assert!(
+            matches!(error, Error { cause: Cause::ObjectChanged, .. }) && error.to_string().contains("404"),
+            "{error}"
+        );
     }
     let absent = storage.read_listed(std::slice::from_ref(&listed)).remove(0).unwrap_err();
-    assert!(matches!(absent, Error::Io { .. }), "{absent:?}");
+    assert!(matches!(absent, Error { cause: Cause::Io(_), .. }), "{absent:?}");
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_store_that_ignores_conditions_is_found_out_and_refused() {
         let opened = Db::open_in(storage, &DbOptions::default());
         match put_conditions {
             false => drop(opened.unwrap()),
-            true => assert!(matches!(opened, Err(Error::Unsupported { .. })), "{opened:?}"),
+            true => assert!(matches!(opened, Err(Error { cause: Cause::Unsupported, .. })), "{opened:?}"),
         }
     }
 }
@@ -344,5 +347,5 @@ fn a_part_of_an_object_that_is_shorter_than_was_asked_for_is_asked_for_again_and
     assert_eq!(read_part(2).unwrap(), [b'x'; 200]);
     assert!(told(read_part(1000)).contains("another range"));
     let changed = read(&*folder(&shortening(1000)).open_known(&of_length(999)).unwrap(), 100, 200);
-    assert!(matches!(changed, Err(Error::ObjectChanged { .. })), "{changed:?}");
+    assert!(matches!(changed, Err(Error { cause: Cause::ObjectChanged, .. })), "{changed:?}");
 }

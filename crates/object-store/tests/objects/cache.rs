@@ -4,7 +4,7 @@
 use crate::faulty_store::{Fault as Answer, FaultyStore, Lacks};
 use ogive::io::{ListedFile, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_object_store::{AsyncTable, DiskCache, ObjectOptions, ObjectStorage};
 use ogive_testkit::{
     CrashOptions, Fault, FaultInjector, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults, seeds,
@@ -126,7 +126,7 @@ fn an_answer_with_other_bytes_is_not_kept() {
             let options = TableOptions::default().profile(Profile::named("s3").unwrap());
             let mut table = Table::open(storage.clone(), "t", &options);
             if let Err(error) = &table {
-                assert!(matches!(error, Error::Damaged { .. } | Error::NotATable { .. }), "{spoiled}: {error}");
+                assert!(matches!(error, Error { cause: Cause::Damaged | Cause::NotATable, .. }), "{spoiled}: {error}");
                 failed += 1;
                 table = Table::open(storage, "t", &options);
             }
@@ -134,7 +134,7 @@ fn an_answer_with_other_bytes_is_not_kept() {
             for number in keys {
                 match table.get(&number.to_be_bytes()) {
                     Ok(found) => assert!(found == Some(value(number)), "{spoiled}, {opening}: {number}"),
-                    Err(Error::Damaged { .. }) if opening == 0 => failed += 1,
+                    Err(Error { cause: Cause::Damaged, .. }) if opening == 0 => failed += 1,
                     Err(error) => panic!("{spoiled}, opening {opening}: {number}: {error}"),
                 }
             }
@@ -287,7 +287,7 @@ fn no_fault_of_the_cache_is_one_of_a_read() {
             || Arc::new(MemoryStorage::new()),
             |disk| match DiskCache::open_in(&*disk, MIB) {
                 Ok(cache) => (0..2).for_each(|_| read_versions(&store, &cache, 0..3).unwrap()),
-                Err(error) => assert!(matches!(error, Error::Io { .. }), "{error}"),
+                Err(error) => assert!(matches!(error, Error { cause: Cause::Io(_), .. }), "{error}"),
             },
             |_, (), disk| {
                 let cache = DiskCache::open_in(&*disk, MIB).unwrap();

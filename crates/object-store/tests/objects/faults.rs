@@ -3,16 +3,14 @@
 
 use crate::faulty_store::{Fault, FaultyStore};
 use crate::reads::{bytes_of, read};
-use ogive::Error;
+use ogive::{Cause, Error};
 use ogive_object_store::ObjectOptions;
 use std::io::{ErrorKind, Write};
 use std::sync::{Arc, Mutex};
 
 fn message_of<T: std::fmt::Debug>(outcome: Result<T, Error>, kind: ErrorKind) -> String {
     match outcome {
-        Err(Error::Io { action, path, source }) if source.kind() == kind => {
-            Error::Io { action, path, source }.to_string()
-        }
+        Err(error) if error.cause == Cause::Io(kind) => error.to_string(),
         other => panic!("not {kind:?}: {other:?}"),
     }
 }

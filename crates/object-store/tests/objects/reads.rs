@@ -2,8 +2,8 @@
 //! mixture of two objects. Method: stores that lack suffix ranges, ETags or conditions, and objects of all lengths.
 
 use crate::faulty_store::{Fault, FaultyStore, Lacks};
-use ogive::Error;
 use ogive::io::{Profile, Purpose, RangeRequest, ReadRequest, ReadableFile};
+use ogive::{Cause, Error};
 use ogive_object_store::{ObjectOptions, opening_bytes};
 use ogive_testkit::Random;
 use std::io::ErrorKind;
@@ -55,7 +55,7 @@ fn every_range_of_an_object_of_any_length_is_read_right() {
                 }
             }
             let past = read(&*file, length as u64, 1);
-            assert!(matches!(past, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::UnexpectedEof));
+            assert!(matches!(past, Err(Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. })));
         }
     }
 }
@@ -120,7 +120,7 @@ fn a_changed_object_is_an_error_that_names_it_and_never_a_mixture() {
             }
             for offset in [0, 50_000, 400_000] {
                 match read(&*file, offset, 1000) {
-                    Err(error @ Error::ObjectChanged { .. }) => {
+                    Err(error @ Error { cause: Cause::ObjectChanged, .. }) => {
                         assert!(error.to_string().contains("test://bucket/folder/a"), "{error}");
                     }
                     other => panic!("{lacks:?}, change {change}, {offset}: {other:?}"),

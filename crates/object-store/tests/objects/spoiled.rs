@@ -5,7 +5,7 @@
 
 use crate::faulty_store::{FaultyStore, Lacks};
 use ogive::io::{Profile, Storage};
-use ogive::{Db, DbOptions, Error};
+use ogive::{Cause, Db, DbOptions, Error};
 use ogive_object_store::ObjectOptions;
 use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
@@ -67,10 +67,8 @@ fn scan(db: &Db, forward: bool) -> ogive::Result<Records> {
 /// What may be said of answers that stay wrong, and by a writer of which one failed.
 #[track_caller]
 fn check(error: &Error) {
-    let is_told = matches!(
-        error,
-        Error::WrongAnswer { .. } | Error::Io { .. } | Error::StoreReadOnly { .. } | Error::Fenced { .. }
-    );
+    let is_told =
+        matches!(error, Error { cause: Cause::WrongAnswer | Cause::Io(_) | Cause::ReadOnly | Cause::Fenced, .. });
     assert!(is_told, "{error:?}");
 }
 

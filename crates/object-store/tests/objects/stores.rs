@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use ogive::io::{Profile, Storage};
 use ogive::lsm::checkpoint_store_in;
 use ogive::table::{TableWriteOptions, TableWriter};
-use ogive::{Db, DbOptions, Error, KeyType, Result};
+use ogive::{Cause, Db, DbOptions, Error, KeyType, Result};
 use ogive_object_store::{AsyncDb, ObjectOptions, ObjectStorage};
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ fn a_file_that_the_writer_removed_is_a_version_that_is_gone() {
     let errors = (number..RECORDS).filter_map(|number| db.get(key(number)).err());
     let errors: Vec<Error> = errors.take(50).collect();
     assert_eq!(errors.len(), 50);
-    assert!(errors.iter().all(|error| matches!(error, Error::VersionGone { .. })), "{:?}", errors[0]);
+    assert!(errors.iter().all(|error| matches!(error, Error { cause: Cause::VersionGone, .. })), "{:?}", errors[0]);
 }
 
 #[test]

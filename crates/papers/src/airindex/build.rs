@@ -106,7 +106,7 @@ fn store_layers(design: &Design) -> StoredLayers {
 }
 
 fn write_extent(tx: &mut Transaction, depth: u8, images: &[Vec<u8>]) -> Result<AirExtent> {
-    let too_many = |_| Error::InvalidArgument("an index layer would have more than 2^32 pages".into());
+    let too_many = |_| Error::input("an index layer would have more than 2^32 pages");
     let pages = u32::try_from(images.len()).map_err(too_many)?;
     let first = tx.allocate_extent(pages)?;
     for (page, image) in (first..).zip(images) {

@@ -91,7 +91,7 @@ impl<W: Word> ChildPointer<W> {
     /// Parses a pointer in page `from`.
     ///
     /// # Errors
-    /// [`ogive::Error::Damaged`] if it points beyond the file, or has an unknown node type.
+    /// [`ogive::Cause::Damaged`] if it points beyond the file, or has an unknown node type.
     pub(super) fn load(pages: &dyn Pages, shape: &AlexLayout, from: PageNumber, bytes: &[u8]) -> Result<Self> {
         let size = u16_at(bytes, 4);
         let kind = match (u16_at(bytes, 6), size) {

@@ -153,7 +153,7 @@ pub(super) struct PlainNode<W> {
 
 impl<W: Word> PlainNode<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] if the page is not a plain node.
+    /// [`ogive::Cause::Damaged`] if the page is not a plain node.
     pub(super) fn read(pages: &dyn Pages, shape: &AlexLayout, number: PageNumber, depth: u8) -> Result<Self> {
         let page = pages.read(number, Purpose::Inner(depth))?;
         let count = usize::from(u16_at(&page, COUNT_OFFSET));
@@ -256,7 +256,7 @@ pub(super) fn write_plain<W: Word>(
 /// The child of an inner node for a key, and its slot or entry there.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`].
+/// [`ogive::Cause::Damaged`].
 pub(super) fn step<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,

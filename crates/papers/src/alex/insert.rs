@@ -26,7 +26,7 @@ pub(super) struct NewEntry<'a, W> {
 
 impl Alex {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn insert_entry<W: Word>(
         &self,
         tx: &mut Transaction,

@@ -92,7 +92,7 @@ pub(super) struct DataPage<W> {
 
 impl<W: Word> DataPage<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] if it is not a data page, or if its bitmap contradicts its count.
+    /// Those of the pages; [`ogive::Cause::Damaged`] if it is not a data page, or if its bitmap contradicts its count.
     pub(super) fn read(pages: &dyn Pages, shape: &AlexLayout, number: PageNumber, purpose: Purpose) -> Result<Self> {
         let page = pages.read(number, purpose)?;
         let header: DataPageHeader<W> = DataPageHeader::load(&page);

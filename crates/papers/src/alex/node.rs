@@ -24,7 +24,7 @@ pub(super) struct NodeLinks {
 /// Reads the page of a data node that a key belongs to, by a galloping search from the predicted one.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] if the key ranges of the pages contradict each other.
+/// [`ogive::Cause::Damaged`] if the key ranges of the pages contradict each other.
 pub(super) fn find_page<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,
@@ -58,7 +58,7 @@ pub(super) fn find_page<W: Word>(
 /// Reads page `index` of a node.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] if its header names another node or index.
+/// [`ogive::Cause::Damaged`] if its header names another node or index.
 pub(super) fn read_page<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,
@@ -76,7 +76,7 @@ pub(super) fn read_page<W: Word>(
 /// Reads all entries of a node, and its links.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] if keys do not ascend.
+/// [`ogive::Cause::Damaged`] if keys do not ascend.
 pub(super) fn load_node<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,

@@ -22,7 +22,7 @@ const SPARSE_PAGE_DIVISOR: usize = 4;
 
 impl Alex {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
         tx.enter(Phase::Search);
         let (planner, mut state) = self.load::<W>(tx, bytes)?;

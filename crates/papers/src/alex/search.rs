@@ -23,7 +23,7 @@ pub(super) struct AlexStep<W> {
 /// All nodes from the root to the data node of a key.
 ///
 /// # Errors
-/// Those of the pages; [`ogive::Error::Damaged`].
+/// Those of the pages; [`ogive::Cause::Damaged`].
 pub(super) fn path_to<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,
@@ -44,7 +44,7 @@ pub(super) fn path_to<W: Word>(
 /// The data node of a key.
 ///
 /// # Errors
-/// Those of the pages; [`ogive::Error::Damaged`].
+/// Those of the pages; [`ogive::Cause::Damaged`].
 pub(super) fn data_node<W: Word>(
     pages: &dyn Pages,
     shape: &AlexLayout,
@@ -61,7 +61,7 @@ pub(super) fn data_node<W: Word>(
 }
 
 /// # Errors
-/// [`ogive::Error::Damaged`] if the depth exceeds that of any tree.
+/// [`ogive::Cause::Damaged`] if the depth exceeds that of any tree.
 pub(super) fn check_depth<W: Word>(pages: &dyn Pages, node: &ChildPointer<W>, depth: u8) -> Result<()> {
     if depth >= DEPTH_MAX {
         return Err(pages.damaged(node.first, "inner nodes form a cycle"));

@@ -28,7 +28,7 @@ pub(super) struct AlexLayout {
 
 impl AlexLayout {
     /// # Errors
-    /// [`Error::InvalidArgument`] if a page cannot hold four entries.
+    /// [`Cause::Input`](ogive::Cause::Input) if a page cannot hold four entries.
     pub(super) fn new<W: Word>(pages: &dyn Pages, value: usize) -> Result<Self> {
         let (page, word) = (pages.payload_bytes(), W::BYTES);
         let room = page.saturating_sub(DATA_FIXED_BYTES + 2 * word);
@@ -39,7 +39,7 @@ impl AlexLayout {
         }
         let shape = Self { word, value, page, slots };
         if slots < SLOTS_MIN || shape.plain_entries() < SLOTS_MIN {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a payload of {value} bytes is too large for ALEX in pages of {page} bytes; choose larger pages"
             )));
         }

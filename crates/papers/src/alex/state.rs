@@ -25,7 +25,7 @@ impl<W: Word> AlexState<W> {
     pub(super) const EMPTY: Self = Self { entries: 0, peak: 0, root: None };
 
     /// # Errors
-    /// [`ogive::Error::Damaged`] for an invalid state.
+    /// [`ogive::Cause::Damaged`] for an invalid state.
     pub(super) fn load(pages: &dyn Pages, shape: &AlexLayout, bytes: &[u8]) -> Result<Self> {
         if bytes.is_empty() {
             return Ok(Self::EMPTY);

@@ -55,7 +55,7 @@ impl<W: Word> Structure<W> for Fiting {
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
         let entry_bytes = W::BYTES + self.layout.payload_bytes;
         if entry_bytes + 1 > tx.payload_bytes() {
-            return Err(Error::InvalidArgument(format!("an entry of {entry_bytes} bytes does not fit into a page")));
+            return Err(Error::input(format!("an entry of {entry_bytes} bytes does not fit into a page")));
         }
         build::bulk_load(self, tx, entries)
     }

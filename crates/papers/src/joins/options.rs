@@ -27,14 +27,14 @@ impl ProbeOptions {
     /// The options of a join.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for tunables of other methods.
+    /// [`Cause::Input`](ogive::Cause::Input) for tunables of other methods.
     pub(super) fn parse(tunables: &[Tunable]) -> Result<Self> {
         let mut options = Self::default();
         for &(tag, value) in tunables {
             let switch = match tag {
                 LEAF_ITERATOR => &mut options.leaf_iterator,
                 FORWARD_WINDOW => &mut options.forward_window,
-                _ => return Err(Error::InvalidArgument(format!("a join by probes has no tunable {tag}"))),
+                _ => return Err(Error::input(format!("a join by probes has no tunable {tag}"))),
             };
             *switch = Some(value != 0);
         }
@@ -45,6 +45,7 @@ impl ProbeOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     #[test]
     fn options_are_read_as_they_are_written() {
@@ -53,6 +54,6 @@ mod tests {
             let options = ProbeOptions { leaf_iterator, forward_window };
             assert_eq!(ProbeOptions::parse(&options.tunables()).unwrap(), options);
         }
-        assert!(matches!(ProbeOptions::parse(&[(9, 0)]), Err(Error::InvalidArgument(_))));
+        assert!(matches!(ProbeOptions::parse(&[(9, 0)]), Err(Error { cause: Cause::Input, .. })));
     }
 }

@@ -11,7 +11,7 @@ use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, Prob
 use ogive::join::{Cost, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::Random;
 use ogive_testkit::key_sets::nasty;
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ impl ProbeMethod for WindowCheck {
                 check_windows(&*index, &homes, inner.blocks(), &format!("{structure:?}, forward: {is_forward}"));
             }
         }
-        Err(Error::InvalidArgument("checked".into()))
+        Err(Error::input("checked"))
     }
 }
 
@@ -100,7 +100,10 @@ fn assert_windows(table: &Table) {
     let options = JoinOptions::default().method(WINDOW_CHECK).memory_bytes(64 << 20);
     let source = JoinSource::table(table);
     let outcome = join(&source, &source, JoinOutput::caller(|_, _, _| Ok(())), &options);
-    assert!(matches!(&outcome, Err(Error::InvalidArgument(text)) if text == "checked"), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail() == "checked"),
+        "{outcome:?}"
+    );
 }
 
 /// A table of these rows in blocks of 512 bytes.
@@ -358,16 +361,18 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
         let output = JoinOutput::caller(move |_: &[u8], _: Option<&[u8]>, _: Option<&[u8]>| {
             rows += 1;
             told.store(rows == 1000 && !fails, Ordering::Relaxed);
-            if rows < 1000 || !fails { Ok(()) } else { Err(Error::InvalidArgument("enough".into())) }
+            if rows < 1000 || !fails { Ok(()) } else { Err(Error::input("enough")) }
         });
         let (inner_side, memory_bytes) = (Some(Side::Right), 2 << 20);
         let options =
             JoinOptions::default().method(BTREE).inner(inner_side).memory_bytes(memory_bytes).stop(Some(stop));
         let outcome = join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options);
         match fails {
-            true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
+            true => {
+                assert!(matches!(outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail() == "enough"))
+            }
             // The flag is reset by the next row, so it may have been missed.
-            false => assert!(matches!(outcome, Err(Error::Interrupted) | Ok(_))),
+            false => assert!(matches!(outcome, Err(Error { cause: Cause::Interrupted, .. }) | Ok(_))),
         }
     }
 }

@@ -91,7 +91,7 @@ impl PendingTree {
         let facts = job.facts(side);
         let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, _)| (1..=KEY_BYTES_MAX).contains(key));
         let Some(widths) = widths else {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "partition:btree needs rows of one width, with keys of 1 to {KEY_BYTES_MAX} bytes, which {} does not \
                  have; use partition or merge",
                 facts.name

@@ -36,7 +36,7 @@ pub(super) struct Cell<W> {
 
 impl<W: Word> Cell<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] if there is no such cell, or it is free.
+    /// Those of the pages; [`ogive::Cause::Damaged`] if there is no such cell, or it is free.
     pub(super) fn read(
         pages: &dyn Pages,
         shape: &LippLayout,
@@ -78,7 +78,7 @@ pub(super) struct CellPage {
 
 impl CellPage {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] if it is not a page of cells.
+    /// Those of the pages; [`ogive::Cause::Damaged`] if it is not a page of cells.
     pub(super) fn read(pages: &dyn Pages, number: PageNumber) -> Result<Self> {
         let page = pages.read(number, Purpose::Leaf)?;
         let Some(class) = class_of(&page) else { return Err(pages.damaged(number, "not a page of cells")) };

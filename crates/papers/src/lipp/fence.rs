@@ -23,7 +23,7 @@ pub(super) struct Fence<W> {
 
 impl<W: Word> Fence<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] if its count is 0 or exceeds its capacity.
+    /// [`ogive::Cause::Damaged`] if its count is 0 or exceeds its capacity.
     pub(super) fn new(pages: &dyn Pages, shape: &LippLayout, cell: Cell<W>) -> Result<Self> {
         let count = usize::from(cell.header.length);
         if count == 0 || count > shape.fence_entries() || shape.cells_in_page(cell.class) > 1 {

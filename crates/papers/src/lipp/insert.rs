@@ -30,7 +30,7 @@ enum InsertOutcome {
 
 impl Lipp {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn insert_entry<W: Word>(
         &self,
         tx: &mut Transaction,

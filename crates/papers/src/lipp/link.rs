@@ -48,7 +48,7 @@ impl<W: Word> Link<W> {
     /// Parses a pointer in page `from`.
     ///
     /// # Errors
-    /// [`ogive::Error::Damaged`] if it points beyond the file.
+    /// [`ogive::Cause::Damaged`] if it points beyond the file.
     pub(super) fn load(pages: &dyn Pages, shape: &LippLayout, from: PageNumber, bytes: &[u8]) -> Result<Self> {
         let first = u32_at(bytes, 0);
         let size = bytes.get(4).copied().unwrap_or(0);

@@ -67,7 +67,7 @@ impl<W: Word> Mixed<W> {
     }
 
     /// # Errors
-    /// [`ogive::Error::Damaged`] if the cell has no slots, or more than fit.
+    /// [`ogive::Cause::Damaged`] if the cell has no slots, or more than fit.
     pub(super) fn of_cell(pages: &dyn Pages, shape: &LippLayout, cell: &Cell<W>) -> Result<Self> {
         let slots = u32::from(cell.header.length);
         if slots == 0 || slots as usize > shape.cell_slots(cell.class) {
@@ -121,7 +121,7 @@ impl<W: Word> Mixed<W> {
     /// The slot in a page.
     ///
     /// # Errors
-    /// [`ogive::Error::Damaged`].
+    /// [`ogive::Cause::Damaged`].
     pub(super) fn slot_in(&self, pages: &dyn Pages, page: &[u8], slot: u32) -> Result<LippSlot<W>> {
         let location = self.locate(slot);
         let bytes = page.get(location.offset..).unwrap_or_default();
@@ -139,7 +139,7 @@ impl<W: Word> Mixed<W> {
     /// Reads a slot.
     ///
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn slot(&self, pages: &dyn Pages, slot: u32) -> Result<LippSlot<W>> {
         let page = self.read_page(pages, self.page_of(slot))?;
         self.slot_in(pages, &page, slot)

@@ -25,7 +25,7 @@ pub(super) enum LippNode<W> {
 
 impl<W: Word> LippNode<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn open(pages: &dyn Pages, shape: &LippLayout, link: &Link<W>, depth: u8) -> Result<Self> {
         match *link {
             Link::Wide { first, size, line } => Ok(Self::Mixed(Mixed::wide(shape, first, size, line, depth))),

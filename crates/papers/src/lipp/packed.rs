@@ -20,7 +20,7 @@ pub(super) struct Packed<W> {
 
 impl<W: Word> Packed<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] if its count exceeds its capacity.
+    /// [`ogive::Cause::Damaged`] if its count exceeds its capacity.
     pub(super) fn new(pages: &dyn Pages, shape: &LippLayout, cell: Cell<W>) -> Result<Self> {
         let count = usize::from(cell.header.length);
         if count > shape.packed_entries(cell.class) {

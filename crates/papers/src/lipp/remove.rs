@@ -21,7 +21,7 @@ const SPARSE_DIVISOR: usize = 8;
 
 impl Lipp {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`].
+    /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
         tx.enter(Phase::Search);
         let (shape, mut state) = self.load::<W>(tx, bytes)?;

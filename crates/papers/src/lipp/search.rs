@@ -23,7 +23,7 @@ pub(super) struct LippStep<W> {
 /// All nodes from the root to that of a key; the last one is not a fence, and its slot is not a pointer.
 ///
 /// # Errors
-/// Those of the pages; [`ogive::Error::Damaged`].
+/// Those of the pages; [`ogive::Cause::Damaged`].
 pub(super) fn path_to<W: Word>(
     pages: &dyn Pages,
     shape: &LippLayout,
@@ -57,7 +57,7 @@ pub(super) fn path_to<W: Word>(
 }
 
 /// # Errors
-/// [`ogive::Error::Damaged`] if the depth exceeds that of any tree.
+/// [`ogive::Cause::Damaged`] if the depth exceeds that of any tree.
 pub(super) fn check_depth<W: Word>(pages: &dyn Pages, link: &Link<W>, depth: u8) -> Result<()> {
     if depth >= DEPTH_MAX {
         return Err(pages.damaged(link.page(), "nodes form a cycle"));
@@ -68,7 +68,7 @@ pub(super) fn check_depth<W: Word>(pages: &dyn Pages, link: &Link<W>, depth: u8)
 /// Copies the payload of a key; false if it is absent.
 ///
 /// # Errors
-/// Those of the pages; [`ogive::Error::Damaged`].
+/// Those of the pages; [`ogive::Cause::Damaged`].
 pub(super) fn get<W: Word>(
     pages: &dyn Pages,
     shape: &LippLayout,

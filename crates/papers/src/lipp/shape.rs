@@ -39,12 +39,12 @@ pub(super) struct LippLayout {
 
 impl LippLayout {
     /// # Errors
-    /// [`Error::InvalidArgument`] if a page cannot hold four slots.
+    /// [`Cause::Input`](ogive::Cause::Input) if a page cannot hold four slots.
     pub(super) fn new<W: Word>(pages: &dyn Pages, value: usize) -> Result<Self> {
         let shape = Self { word: W::BYTES, value, page: pages.payload_bytes() };
         let largest = shape.cell_slots(CLASSES - 1).min(shape.packed_entries(CLASSES - 1));
         if largest.min(shape.wide_slots()) < SLOTS_MIN || shape.fence_entries() < SLOTS_MIN {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a payload of {value} bytes is too large for LIPP in pages of {} bytes; choose larger pages",
                 shape.page
             )));

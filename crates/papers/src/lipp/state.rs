@@ -32,7 +32,7 @@ impl<W: Word> LippState<W> {
     pub(super) const EMPTY: Self = Self { entries: 0, built: 0, conflicts: 0, root: None, free_cells: [0; CLASSES] };
 
     /// # Errors
-    /// [`ogive::Error::Damaged`] for an invalid state.
+    /// [`ogive::Cause::Damaged`] for an invalid state.
     pub(super) fn load(pages: &dyn Pages, shape: &LippLayout, bytes: &[u8]) -> Result<Self> {
         if bytes.is_empty() {
             return Ok(Self::EMPTY);

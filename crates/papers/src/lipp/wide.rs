@@ -23,7 +23,7 @@ const SUMMARY_TAG: u8 = 0xb3;
 const SUMMARY_OFFSET: usize = 16;
 
 /// # Errors
-/// [`ogive::Error::Damaged`] if the page is not one of a wide node.
+/// [`ogive::Cause::Damaged`] if the page is not one of a wide node.
 pub(super) fn check_page(pages: &dyn Pages, number: PageNumber, page: &[u8]) -> Result<()> {
     match page.first() {
         Some(&TAG) => Ok(()),

@@ -73,7 +73,7 @@ impl<W: Word> Structure<W> for Pgm {
         let geometry = self.geometry::<W>(tx);
         let buffer = geometry.buffer(0);
         if buffer.flags_offset() + buffer.flags_bytes() > tx.payload_bytes() {
-            return Err(Error::InvalidArgument(format!("an entry of {entry_bytes} bytes does not fit into a page")));
+            return Err(Error::input(format!("an entry of {entry_bytes} bytes does not fit into a page")));
         }
         build::bulk_load(self, tx, entries)
     }

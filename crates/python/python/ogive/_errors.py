@@ -1,4 +1,8 @@
-"""Exceptions. Each is an :class:`OgiveError`, and the built-in exception that such a failure has elsewhere."""
+"""Exceptions. Each is an :class:`OgiveError`, and the built-in exception that such a failure has elsewhere.
+
+There is one for each kind of error of the engine, and below it some that are another built-in exception too, or that
+programs act on.
+"""
 
 from __future__ import annotations
 
@@ -44,55 +48,51 @@ class _FileError(OgiveError, OSError):
 
 
 class StorageError(_FileError):
-    """The operating system, or the object store, refused or failed: no space, a device failure."""
+    """The operating system, a device or the object store refused or failed."""
 
 
-class NotFound(_FileError, FileNotFoundError):
-    """There is no such file, folder or object."""
-
-    _errno = errno.ENOENT
-
-
-class AlreadyExists(_FileError, FileExistsError):
+class AlreadyExists(StorageError, FileExistsError):
     """There is something of that name."""
 
     _errno = errno.EEXIST
 
 
-class PermissionDenied(_FileError, PermissionError):
+class PermissionDenied(StorageError, PermissionError):
     """The operating system, or the object store, does not permit it."""
 
     _errno = errno.EACCES
 
 
-class TimedOut(_FileError, TimeoutError):
+class TimedOut(StorageError, TimeoutError):
     """The object store did not answer in time."""
 
     _errno = errno.ETIMEDOUT
+
+
+class ReadOnly(StorageError):
+    """The store was opened read-only, or stopped writing after a failure."""
+
+
+class NotFound(_FileError, FileNotFoundError):
+    """There is no such file, folder, object or keyspace, or it is there no more."""
+
+    _errno = errno.ENOENT
+
+
+class Gone(NotFound):
+    """The folder of the store, or the file of the index, was removed, renamed or replaced since it was opened."""
+
+
+class NoKeyspace(NotFound, KeyError):
+    """There is no keyspace of this name, or it was dropped."""
 
 
 class Damaged(_FileError):
     """A file is damaged, at the byte ``offset``."""
 
 
-class WrongFile(_FileError):
-    """The file is of another kind."""
-
-
-class UnknownVersion(_FileError):
-    """The file was written by a newer version of Ogive, or by a development version before 0.1."""
-
-
-class Changed(_FileError):
-    """The file has changed since its index was built, or since it was opened."""
-
-
-class VersionGone(_FileError):
-    """The writer has removed files of the version that a reader has open; refresh it."""
-
-
-class Gone(_FileError):
-    """The folder of the store, or the file of the index, was removed, renamed or replaced since it was opened."""
+class WrongVersion(_FileError):
+    """The file has a format that this version of Ogive does not read, or has changed since its index was built."""
 
 
 class Locked(_FileError, BlockingIOError):
@@ -101,40 +101,36 @@ class Locked(_FileError, BlockingIOError):
     _errno = errno.EAGAIN
 
 
-class Fenced(_FileError):
-    """Another process has opened the store for writing since."""
-
-
-class ReadOnly(_FileError):
-    """The store was opened read-only, or stopped writing after a failure."""
-
-
-class Unsupported(_FileError):
-    """The storage cannot do this."""
-
-
-class InvalidArgument(OgiveError, ValueError):
-    """An argument makes no sense."""
-
-
-class Closed(OgiveError, ValueError):
-    """The handle was closed."""
-
-
-class WrongType(OgiveError, TypeError, ValueError):
-    """A key or a value is not of its type, or out of its range, or cannot be null."""
+class Busy(_FileError):
+    """Another reader or writer is in the way, or has changed what was open: refresh it, or open it again."""
 
 
 class MemoryShort(OgiveError, MemoryError):
     """The memory given is too little."""
 
 
-class NoKeyspace(OgiveError, LookupError):
-    """There is no keyspace of this name."""
+class WrongType(OgiveError, TypeError, ValueError):
+    """A key or a value is not of its type, or out of its range, or cannot be null."""
 
 
-class KeyspaceDropped(OgiveError, LookupError):
-    """The keyspace was dropped."""
+class WrongFile(WrongType, _FileError):
+    """The file is of another kind."""
+
+
+class InvalidArgument(OgiveError, ValueError):
+    """An argument or a record makes no sense."""
+
+
+class Closed(InvalidArgument):
+    """The handle was closed."""
+
+
+class Unsupported(_FileError):
+    """The storage, the file or this package cannot do this."""
+
+
+class Bug(OgiveError, RuntimeError):
+    """An internal check has failed. Please report it."""
 
 
 class ForkedError(OgiveError, RuntimeError):

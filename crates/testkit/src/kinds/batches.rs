@@ -9,7 +9,7 @@ use crate::{Fault, Operation, Random, enumerate_faults, key_sets, seeds};
 use ogive::index::{Index, IndexKind, IndexOptions, Key};
 use ogive::io::{FastPaths, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -237,30 +237,36 @@ pub fn failed_batches_change_nothing(kind: IndexKind) {
     let names = storage.list().unwrap();
     let mut transaction = index.write().unwrap();
     let unsorted = (0..3000).map(|i| (if i == 2500 { 1 } else { i * 2 }, i));
-    assert!(matches!(transaction.insert_sorted(unsorted), Err(Error::Unsorted { record: 2500, .. })), "{kind}");
-    assert!(matches!(transaction.commit(), Err(Error::Aborted { .. })), "{kind}");
-    let source = (0..3000).map(|i| if i < 2500 { Ok((i, i)) } else { Err(Error::Interrupted) });
+    assert!(
+        matches!(transaction.insert_sorted(unsorted), Err(Error { cause: Cause::Unsorted { record: 2500 }, .. })),
+        "{kind}"
+    );
+    assert!(matches!(transaction.commit(), Err(Error { cause: Cause::Aborted, .. })), "{kind}");
+    let source = (0..3000).map(|i| if i < 2500 { Ok((i, i)) } else { Err(Error::interrupted()) });
     let failed = index.write().unwrap().try_insert_sorted(source, &mut |_| Ok(()));
-    assert!(matches!(failed, Err(Error::Interrupted)), "{kind}");
-    let mut stop = |count| if count > 5000 { Err(Error::Interrupted) } else { Ok(()) };
+    assert!(matches!(failed, Err(Error { cause: Cause::Interrupted, .. })), "{kind}");
+    let mut stop = |count| if count > 5000 { Err(Error::interrupted()) } else { Ok(()) };
     let failed = index.write().unwrap().try_insert_sorted((0..50_000).map(|i| Ok((i, i))), &mut stop);
-    assert!(matches!(failed, Err(Error::Interrupted)), "{kind}");
+    assert!(matches!(failed, Err(Error { cause: Cause::Interrupted, .. })), "{kind}");
     for is_stopped in [false, true] {
         let mut loader = index.sorting_loader(SORT_BUDGET_BYTES_MIN).unwrap();
         (0..20_000).rev().for_each(|i| loader.append(i, i).unwrap());
         assert!(storage.list().unwrap().len() > names.len(), "{kind}: the budget was not exceeded");
         if is_stopped {
             let stopped = loader.finish_observed(&mut |done, total| {
-                if done > total / 2 { Err(Error::Interrupted) } else { Ok(()) }
+                if done > total / 2 { Err(Error::interrupted()) } else { Ok(()) }
             });
-            assert!(matches!(stopped, Err(Error::Interrupted)), "{kind}");
+            assert!(matches!(stopped, Err(Error { cause: Cause::Interrupted, .. })), "{kind}");
         } else {
             drop(loader);
         }
     }
     assert_eq!(storage.list().unwrap(), names, "{kind}: temporary files are left");
     assert_same(&index, &map, kind.name());
-    assert!(matches!(index.sorting_loader(SORT_BUDGET_BYTES_MIN - 1), Err(Error::InvalidArgument(_))), "{kind}");
+    assert!(
+        matches!(index.sorting_loader(SORT_BUDGET_BYTES_MIN - 1), Err(Error { cause: Cause::Input, .. })),
+        "{kind}"
+    );
     assert_eq!(index.sorting_loader(SORT_BUDGET_BYTES_MIN).unwrap().finish().unwrap(), 0, "{kind}");
     assert_same(&open_again(index, &storage), &map, kind.name());
 }
@@ -291,7 +297,8 @@ pub fn a_load_that_fails_is_whole_or_absent(kind: IndexKind) {
         }
         let loaded = loader.finish().map(drop);
         let of_sort = |error: &Error| error.to_string().contains("ogive-sort");
-        if let Err(error @ Error::Io { action: "write" | "sync", .. }) = &loaded
+        if let Err(error @ Error { cause: Cause::Io(_), .. }) = &loaded
+            && ["write", "sync"].contains(&error.action())
             && !of_sort(error)
         {
             let again = index.write().and_then(|mut transaction| {

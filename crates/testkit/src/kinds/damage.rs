@@ -7,7 +7,7 @@ use super::support::{Map, NAME, Numbers, entries, open, options};
 use crate::{Random, SimulatedDisk};
 use ogive::index::IndexKind;
 use ogive::io::Storage;
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -68,14 +68,11 @@ fn detects_damage(files: &Files, map: &Map, what: &str) -> bool {
     };
     let detected = match read() {
         Ok(()) => false,
-        Err(
-            Error::Damaged { .. }
-            | Error::NotAPageFile { .. }
-            | Error::NotAnIndex { .. }
-            | Error::UnknownVersion { .. }
-            | Error::WrongType { .. },
-        ) => true,
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::UnexpectedEof => true,
+        Err(Error {
+            cause: Cause::Damaged | Cause::NotAnIndex | Cause::Version { .. } | Cause::WrongType { .. },
+            ..
+        }) => true,
+        Err(Error { cause: Cause::Io(std::io::ErrorKind::UnexpectedEof), .. }) => true,
         Err(error) => panic!("{what}: {error:?}"),
     };
     // A writer must not panic either.

@@ -69,7 +69,7 @@ fn change(storage: &Arc<dyn Storage>, transactions: &[Vec<IndexChange>]) -> Outc
 
 /// Checks that no writes follow a failed commit, after which the content of the disk is unknown.
 fn refuses_further_writes(index: &Numbers, because: &Error) {
-    if !matches!(because, Error::Io { action, .. } if ["write", "sync"].contains(action)) {
+    if because.io_error().is_none() || !["write", "sync"].contains(&because.action()) {
         return;
     }
     let again = index.write().and_then(|mut transaction| {

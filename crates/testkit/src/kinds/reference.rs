@@ -7,9 +7,9 @@ use super::support::{
     IndexChange, Map, NAME, assert_same, assert_same_at, empty, memory, nasty, open, open_in, options,
 };
 use crate::Random;
-use ogive::Error;
 use ogive::index::{Index, IndexKind, Key, Payload};
 use ogive::page::PageOptions;
+use ogive::{Cause, Error};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -78,7 +78,7 @@ pub fn an_emptied_index_can_be_refilled(kind: IndexKind) {
     let map: Map = (0..2000).map(|i| (i * 7, i)).collect();
     for round in 0..3 {
         assert_eq!(index.bulk_load(map.clone()).unwrap(), 2000, "{kind}, round {round}");
-        assert!(matches!(index.bulk_load(map.clone()), Err(Error::NotEmpty { .. })), "{kind}");
+        assert!(matches!(index.bulk_load(map.clone()), Err(Error { cause: Cause::NotEmpty, .. })), "{kind}");
         assert_same(&index, &map, kind.name());
         let mut transaction = index.write().unwrap();
         for (&key, _) in map.iter().rev() {
@@ -96,24 +96,30 @@ pub fn failed_bulk_loads_change_nothing(kind: IndexKind) {
     let mut entries: Vec<(u64, u64)> = (0..1000).map(|i| (i, i)).collect();
     entries[700] = (3, 3);
     match index.bulk_load(entries.clone()) {
-        Err(Error::Unsorted { record: 700, .. }) => {}
+        Err(Error { cause: Cause::Unsorted { record: 700 }, .. }) => {}
         other => panic!("{kind}: {other:?}"),
     }
     entries[700] = (699, 3);
     match index.bulk_load(entries) {
-        Err(Error::Repeated { record: 700, .. }) => {}
+        Err(Error { cause: Cause::Repeated { record: 700 }, .. }) => {}
         other => panic!("{kind}: {other:?}"),
     }
     assert_same(&index, &Map::new(), kind.name());
-    let source = (0..1000).map(|i| if i < 500 { Ok((i, i)) } else { Err(Error::Interrupted) });
-    assert!(matches!(index.try_bulk_load(source, &mut |_| Ok(())), Err(Error::Interrupted)), "{kind}");
+    let source = (0..1000).map(|i| if i < 500 { Ok((i, i)) } else { Err(Error::interrupted()) });
+    assert!(
+        matches!(index.try_bulk_load(source, &mut |_| Ok(())), Err(Error { cause: Cause::Interrupted, .. })),
+        "{kind}"
+    );
     let mut reported = Vec::new();
     let mut observer = |count| {
         reported.push(count);
-        if count > 5000 { Err(Error::Interrupted) } else { Ok(()) }
+        if count > 5000 { Err(Error::interrupted()) } else { Ok(()) }
     };
     let source = (0..100_000).map(|i| Ok((i, i)));
-    assert!(matches!(index.try_bulk_load(source, &mut observer), Err(Error::Interrupted)), "{kind}");
+    assert!(
+        matches!(index.try_bulk_load(source, &mut observer), Err(Error { cause: Cause::Interrupted, .. })),
+        "{kind}"
+    );
     assert!(reported.len() > 2 && reported.is_sorted(), "{kind}: {reported:?}");
     assert_same(&index, &Map::new(), kind.name());
     assert_eq!(index.bulk_load((0..1000).map(|i| (i, i))).unwrap(), 1000, "{kind}");

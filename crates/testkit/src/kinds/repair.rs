@@ -11,7 +11,7 @@ use ogive::index::IndexKind;
 use ogive::io::Storage;
 use ogive::page::{PageFile, PageOptions};
 use ogive::repair::{FileRepairReport, LostRange, repair_index};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -166,7 +166,10 @@ fn check(kind: IndexKind, duplicates: bool) {
     let files = sample(kind, duplicates);
     if WITHOUT_LEAVES.contains(&kind.name()) {
         let error = repair(&files).unwrap_err();
-        assert!(matches!(&error, Error::NotRepairable { detail, .. } if detail.contains(kind.name())), "{error}");
+        assert!(
+            matches!(&error, error @ Error { cause: Cause::NotRepairable, .. } if error.detail().contains(kind.name())),
+            "{error}"
+        );
         return;
     }
     let leaves = leaves(&files[NAME]);
@@ -305,7 +308,8 @@ pub fn a_page_file_cut_off_beside_its_log_keeps_what_is_left(kind: IndexKind) {
             PageFile::without_log(&storage, NAME, &pages).map(drop).unwrap_err(),
         ];
         for error in errors {
-            let is_of_pages = matches!(&error, Error::Damaged { path, .. } if path.ends_with(NAME));
+            let is_of_pages =
+                matches!(&error, error @ Error { cause: Cause::Damaged, .. } if error.path().unwrap().ends_with(NAME));
             assert!(is_of_pages, "{kind}, {cut} bytes: {error}");
         }
         if !WITHOUT_LEAVES.contains(&kind.name()) {
@@ -335,7 +339,7 @@ pub fn sectors_that_cannot_be_read_are_told_and_cost_their_leaves(kind: IndexKin
         assert_eq!(is_way_back, name != NAME, "{kind}, {name} from {start}");
         let (report, saved) = match repair_on(storage) {
             Ok(repaired) => repaired,
-            Err(Error::NotRepairable { .. }) if WITHOUT_LEAVES.contains(&kind.name()) => continue,
+            Err(Error { cause: Cause::NotRepairable, .. }) if WITHOUT_LEAVES.contains(&kind.name()) => continue,
             Err(error) => panic!("{kind}, {name} from {start}: {error}"),
         };
         if name == NAME {

@@ -35,11 +35,13 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         let output = JoinOutput::table(Arc::clone(&storage), "t", written.clone());
         match join(&left_source, &right_source, output, &options) {
             // Some methods take more memory than there is, and say how much.
-            Err(ogive::Error::JoinMemoryShort { needed_bytes, .. }) if needed_bytes > options.memory_bytes => {
+            Err(ogive::Error { cause: ogive::Cause::JoinMemory { needed_bytes, .. }, .. })
+                if needed_bytes > options.memory_bytes =>
+            {
                 options.memory_bytes = needed_bytes;
             }
             // Some cannot join some relations.
-            Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
+            Err(ogive::Error { cause: ogive::Cause::Input | ogive::Cause::ValueTooLarge { .. }, .. }) => return Ok(()),
             outcome => {
                 doing("join", outcome.map(|_| ()))?;
                 break;
@@ -88,7 +90,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<JoinSource, 
             Ok(JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &db, ..))
         }
         Relation::Store | Relation::Table => {
-            let options = shape.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let options = shape.write_options().map_err(ogive::Error::input)?;
             let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
             for row in 0..rows.len() {
                 rows.value(row, &mut value);

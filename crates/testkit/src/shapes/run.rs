@@ -129,7 +129,7 @@ impl Shape {
 
     fn write_sorted(&self, rows: &Rows, storage: &Arc<dyn Storage>) -> Result<(Table, TableReport), String> {
         let write = || {
-            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let options = self.write_options().map_err(ogive::Error::input)?;
             let mut writer = TableWriter::create(Arc::clone(storage), "t", options)?;
             let mut value = Vec::new();
             for row in 0..rows.len() {
@@ -152,7 +152,7 @@ impl Shape {
         let scratch: Arc<dyn Storage> =
             if storage.is_object_store() { Arc::new(MemoryStorage::new()) } else { Arc::clone(storage) };
         let write = || {
-            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let options = self.write_options().map_err(ogive::Error::input)?;
             let target = Arc::clone(storage);
             let mut writer = SortingWriter::create_with_scratch(target, "t", options, sort_bytes, scratch)?;
             let mut value = Vec::new();

@@ -3,12 +3,12 @@
 use super::check::{Answers, Effort, SCANNED_ROWS, doing, shown, spread};
 use super::rows::Rows;
 use super::shape::{Shape, StoreForm};
-use ogive::Durability;
 use ogive::block::compress::Compression;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
 use ogive::table::TableWriter;
 use ogive::verify::verify_store;
+use ogive::{Advice, Cause, Durability, Setting};
 use std::sync::Arc;
 
 /// Approximate size of a batch, in bytes of rows.
@@ -67,11 +67,8 @@ fn written(
 
 /// Whether a write, or the background work that it waits for, names an amount of memory that is needed.
 fn is_short_of_memory(error: &ogive::Error) -> bool {
-    match error {
-        ogive::Error::MemoryShort { .. } => true,
-        ogive::Error::StoreReadOnly { cause, .. } => cause.contains("DbOptions::memory_bytes"),
-        _ => false,
-    }
+    let names_memory = || matches!(error.advice(), Some(Advice::Raise { option: Setting::StoreMemory, .. }));
+    matches!(error.cause, Cause::Memory { .. }) || error.cause == Cause::ReadOnly && names_memory()
 }
 
 fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> ogive::Result<DbOptions> {
@@ -112,7 +109,7 @@ fn write(db: &Db, shape: &Shape, form: &StoreForm, rows: &Rows) -> ogive::Result
     let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut files = Vec::new();
     for (number, part) in ingested.chunks(ingested.len().div_ceil(INGESTED_TABLES).max(1)).enumerate() {
-        let options = shape.write_options().map_err(ogive::Error::InvalidArgument)?;
+        let options = shape.write_options().map_err(ogive::Error::input)?;
         let mut writer = TableWriter::create(Arc::clone(&elsewhere), &number.to_string(), options)?;
         let mut value = Vec::new();
         for &row in part {
@@ -160,7 +157,11 @@ fn check_sound(what: &str, report: ogive::Result<ogive::verify::StoreReport>) ->
 fn open_again(shape: &Shape, form: &StoreForm, storage: &Arc<dyn Storage>) -> ogive::Result<Db> {
     let open = |memory_bytes| Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?);
     match open(form.reopened_bytes) {
-        Err(ogive::Error::MemoryShort { needed_bytes, .. }) if needed_bytes > form.reopened_bytes => open(needed_bytes),
+        Err(ogive::Error { cause: ogive::Cause::Memory { needed_bytes, .. }, .. })
+            if needed_bytes > form.reopened_bytes =>
+        {
+            open(needed_bytes)
+        }
         opened => opened,
     }
 }

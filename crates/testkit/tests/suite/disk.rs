@@ -1,7 +1,7 @@
 //! The simulated disk forgets what it may forget, and nothing else.
 
-use ogive::Error;
 use ogive::io::{Purpose, ReadRequest, Storage};
+use ogive::{Cause, Error};
 use ogive_testkit::{CrashOptions, SimulatedDisk, Survival, enumerate_crashes};
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ fn after_the_power_is_gone_every_call_fails() {
     disk.stop_at(1);
     assert!(writer.append(b"lost or kept").is_err());
     assert!(disk.is_stopped());
-    assert!(matches!(writer.append(b"y"), Err(Error::Poisoned { .. })));
+    assert!(matches!(writer.append(b"y"), Err(Error { cause: Cause::Poisoned, .. })));
     assert!(reader.read(ReadRequest { offset: 0, buffer: &mut [0], purpose: Purpose::Data }).is_err());
     assert!(disk.open("a").is_err() && disk.list().is_err() && disk.sync_directory().is_err());
     assert!(disk.exists("a").is_err() && disk.remove("a").is_err() && disk.lock("l").is_err());
@@ -142,7 +142,7 @@ fn after_the_power_is_gone_every_call_fails() {
 fn locks_conflict_and_do_not_outlive_a_crash() {
     let disk = SimulatedDisk::new();
     let held = disk.lock("LOCK").unwrap();
-    assert!(matches!(disk.lock("LOCK"), Err(Error::Locked { .. })));
+    assert!(matches!(disk.lock("LOCK"), Err(Error { cause: Cause::Locked { .. }, .. })));
     disk.crash(Survival::Everything).lock("LOCK").unwrap();
     drop(held);
     disk.lock("LOCK").unwrap();

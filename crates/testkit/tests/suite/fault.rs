@@ -1,14 +1,14 @@
 //! The injector fails the call that it was told to fail, and no other.
 
-use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
+use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
 fn kind(error: &Error) -> ErrorKind {
     match error {
-        Error::Io { source, .. } => source.kind(),
+        Error { cause: Cause::Io(kind), .. } => *kind,
         other => panic!("not an error of the system: {other}"),
     }
 }
@@ -29,8 +29,8 @@ fn the_write_of_that_number_fails_and_the_file_takes_no_more() {
         assert!(!storage.triggered());
         assert_eq!(kind(&file.append(&[3; 10]).unwrap_err()), expected);
         assert!(storage.triggered());
-        assert!(matches!(file.append(&[4; 10]), Err(Error::Poisoned { .. })));
-        assert!(matches!(file.sync(), Err(Error::Poisoned { .. })));
+        assert!(matches!(file.append(&[4; 10]), Err(Error { cause: Cause::Poisoned, .. })));
+        assert!(matches!(file.sync(), Err(Error { cause: Cause::Poisoned, .. })));
         assert_eq!(memory.content("a").unwrap().len(), left, "{fault:?}");
         storage.create("b").unwrap().append(b"fine").unwrap();
     }

@@ -48,7 +48,7 @@ impl IndexRelation {
     /// An index at this path or URL, at its last commit.
     ///
     /// # Errors
-    /// [`ogive::Error::Io`], [`ogive::Error::Damaged`].
+    /// [`ogive::Cause::Io`], [`ogive::Cause::Damaged`].
     pub(crate) fn new(index: AnyIndex, location: String, profile: Profile) -> ogive::Result<Self> {
         let (reader, statistics) = match &index {
             AnyIndex::Short(index) => (AnyReader::Short(index.reader()?), index.page_statistics()),

@@ -33,7 +33,7 @@ impl KeyspaceRelation {
     /// table that is older or newer than some of its fields.
     ///
     /// # Errors
-    /// [`ogive::Error::WrongRecordType`]
+    /// [`ogive::Cause::WrongType`]
     pub(crate) fn new(
         db: &Db,
         keyspace: Keyspace,

@@ -11,5 +11,5 @@ pub(crate) use any_index::IndexRelation;
 pub use interface::RelationIdentity;
 pub(crate) use interface::{Relation, RowCount, Scan, ScanRequest, key_names, key_positions};
 pub(crate) use keyspace::KeyspaceRelation;
-pub(crate) use parquet::{ParquetRelation, of_parquet};
+pub(crate) use parquet::ParquetRelation;
 pub(crate) use table::TableRelation;

@@ -1,14 +1,15 @@
 //! Rows of Parquet files, by the index beside them.
 
 use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest};
+use crate::error::of_parquet;
 use crate::key_columns::KeyColumns;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use ogive::Profile;
-use ogive_parquet::{ParquetIndex, ParquetIndexError, ParquetScan, Trace};
+use ogive_parquet::{ParquetIndex, ParquetScan, Trace};
 use std::collections::VecDeque;
 
 /// Keys that are looked up at a time.
@@ -102,11 +103,6 @@ impl Relation for ParquetRelation {
             metrics: request.metrics,
         }))
     }
-}
-
-/// An error of an index beside Parquet files, which names its file, as one of DataFusion.
-pub(crate) fn of_parquet(error: ParquetIndexError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// The rows of a set of keys.

@@ -25,11 +25,11 @@ impl TableRelation {
     /// A table that lies at this path or URL.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a file of a store, whose records may be of several versions.
+    /// [`Cause::Input`](ogive::Cause::Input) for a file of a store, whose records may be of several versions.
     pub(crate) fn new(table: Table, location: String) -> ogive::Result<Self> {
         if table.is_versioned() {
             let message = format!("{} is a file of a store; name the folder of the store", table.path().display());
-            return Err(Error::InvalidArgument(message));
+            return Err(Error::input(message));
         }
         let version = format!("{:016x}", table.file_id());
         let schema = ogive_arrow::schema_of(table.record_type(), false);

@@ -108,11 +108,11 @@ pub(super) fn check_nulls(batch: &RecordBatch, schema: &Schema, nullable: &[bool
 /// The error of a row that is no record; one about the length of a key with the columns of it.
 fn refused(error: RecordError, encoder: &RecordEncoder) -> DataFusionError {
     match error {
-        RecordError::Engine(error @ ogive::Error::KeyLength { .. }) => {
+        RecordError::Engine(error @ ogive::Error { cause: ogive::Cause::KeyLength { .. }, .. }) => {
             let columns = key_names(encoder.types()).into_iter().map(|name| format!("'{name}'"));
             let columns = columns.collect::<Vec<_>>().join(", ");
             let remedy = format!("the key is {columns}: shorten it, or choose a key of other columns");
-            DataFusionError::Execution(format!("{error}; {remedy}"))
+            DataFusionError::Execution(format!("{}; {remedy}", error.message()))
         }
         // Rows of a query have no numbers. No cast makes a value of a null.
         RecordError::Value { what, reason, .. } if reason.starts_with("is null") => {

@@ -257,13 +257,9 @@ impl WriteRequest {
         if types.extends(self.types()) {
             return Ok(self);
         }
-        Err(external(Error::WrongRecordType {
-            path: self.target.location().into(),
-            name: found.name().to_owned(),
-            found: types.to_string(),
-            asked: self.types().to_string(),
-            handles: 0,
-        }))
+        let both = [types.to_string(), self.types().to_string()];
+        let both = [both[0].as_str(), both[1].as_str()];
+        Err(external(Error::wrong_record_type(self.target.location(), found.name(), both, 0)))
     }
 
     /// A place for tables that are not of the target yet.
@@ -340,12 +336,12 @@ impl Kind {
 /// A keyspace of a store; `None` if it is to be made.
 ///
 /// # Errors
-/// [`Error::KeyspaceDropped`] if it is not there, and is not to be made.
+/// [`Cause::KeyspaceDropped`](ogive::Cause::KeyspaceDropped) if it is not there, and is not to be made.
 fn existing(store: &Db, location: &str, name: &str, create: bool) -> ogive::Result<Option<Keyspace>> {
     match store.keyspaces().iter().any(|known| known == name) {
         true => store.keyspace(name).map(Some),
         false if create => Ok(None),
-        false => Err(Error::KeyspaceDropped { path: location.into(), name: name.to_owned() }),
+        false => Err(Error::keyspace_dropped(location, name)),
     }
 }
 

@@ -154,7 +154,7 @@ impl<'r> Store<'r> {
         let bytes = |name: String| match self.storage.open(&name) {
             Ok(file) => Ok(file.len()),
             // A compaction removed it after it was listed.
-            Err(ogive::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(0),
+            Err(ogive::Error { cause: ogive::Cause::Io(ErrorKind::NotFound), .. }) => Ok(0),
             Err(error) => Err(error.into()),
         };
         names.map(bytes).sum()

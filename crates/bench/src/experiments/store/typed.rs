@@ -50,7 +50,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn missing() -> ogive::Error {
-    ogive::Error::InvalidArgument("a key is missing".to_owned())
+    ogive::Error::input("a key is missing")
 }
 
 fn numbers(db: &Db, records: u64, keys: &[u64], output: &mut Output<'_>) -> Result<()> {

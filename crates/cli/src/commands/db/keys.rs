@@ -9,7 +9,7 @@ use crate::key;
 use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace};
 use ogive::types::RecordType;
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -243,7 +243,7 @@ fn types_in(keyspace: &Keyspace) -> Result<Option<Vec<(String, KeyType)>>> {
         let name = std::str::from_utf8(record.key()).ok().map(str::to_owned);
         let key_type = match record.value() {
             // No type is as long.
-            Err(Error::ValueTooLarge { .. }) => return Ok(None),
+            Err(Error { cause: Cause::ValueTooLarge { .. }, .. }) => return Ok(None),
             key_type => key_type?,
         };
         let key_type = std::str::from_utf8(&key_type).ok().and_then(|key_type| key_type.parse().ok());

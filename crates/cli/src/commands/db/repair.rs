@@ -8,9 +8,9 @@ use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
-use ogive::Error;
 use ogive::io::Storage;
 use ogive::repair::{RepairReport, repair_store};
+use ogive::{Cause, Error};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
 pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<RepairReport> {
     let repaired = Progress::during("repairing", Unit::Bytes, |progress| repair_store(storage, progress));
     repaired.map_err(|error| match error {
-        Error::Interrupted => {
+        Error { cause: Cause::Interrupted, .. } => {
             Failure::from(error).but("the store is unchanged; the next repair removes the incomplete files")
         }
         error => error.into(),

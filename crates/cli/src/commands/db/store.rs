@@ -3,6 +3,7 @@
 use super::keys::{self, Brought, Keys};
 use super::rows;
 use super::stoppable::Stoppable;
+use crate::advice::{Foreign, foreign};
 use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -11,7 +12,6 @@ use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::size::ByteSize;
 use crate::urls::{is_url, path_argument};
-use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
@@ -19,7 +19,7 @@ use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, DbRange, Keyspace};
 use ogive::types::{RecordType, ValueType};
 use ogive::verify::verify_store;
-use ogive::{Error, FileFormat, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -155,7 +155,7 @@ impl StoreFolder {
         self.check_there()?;
         let storage = Stoppable::counting(self.options().storage(&self.folder)?, interrupt, read_bytes);
         Db::open_in(storage, &self.options()).map_err(|error| match error {
-            Error::Interrupted => Failure::from(error).but("the store is unchanged"),
+            Error { cause: Cause::Interrupted, .. } => Failure::from(error).but("the store is unchanged"),
             error => error.into(),
         })
     }
@@ -268,7 +268,7 @@ fn refuse_file(path: &Path) -> Result<()> {
         Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
         Some(_) => ("a file of a store", "use `ogive db` on its folder"),
         None => {
-            let what = match words::foreign(path) {
+            let what = match foreign(path) {
                 Some(Foreign::Input(format)) => format,
                 Some(Foreign::Profile(_)) => "a storage profile",
                 _ => "a file",
@@ -323,7 +323,7 @@ impl KeyspaceOptions {
             return Ok(None);
         }
         let db = match self.name.store.read() {
-            Err(Failure::Engine(Error::NotAStore { .. })) => return Ok(None),
+            Err(Failure::Engine(Error { cause: Cause::NotAStore, .. })) => return Ok(None),
             db => db?,
         };
         if !db.keyspaces().contains(&self.name.keyspace) {

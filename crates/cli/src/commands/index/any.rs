@@ -154,7 +154,7 @@ impl WritableMap for OpenIndex {
         };
         self.any
             .decode_value(&payload)
-            .map_err(|error| Failure::usage(error.to_string(), "leave out --values, and write a value of that type"))?;
+            .map_err(|error| Failure::usage(error.message(), "leave out --values, and write a value of that type"))?;
         let is_new = either!(&self.any, index => {
             let mut transaction = index.write()?;
             let is_new = transaction.insert(AnyIndex::raw(*key), payload)?;

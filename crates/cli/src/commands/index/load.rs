@@ -16,7 +16,7 @@ use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_f
 use ogive::index::extend::FactoryWord;
 use ogive::index::{AnyIndex, Raw, WordIndex};
 use ogive::types::{RecordType, ValueType};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use serde_json::json;
 use std::time::Instant;
 
@@ -146,7 +146,9 @@ fn load<W: FactoryWord>(
     let may_retry = arguments.input.is_rereadable();
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
-            Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
+            Err(Failure::Engine(Error { cause: Cause::Unsorted { .. } | Cause::Repeated { .. }, .. }))
+                if !arguments.sorted =>
+            {
                 note("the input is not sorted; sorting it");
             }
             done => return done.map(|records| LoadReport { records, bulk: true }),
@@ -174,10 +176,10 @@ fn bulk_load<W: FactoryWord>(index: &WordIndex<W>, arguments: &IndexLoad, interr
             }
             Err(error) => {
                 failure = Some(error);
-                Some(Err(Error::Interrupted))
+                Some(Err(Error::interrupted()))
             }
         });
-        let stop = || if interrupt.is_asked() { Err(Error::Interrupted) } else { Ok(()) };
+        let stop = || if interrupt.is_asked() { Err(Error::interrupted()) } else { Ok(()) };
         index.try_bulk_load(entries, &mut |_| stop())
     };
     match failure {
@@ -251,7 +253,7 @@ fn insert_sorted<W: FactoryWord>(
             interrupt.engine_check()
         });
         match inserted {
-            Err(Error::Interrupted) => check(index, interrupt, *committed)?,
+            Err(Error { cause: Cause::Interrupted, .. }) => check(index, interrupt, *committed)?,
             inserted => _ = inserted?,
         }
         *committed += batch;
@@ -345,7 +347,9 @@ impl<'a, W: FactoryWord> IndexRecords<'a, W> {
         })?;
         let encoded = |value: &[u8]| {
             let longer = "create the index with a greater --value-bytes";
-            self.index.encode_value(value).map_err(|error| Failure::refused(format!("{}: {error}", place()), longer))
+            self.index
+                .encode_value(value)
+                .map_err(|error| Failure::refused(format!("{}: {}", place(), error.message()), longer))
         };
         let payload = match (self.values, record.value) {
             (Some(_), value) => encoded(value)?,
@@ -353,7 +357,7 @@ impl<'a, W: FactoryWord> IndexRecords<'a, W> {
                 let payload = untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?;
                 let typed = "leave out --values and --payload, and load values of that type";
                 let checked = self.index.decode_value(&payload).map(drop);
-                checked.map_err(|error| Failure::refused(format!("{}: {error}", place()), typed))?;
+                checked.map_err(|error| Failure::refused(format!("{}: {}", place(), error.message()), typed))?;
                 payload
             }
         };

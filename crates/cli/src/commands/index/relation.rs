@@ -7,7 +7,7 @@ use ogive::index::{AnyIndex, Raw, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
-use ogive::{Error, FileFormat, KeyType};
+use ogive::{Cause, Error, FileFormat, KeyType};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
         return Ok(false);
     }
     match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
-        Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
+        Err(Error { cause: Cause::NotAnIndex, .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),
     }

@@ -3,11 +3,11 @@
 use super::any::either;
 use super::file::IndexFile;
 use super::verify::IndexFindings;
+use crate::advice;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
 use crate::size::{counted, grouped};
-use crate::words::of_command;
 use ogive::page::LostLog;
 use serde_json::json;
 
@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
     let shown = arguments.file.to_string();
     let Some((index, lost)) = arguments.file.without_log()? else {
         if let Some(error) = IndexFindings::of(&arguments.file)?.into_error() {
-            let message = format!("{shown}: its log is intact, but its pages are not: {}", of_command(&error));
-            return Err(Failure::refused(message, advice(&shown)));
+            let message = format!("{shown}: its log is intact, but its pages are not: {}", advice::message(&error));
+            return Err(Failure::refused(message, way_out(&shown)));
         }
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;
@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
         Err(error) => {
             let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";
             return Err(Failure::refused(
-                format!("{shown}: {kept}: {}", of_command(&error)),
-                format!("{}, with its log", advice(&shown)),
+                format!("{shown}: {kept}: {}", advice::message(&error)),
+                format!("{}, with its log", way_out(&shown)),
             ));
         }
     };
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
     Ok(Outcome::Done)
 }
 
-fn advice(shown: &str) -> String {
+fn way_out(shown: &str) -> String {
     format!("`ogive repair {shown}` saves the entries of its intact leaves in a new index; or restore it from a backup")
 }
 

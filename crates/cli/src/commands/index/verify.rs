@@ -3,15 +3,15 @@
 use super::any::either;
 use super::file::IndexFile;
 use super::text;
+use crate::advice;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped};
-use crate::words::of_command;
-use ogive::Error;
 use ogive::index::{AnyIndex, IndexVerifyReport, Word};
 use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;
+use ogive::{Cause, Error};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl IndexFindings {
             Ok((report, wrong_value(&open.any)?))
         });
         match unreadable(&*storage).map_or(found, |error| Err(error.into())) {
-            Err(Failure::Engine(error @ Error::Damaged { .. })) => {
+            Err(Failure::Engine(error @ Error { cause: Cause::Damaged, .. })) => {
                 Ok(Self { structure: Err(error), wrong_value: None })
             }
             found => {
@@ -87,7 +87,7 @@ pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOp
     let verified =
         AnyIndex::open_read_only(storage, name, options).and_then(|any| either!(&any, index => index.verify()));
     match unreadable(&**storage).map_or(verified, Err) {
-        Err(error @ Error::Damaged { .. }) => Ok(Err(error)),
+        Err(error @ Error { cause: Cause::Damaged, .. }) => Ok(Err(error)),
         report => Ok(Ok(report?.entries)),
     }
 }
@@ -100,10 +100,10 @@ impl Report for IndexFindings {
                 let (entries, pages, copies) = (report.entries, report.pages, report.header_copies);
                 json!({ "sound": true, "entries": entries, "pages": pages, "header_copies": copies, "findings": [] })
             }
-            (Err(Error::Damaged { offset, detail, .. }), _) => {
-                json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] })
+            (Err(error @ Error { cause: Cause::Damaged, .. }), _) => {
+                json!({ "sound": false, "findings": [{ "offset": error.offset(), "detail": error.detail() }] })
             }
-            (Err(error), _) => json!({ "sound": false, "findings": [{ "detail": error.to_string() }] }),
+            (Err(error), _) => json!({ "sound": false, "findings": [{ "detail": error.message() }] }),
         })
     }
 
@@ -127,7 +127,7 @@ impl Report for IndexFindings {
             (Ok(_), None) => return Vec::new(),
         };
         let hint = format!("`ogive repair {name}` saves the entries of its intact leaves; or restore it from a backup");
-        vec![format!("error: {}", of_command(error)), format!("hint: {hint}")]
+        vec![format!("error: {}", advice::message(error)), format!("hint: {hint}")]
     }
 
     fn is_sound(&self) -> bool {

@@ -46,5 +46,5 @@ pub(super) fn write(
     let source = JoinedRows { rows: RefCell::new(join_rows(left, right, options)?), shape: RefCell::new(shape) };
     write_file(&source, RecordFormat::Parquet, place, interrupt)?;
     let report = source.rows.borrow().report();
-    Ok(report.ok_or(Error::Interrupted)?)
+    Ok(report.ok_or(Error::interrupted())?)
 }

@@ -12,10 +12,10 @@ use crate::page_file;
 use crate::pipe::refuse_one_pipe;
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::urls::{URL_PROFILE, is_url};
-use ogive::Error;
 use ogive::io::{LocalStorage, Profile, ScratchFolder, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use ogive::types::RecordType;
+use ogive::{Cause, Error};
 use ogive_report::join::join_page;
 use serde_json::json;
 use std::num::NonZero;
@@ -119,12 +119,12 @@ fn writes_by_the_engine(to: OutputFormat) -> bool {
 /// Translates the memory that the engine needs into `--memory`, of which it had `memory_bytes`.
 fn in_the_commands_memory(failure: Failure, memory_bytes: u64) -> Failure {
     match failure {
-        Failure::Engine(Error::JoinMemoryShort { what, needed_bytes, .. }) => {
+        Failure::Engine(error @ Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. }) => {
             let all = needed_bytes.saturating_mul(SIDE_SHARE).div_ceil(SIDE_SHARE - 2);
-            Failure::refused(what, format!("raise --memory to {all} or more"))
+            Failure::refused(error.detail(), format!("raise --memory to {all} or more"))
         }
         // A value has a share of the memory.
-        Failure::Engine(Error::ValueTooLarge { length, limit, .. }) if limit < VALUE_BYTES_MAX => {
+        Failure::Engine(Error { cause: Cause::ValueTooLarge { length, limit }, .. }) if limit < VALUE_BYTES_MAX => {
             let all = u128::from(memory_bytes) * u128::from(length) / u128::from(limit.max(1)) + 1;
             Failure::refused(
                 format!("a value of {length} bytes exceeds the {limit} bytes that this join has for one"),
@@ -138,11 +138,11 @@ fn in_the_commands_memory(failure: Failure, memory_bytes: u64) -> Failure {
 /// Translates the memory that an input needs into `--memory`.
 fn what_a_side_takes(failure: Failure, side_bytes: u64) -> Failure {
     match failure {
-        Failure::Engine(Error::MemoryShort { path, needed_bytes, .. }) => Failure::refused(
+        Failure::Engine(error @ Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => Failure::refused(
             format!(
                 "{} needs at least {needed_bytes} bytes of memory, but each input of a join has 1/{SIDE_SHARE} of \
                  --memory: {side_bytes} bytes",
-                path.display()
+                error.path().unwrap_or(Path::new("")).display()
             ),
             format!("raise --memory to {} or more", needed_bytes.saturating_mul(SIDE_SHARE)),
         ),
@@ -260,7 +260,7 @@ impl PipedRows {
             return Ok(());
         }
         let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
-        self.sender.send(piece).map_err(|_| Error::Interrupted)
+        self.sender.send(piece).map_err(|_| Error::interrupted())
     }
 }
 

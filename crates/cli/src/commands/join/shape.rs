@@ -23,7 +23,7 @@ impl RowShape {
     /// The rows of a join of this kind, with keys that are shown as of this type.
     ///
     /// # Errors
-    /// [`ogive::Error::InvalidArgument`] for more fields than a row has.
+    /// [`ogive::Cause::Input`] for more fields than a row has.
     pub(super) fn new(left: &JoinSource, right: &JoinSource, kind: JoinKind, key_type: KeyType) -> Result<Self> {
         let records = JoinedRecords::of(left, right, kind)?;
         let fields = RecordFields::new(&RecordType { keys: key_type, ..records.record_type().clone() });
@@ -62,7 +62,7 @@ impl RowShape {
     /// The value of a record with this key.
     ///
     /// # Errors
-    /// [`ogive::Error::InvalidArgument`] for values that are not of the types of their sides.
+    /// [`ogive::Cause::Input`] for values that are not of the types of their sides.
     pub(super) fn value(&mut self, key: &[u8], [left, right]: [Option<&[u8]>; 2]) -> ogive::Result<&[u8]> {
         self.row.clear();
         self.records.append(key, left, right, &mut self.row)?;

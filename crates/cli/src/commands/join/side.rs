@@ -14,7 +14,7 @@ use ogive::io::ScratchFolder;
 use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::path::{Path, PathBuf};
 
 /// Options for opening the inputs.
@@ -201,8 +201,10 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
         let (storage, name) = place(path, opening.direct)?;
         match open_to_see(&storage, &name) {
             Ok(_) => InputKind::Table,
-            Err(Error::NotATable { .. }) if !is_url(path) && index::is_index(&storage, &name)? => InputKind::Index,
-            Err(Error::NotATable { .. }) => {
+            Err(Error { cause: Cause::NotATable, .. }) if !is_url(path) && index::is_index(&storage, &name)? => {
+                InputKind::Index
+            }
+            Err(Error { cause: Cause::NotATable, .. }) => {
                 side.input.refuse_damaged()?;
                 InputKind::File
             }

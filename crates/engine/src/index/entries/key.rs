@@ -38,12 +38,12 @@ const KEY_BYTES_MAX: usize = u128::BYTES;
 /// Rejects types that the keys of an index cannot have.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`].
+/// [`Cause::Input`](crate::Cause::Input).
 pub(in crate::index) fn check(key_type: KeyType) -> Result<()> {
     key_type.check()?;
     match key_type.width() {
         Some(..=KEY_BYTES_MAX) => Ok(()),
-        _ => Err(Error::InvalidArgument(format!(
+        _ => Err(Error::input(format!(
             "the keys of an index cannot be of type {key_type}; they have a fixed width of up to {KEY_BYTES_MAX} \
              bytes, such as u64, date, uuid, bytes1 to bytes16, or (u32, date)"
         ))),

@@ -51,7 +51,7 @@ impl ValueForm {
     /// The payload of a value.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a value that does not fit.
+    /// [`Cause::Input`](crate::Cause::Input) for a value that does not fit.
     pub(in crate::index) fn payload(self, value: &[u8], payload_bytes: usize) -> Result<Vec<u8>> {
         let mut payload = match self {
             Self::Plain => value.to_vec(),
@@ -71,7 +71,7 @@ impl ValueForm {
             let of = if self == Self::Counted { "at most " } else { "" };
             let detail =
                 format!("a value of {} bytes does not fit an index of values of {of}{most} bytes", value.len());
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         payload.resize(payload_bytes, 0);
         Ok(payload)

@@ -1,6 +1,6 @@
 //! The index header in the page file: kind, widths and options. Layout: `docs/format/index.md`.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::index::entries::key;
 use crate::index::entries::values::ValueForm;
 use crate::index::entries::word::Word;
@@ -48,15 +48,14 @@ impl IndexHeader {
     /// The header of a new index.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for invalid options or combinations.
+    /// [`Cause::Input`](crate::Cause::Input) for invalid options or combinations.
     pub(in crate::index) fn new(options: &IndexOptions, types: RecordType, payload_bytes: usize) -> Result<Self> {
         let key_type = types.keys;
-        let invalid = |message: String| Err(Error::InvalidArgument(message));
+        let invalid = |message: String| Err(Error::input(message));
         let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
         if !kind.is_registered() {
-            return invalid(format!(
-                "the kind '{kind}' is not registered; call `IndexKind::register` where the program starts"
-            ));
+            let error = Error::input(format!("the kind '{kind}' is not registered"));
+            return Err(error.advise(Advice::Use(Call::RegisterKind)));
         }
         if !(FILL_PERCENT_MIN..=100).contains(&fill_percent) {
             return invalid(format!("leaves cannot be {fill_percent} % full; choose from {FILL_PERCENT_MIN} to 100"));
@@ -120,9 +119,9 @@ impl IndexHeader {
     /// Reads the stored form from the header of the page file at `path`.
     ///
     /// # Errors
-    /// [`Error::NotAnIndex`], [`Error::UnknownVersion`], [`Error::UnregisteredKind`], [`Error::Damaged`].
+    /// `Cause::NotAnIndex`, `Cause::Version`, `Cause::UnregisteredKind`, `Cause::Damaged`.
     pub(in crate::index) fn decode(bytes: &[u8], page_payload_bytes: usize, path: &Path) -> Result<Self> {
-        let not_an_index = |detail: &str| Error::NotAnIndex { path: path.to_owned(), detail: detail.to_owned() };
+        let not_an_index = |detail: &str| Error::not_an_index(path, detail);
         let fixed = bytes.first_chunk::<FIXED_BYTES>().ok_or_else(|| not_an_index("its header is too short"))?;
         let [m0, m1, m2, m3, v0, v1, kind, fill_percent, flags, count, p0, p1, p2, p3] = *fixed;
         if [m0, m1, m2, m3] != MAGIC {
@@ -131,7 +130,7 @@ impl IndexHeader {
         let version = u16::from_le_bytes([v0, v1]);
         if version > VERSION {
             let (found, supported) = (u32::from(version), u32::from(VERSION));
-            return Err(Error::UnknownVersion { path: path.to_owned(), found, supported });
+            return Err(Error::version(path, found, supported));
         }
         let damaged = |detail: &str| Error::damaged(path, 0, detail);
         let kind = registered(kind, path)?;
@@ -166,7 +165,7 @@ fn registered(code: u8, path: &Path) -> Result<IndexKind> {
     match IndexKind::of_code(code) {
         Some(kind) => Ok(kind),
         None if code == 0 => Err(Error::damaged(path, 0, "its header names no kind of index")),
-        None => Err(Error::UnregisteredKind { path: path.to_owned(), code, kind: reserved_name(code) }),
+        None => Err(Error::unregistered_kind(path, code, reserved_name(code))),
     }
 }
 

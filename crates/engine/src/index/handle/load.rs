@@ -42,8 +42,8 @@ impl<'a, K: Key, V, I> CheckedEntries<'a, K, V, I> {
     fn check(&self, word: K::Word) -> Result<()> {
         let (path, record) = (&self.shared.path, self.entries);
         match self.last {
-            Some(last) if word < last => Err(Error::Unsorted { path: path.clone(), record }),
-            Some(last) if word == last && !self.may_repeat => Err(Error::Repeated { path: path.clone(), record }),
+            Some(last) if word < last => Err(Error::unsorted(path.clone(), record)),
+            Some(last) if word == last && !self.may_repeat => Err(Error::repeated(path.clone(), record)),
             _ => Ok(()),
         }
     }

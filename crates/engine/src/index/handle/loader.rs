@@ -65,7 +65,7 @@ impl<K: Key, V: Payload> SortingLoader<K, V> {
     /// Appends an entry.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the payload has another size than those of the index, which changes nothing;
+    /// `Cause::Input` if the payload has another size than those of the index, which changes nothing;
     /// storage errors, after which every call fails.
     pub fn append(&mut self, key: K, value: V) -> Result<()> {
         self.shared.store(&value, self.value.as_mut_slice())?;
@@ -102,7 +102,7 @@ impl<K: Key, V: Payload> SortingLoader<K, V> {
     }
 
     /// As [`Self::finish`]. `observer` receives the bytes of entries sorted so far, and those of the whole sort, whose
-    /// last pass inserts the entries; it can stop the work with an error, such as [`Error::Interrupted`].
+    /// last pass inserts the entries; it can stop the work with an error, such as `Cause::Interrupted`.
     ///
     /// # Errors
     /// As there, and those of `observer`.

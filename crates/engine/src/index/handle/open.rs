@@ -70,7 +70,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// Creates an empty index named `name`.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for invalid options; [`crate::Error::Io`] of kind `AlreadyExists` if the name
+    /// [`crate::Cause::Input`] for invalid options; [`crate::Cause::Io`] of kind `AlreadyExists` if the name
     /// is taken.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
         let (types, payload_bytes) = resolve_types::<K, V>(options)?;
@@ -83,9 +83,9 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// are read from the file.
     ///
     /// # Errors
-    /// [`crate::Error::WrongType`] if the types of keys or payloads differ; [`crate::Error::UnregisteredKind`] for a
-    /// structure that this program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while
-    /// another handle has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
+    /// [`crate::Cause::WrongType`] if the types of keys or payloads differ; [`crate::Cause::UnregisteredKind`] for a
+    /// structure that this program has not registered; [`crate::Cause::NotAnIndex`]; [`crate::Cause::Locked`] while
+    /// another handle has it open for writing; [`crate::Cause::Io`], [`crate::Cause::Damaged`].
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         let file = PageFile::open(&storage, name, options)?;
         Self::of_file(&storage, name, file)
@@ -145,7 +145,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// The payload of a value by its bytes, which are those of the index's type of values.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for a value that is too long, or has another width than all values have.
+    /// [`crate::Cause::Input`] for a value that is too long, or has another width than all values have.
     pub fn encode_value(&self, value: &[u8]) -> Result<Vec<u8>> {
         self.value_form().payload(value, self.layout().payload_bytes)
     }
@@ -153,14 +153,14 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// The bytes of the value of a payload, in the form of the index's type of values.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for a payload that no value of the type has, as [`Self::encode_value`] makes
+    /// [`crate::Cause::Input`] for a payload that no value of the type has, as [`Self::encode_value`] makes
     /// none of a value.
     pub fn decode_value<'a>(&self, payload: &'a [u8]) -> Result<Cow<'a, [u8]>> {
         let types = &self.shared.header.types.values;
         let value = self.value_form().value(payload).filter(|value| types.decode(value).is_ok());
         value.ok_or_else(|| {
             let path = self.shared.path.display();
-            Error::InvalidArgument(format!("{path} has values of type {types}; this payload is none of them"))
+            Error::input(format!("{path} has values of type {types}; this payload is none of them"))
         })
     }
 
@@ -186,7 +186,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// A reader of the last commit.
     ///
     /// # Errors
-    /// [`crate::Error::Poisoned`] after [`Self::close`] of another clone.
+    /// [`crate::Cause::Poisoned`] after [`Self::close`] of another clone.
     pub fn reader(&self) -> Result<IndexReader<K, V>> {
         IndexReader::new(Arc::clone(&self.shared))
     }
@@ -195,7 +195,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// would deadlock.
     ///
     /// # Errors
-    /// [`crate::Error::Poisoned`] after a failed write or sync; an error of its own if the index is open for reading
+    /// [`crate::Cause::Poisoned`] after a failed write or sync; an error of its own if the index is open for reading
     /// only.
     pub fn write(&self) -> Result<WriteTransaction<K, V>> {
         WriteTransaction::new(Arc::clone(&self.shared))
@@ -230,7 +230,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// they take more. As [`Self::write`] does, it waits for the running transaction.
     ///
     /// # Errors
-    /// As for [`Self::write`]; [`crate::Error::InvalidArgument`] for a budget that is too small.
+    /// As for [`Self::write`]; [`crate::Cause::Input`] for a budget that is too small.
     pub fn sorting_loader(&self, memory_bytes: u64) -> Result<SortingLoader<K, V>> {
         SortingLoader::new(Arc::clone(&self.shared), memory_bytes)
     }
@@ -238,7 +238,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// Copies committed pages from the log to the file, as far as readers allow, and truncates the log.
     ///
     /// # Errors
-    /// [`crate::Error::Io`], after which the index rejects further writes.
+    /// [`crate::Cause::Io`], after which the index rejects further writes.
     pub fn checkpoint(&self) -> Result<()> {
         self.shared.file.checkpoint()
     }

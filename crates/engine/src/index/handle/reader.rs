@@ -46,7 +46,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     /// The payload of a key; of its first entry if keys repeat.
     ///
     /// # Errors
-    /// [`crate::Error::Io`], [`crate::Error::Damaged`].
+    /// [`crate::Cause::Io`], [`crate::Cause::Damaged`].
     pub fn get(&self, key: K) -> Result<Option<V>> {
         self.view()?.get(key)
     }
@@ -104,7 +104,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     /// Number of entries.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`].
+    /// [`crate::Cause::Damaged`].
     pub fn len(&self) -> Result<u64> {
         Ok(self.view()?.len())
     }
@@ -137,7 +137,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     /// and that each is either free or used once. Takes a few bytes of memory per page, beyond the budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first violation, or part that the device cannot read.
+    /// [`crate::Cause::Damaged`] at the first violation, or part that the device cannot read.
     pub fn verify(&self) -> Result<IndexVerifyReport> {
         let verified = self.view().and_then(|view| {
             verify::verify(&view, |claimed| {

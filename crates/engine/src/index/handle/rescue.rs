@@ -3,7 +3,7 @@
 use super::header::IndexHeader;
 use super::open::Index;
 use super::view::IndexState;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::index::entries::key::{self, Raw};
 use crate::index::entries::word::Word;
 use crate::index::kinds::kind::FactoryWord;
@@ -41,14 +41,14 @@ impl RescuedIndex {
     /// Opens a damaged index, and finds its intact leaves.
     ///
     /// # Errors
-    /// [`Error::NotRepairable`] if both copies of its header are damaged, and for a kind whose leaves cannot be told
-    /// from other pages; [`Error::UnregisteredKind`]; [`Error::Locked`]; errors of the storage.
+    /// [`Cause::NotRepairable`] if both copies of its header are damaged, and for a kind whose leaves cannot be told
+    /// from other pages; [`Cause::UnregisteredKind`]; [`Cause::Locked`]; errors of the storage.
     pub(crate) fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         let path = storage.path(name);
-        let not_repairable = |detail: String| Error::NotRepairable { path: path.clone(), detail };
+        let not_repairable = |detail: String| Error::not_repairable(path.clone(), detail);
         let rescued = match PageFile::rescue(storage, name, options) {
-            Err(Error::Damaged { detail, .. }) => {
-                return Err(not_repairable(format!("{detail}; restore it from a copy, or build it again")));
+            Err(error @ Error { cause: Cause::Damaged, .. }) => {
+                return Err(not_repairable(format!("{}; restore it from a copy, or build it again", error.detail())));
             }
             rescued => rescued?,
         };

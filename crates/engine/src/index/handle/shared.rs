@@ -42,10 +42,10 @@ impl<K: Key> IndexShared<K> {
     /// Writes a payload into a buffer.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if it has another size than those of the index.
+    /// [`Cause::Input`](crate::Cause::Input) if it has another size than those of the index.
     pub(in crate::index) fn store<V: Payload>(&self, value: &V, buffer: &mut [u8]) -> Result<()> {
         if value.size_bytes() != buffer.len() {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a payload of {} bytes does not fit {}, whose payloads have {} bytes",
                 value.size_bytes(),
                 self.path.display(),
@@ -91,12 +91,12 @@ impl PayloadBuffer {
 /// The types and the payload size of a new index with the types of a handle and options.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if neither types nor options determine them, or if the two contradict each other.
+/// `Cause::Input` if neither types nor options determine them, or if the two contradict each other.
 pub(in crate::index) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Result<(RecordType, usize)> {
-    let invalid = |message: &str| Error::InvalidArgument(message.to_owned());
+    let invalid = |message: &str| Error::input(message);
     let key_type = match (K::TYPE, options.key_type) {
         (Some(own), Some(asked)) if own != asked => {
-            return Err(Error::InvalidArgument(format!("keys of type {own} make no index of type {asked}")));
+            return Err(Error::input(format!("keys of type {own} make no index of type {asked}")));
         }
         (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs a key type in its options"))?,
     };
@@ -106,7 +106,7 @@ pub(in crate::index) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions
     }
     let values = match (V::TYPE.map(ValueType::Scalar), options.value_type.clone()) {
         (Some(own), Some(asked)) if own != asked => {
-            return Err(Error::InvalidArgument(format!("values of type {own} make no index of type {asked}")));
+            return Err(Error::input(format!("values of type {own} make no index of type {asked}")));
         }
         (own, asked) => own.or(asked).unwrap_or_default(),
     };
@@ -114,7 +114,7 @@ pub(in crate::index) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions
     types.check()?;
     let payload_bytes = match (V::BYTES, options.payload_bytes.or(types.values.width())) {
         (Some(own), Some(asked)) if own != asked => {
-            return Err(Error::InvalidArgument(format!("payloads of {own} bytes make no index of {asked} bytes each")));
+            return Err(Error::input(format!("payloads of {own} bytes make no index of {asked} bytes each")));
         }
         (own, asked) => own
             .or(asked)
@@ -126,9 +126,9 @@ pub(in crate::index) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions
 /// Checks the types of a handle against those of the file.
 ///
 /// # Errors
-/// [`Error::WrongType`].
+/// [`Cause::WrongType`](crate::Cause::WrongType).
 pub(in crate::index) fn check_types<K: Key, V: Payload>(header: &IndexHeader, path: &Path) -> Result<()> {
-    let wrong = |detail: String| Err(Error::WrongType { path: path.to_owned(), detail });
+    let wrong = |detail: String| Err(Error::wrong_type(path, &detail));
     let found = header.types.keys;
     match K::TYPE {
         Some(own) if own != found => return wrong(format!("its keys are of type {found}, not {own}")),

@@ -23,7 +23,7 @@ impl<'a> IndexState<'a> {
     /// Parses a committed state; `None` if the index has no structure yet.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] if the state is too short.
+    /// [`crate::Cause::Damaged`] if the state is too short.
     pub(in crate::index) fn parse(pages: &dyn Pages, state: &'a [u8]) -> Result<Option<Self>> {
         if state.is_empty() {
             return Ok(None);

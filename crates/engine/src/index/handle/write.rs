@@ -57,8 +57,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// grew.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the payload has another size than those of the index, which changes nothing;
-    /// [`Error::Io`], [`Error::Damaged`], after which the transaction can only be aborted.
+    /// `Cause::Input` if the payload has another size than those of the index, which changes nothing;
+    /// `Cause::Io`, `Cause::Damaged`, after which the transaction can only be aborted.
     pub fn insert(&mut self, key: K, value: V) -> Result<bool> {
         let mut payload = self.shared.payload();
         self.shared.store(&value, payload.as_mut_slice())?;
@@ -72,7 +72,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// Removes an entry of a key: any one if keys repeat. False if there was none.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`], after which the transaction can only be aborted.
+    /// `Cause::Io`, `Cause::Damaged`, after which the transaction can only be aborted.
     pub fn remove(&mut self, key: K) -> Result<bool> {
         Ok(self.remove_amount(key, Amount::One)? > 0)
     }
@@ -99,14 +99,14 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// options. Returns the number of entries.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`], which changes nothing; [`Error::Unsorted`], [`Error::Repeated`] and those of
+    /// `Cause::NotEmpty`, which changes nothing; `Cause::Unsorted`, `Cause::Repeated` and those of
     /// [`Self::insert`], after which the transaction can only be aborted.
     pub fn bulk_load(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         self.try_bulk_load(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
     /// Like [`Self::bulk_load`], for fallible entries. `observer` is called every few thousand entries with the number
-    /// loaded so far; it can stop the load with an error, such as [`Error::Interrupted`].
+    /// loaded so far; it can stop the load with an error, such as [`Cause::Interrupted`](crate::Cause::Interrupted).
     ///
     /// # Errors
     /// As for [`Self::bulk_load`], and those of `entries` and `observer`.
@@ -116,7 +116,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         observer: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<u64> {
         if !self.is_empty() {
-            return Err(Error::NotEmpty { path: self.shared.path.clone() });
+            return Err(Error::not_empty(self.shared.path.clone()));
         }
         self.check_whole()?;
         let shared = Arc::clone(&self.shared);
@@ -156,13 +156,13 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsorted`] and those of [`Self::insert`], after which the transaction can only be aborted.
+    /// `Cause::Unsorted` and those of [`Self::insert`], after which the transaction can only be aborted.
     pub fn insert_sorted(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         self.try_insert_sorted(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
     /// Like [`Self::insert_sorted`], for fallible entries. `observer` is called every few thousand entries with the
-    /// number read so far; it can stop with an error, such as [`Error::Interrupted`].
+    /// number read so far; it can stop with an error, such as [`Cause::Interrupted`](crate::Cause::Interrupted).
     ///
     /// # Errors
     /// As for [`Self::insert_sorted`], and those of `entries` and `observer`.
@@ -201,7 +201,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// Makes all changes visible, with the [durability](crate::page::PageOptions) of the file.
     ///
     /// # Errors
-    /// [`Error::Aborted`] after an error in one of the changes; [`Error::Io`], after which the index rejects further
+    /// `Cause::Aborted` after an error in one of the changes; `Cause::Io`, after which the index rejects further
     /// writes.
     pub fn commit(mut self) -> Result<()> {
         self.check_whole()?;
@@ -219,7 +219,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// The payload of a key; of its first entry if keys repeat.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`].
+    /// [`Cause::Io`](crate::Cause::Io), [`Cause::Damaged`](crate::Cause::Damaged).
     pub fn get(&self, key: K) -> Result<Option<V>> {
         self.view().get(key)
     }
@@ -299,7 +299,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     fn check_whole(&self) -> Result<()> {
-        if self.failed { Err(Error::Aborted { path: self.shared.path.clone() }) } else { Ok(()) }
+        if self.failed { Err(Error::aborted(self.shared.path.clone())) } else { Ok(()) }
     }
 
     /// Applies one change, after creating the structure if there is none yet. A failed change leaves the transaction

@@ -1,7 +1,7 @@
 //! Indexes whose types of keys and values are known only at run time.
 
 use super::kind::FactoryWord;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
 use crate::io::Storage;
 use crate::page::{LostLog, PageOptions};
@@ -67,7 +67,9 @@ impl AnyIndex {
     /// As [`Index::open`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         match Index::open(Arc::clone(storage), name, options) {
-            Err(Error::WrongType { .. }) => Index::open(Arc::clone(storage), name, options).map(Self::Long),
+            Err(Error { cause: Cause::WrongType { .. }, .. }) => {
+                Index::open(Arc::clone(storage), name, options).map(Self::Long)
+            }
             short => short.map(Self::Short),
         }
     }
@@ -78,7 +80,9 @@ impl AnyIndex {
     /// As [`Index::open_read_only`].
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         match Index::open_read_only(Arc::clone(storage), name, options) {
-            Err(Error::WrongType { .. }) => Index::open_read_only(Arc::clone(storage), name, options).map(Self::Long),
+            Err(Error { cause: Cause::WrongType { .. }, .. }) => {
+                Index::open_read_only(Arc::clone(storage), name, options).map(Self::Long)
+            }
             short => short.map(Self::Short),
         }
     }
@@ -93,7 +97,7 @@ impl AnyIndex {
         options: &PageOptions,
     ) -> Result<Option<(Self, LostLog)>> {
         match Index::without_log(Arc::clone(storage), name, options) {
-            Err(Error::WrongType { .. }) => {
+            Err(Error { cause: Cause::WrongType { .. }, .. }) => {
                 Ok(Index::without_log(Arc::clone(storage), name, options)?
                     .map(|(index, lost)| (Self::Long(index), lost)))
             }

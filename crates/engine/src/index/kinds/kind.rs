@@ -114,7 +114,7 @@ impl IndexKind {
     /// Registering a kind again has no effect: the first factory of a code and name stays.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens, for a reserved code
+    /// `Cause::Input` for a name that is not lowercase letters, digits and hyphens, for a reserved code
     /// under another name or a reserved name under another code, and for a code or a name of another registered kind.
     pub fn register(self) -> Result<()> {
         self.check()?;
@@ -127,7 +127,7 @@ impl IndexKind {
             if (other.code(), other.name()) == (self.code(), self.name()) {
                 return Ok(());
             }
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "kind '{self}' with code {} collides with kind '{other}' with code {}; choose another name and code",
                 self.code(),
                 other.code()
@@ -143,7 +143,7 @@ impl IndexKind {
         let (name, code) = (self.name(), self.code());
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if name.is_empty() || !name.bytes().all(is_plain) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "'{name}' cannot name a kind of index; use lowercase letters, digits and hyphens"
             )));
         }
@@ -152,7 +152,7 @@ impl IndexKind {
             (None, is_reserved) => code > 127 && !is_reserved,
         };
         if !belongs {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "kind '{name}' cannot have code {code}: codes up to 127 and the names {} are reserved; \
                  choose a code from 128 to 255",
                 RESERVED.join(", ")
@@ -279,6 +279,7 @@ impl FromStr for IndexKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     #[derive(Debug)]
     struct Named(&'static str, u8);
@@ -344,7 +345,7 @@ mod tests {
         ];
         for kind in WRONG {
             let error = kind.register().unwrap_err();
-            assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+            assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error}");
         }
         assert!(!IndexKind::all().iter().any(|kind| kind.code() == 210));
     }

@@ -35,7 +35,7 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// leaf.
     ///
     /// # Errors
-    /// Those of the pages; [`crate::Error::Damaged`].
+    /// Those of the pages; [`crate::Cause::Damaged`].
     fn find(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Option<PageNumber>>;
 
     /// The leaves of ascending keys, with concurrent reads.
@@ -79,7 +79,7 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// and its leaf, in order.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first violation.
+    /// [`crate::Cause::Damaged`] at the first violation.
     fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()>;
 
     /// Statistics of the inner nodes; `height` is that of the inner part, 0 if it is empty; `entries` counts

@@ -11,7 +11,7 @@ pub trait Entries<W: Word> {
     /// and repeat only if duplicates are allowed. `None` at the end.
     ///
     /// # Errors
-    /// Those of the source; [`crate::Error::Unsorted`].
+    /// Those of the source; [`crate::Cause::Unsorted`].
     fn next(&mut self, payload: &mut [u8]) -> Result<Option<W>>;
 }
 
@@ -66,7 +66,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// if the key is absent.
     ///
     /// # Errors
-    /// Those of the pages; [`crate::Error::Damaged`] for an invalid node.
+    /// Those of the pages; [`crate::Cause::Damaged`] for an invalid node.
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool>;
 
     /// Looks up ascending keys with concurrent reads: writes their payloads to `payloads`, one after another, and
@@ -126,7 +126,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// Creates a cursor without a position.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] for an invalid state.
+    /// [`crate::Cause::Damaged`] for an invalid state.
     fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>>;
 
     /// The first entry whose key is not below `key`: returns its key and writes its payload to `payload`. This is the
@@ -150,7 +150,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// `visitor` each page of the structure, and each entry in order.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first violation.
+    /// [`crate::Cause::Damaged`] at the first violation.
     fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()>;
 
     /// The path of a lookup of `key`, node by node.
@@ -170,7 +170,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// default.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] for an invalid state, or if intact leaves contradict each other; errors of the
+    /// [`crate::Cause::Damaged`] for an invalid state, or if intact leaves contradict each other; errors of the
     /// storage.
     fn rescue(
         &self,
@@ -210,7 +210,7 @@ pub trait Cursor<W: Word>: Debug + Send {
     /// Moves to just before the first entry whose key is not below `key`.
     ///
     /// # Errors
-    /// Those of the pages; [`crate::Error::Damaged`].
+    /// Those of the pages; [`crate::Cause::Damaged`].
     fn seek(&mut self, pages: &dyn Pages, key: W) -> Result<()>;
 
     /// Moves to just after the last entry whose key is not above `key`.
@@ -242,13 +242,13 @@ pub trait Visitor<W: Word> {
     /// Called for each extent of the structure: pages `first .. first + pages`.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] if one of them was reported before, or is free.
+    /// [`crate::Cause::Damaged`] if one of them was reported before, or is free.
     fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()>;
 
     /// Called for each entry in order.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] if keys are out of order.
+    /// [`crate::Cause::Damaged`] if keys are out of order.
     fn entry(&mut self, key: W) -> Result<()>;
 }
 

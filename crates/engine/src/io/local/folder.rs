@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 /// any number of files can be read at the same time. All storages of a process share half of the files that it may have
 /// open (`ulimit -n`), unless a storage has a [limit of its own](Self::with_open_files). A reader keeps reading the
 /// file that it opened, even if this process removes it or gives its name to another file; if another process does so
-/// while the file is closed, the read fails with [`Error::FileReplaced`].
+/// while the file is closed, the read fails with [`Cause::FileReplaced`].
 #[derive(Clone, Debug)]
 pub struct LocalStorage {
     /// As given, for messages.
@@ -101,7 +101,7 @@ impl LocalStorage {
     /// Creates the directory `path` and its missing parents, durably.
     ///
     /// # Errors
-    /// [`Error::Io`]: no permission, no space, or a file in its place.
+    /// [`Cause::Io`]: no permission, no space, or a file in its place.
     pub fn create_folder(path: &Path) -> Result<()> {
         if path.as_os_str().is_empty() || path.is_dir() {
             return Ok(());
@@ -138,7 +138,7 @@ impl LocalStorage {
     /// The names of all entries of the directory `path`, sorted, including directories, which [`Storage::list`] omits.
     ///
     /// # Errors
-    /// [`Error::Io`]: no such directory, or no permission.
+    /// [`Cause::Io`]: no such directory, or no permission.
     pub fn names(path: &Path) -> Result<Vec<String>> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let failed = |source| Error::io("list", path, source);
@@ -155,7 +155,7 @@ impl LocalStorage {
     /// leads to it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `path`, or the target of its link, does not end in a file name.
+    /// [`Cause::Input`] if `path`, or the target of its link, does not end in a file name.
     pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
         Self::split_link(&links::follow(path)?)
     }
@@ -166,7 +166,7 @@ impl LocalStorage {
     /// As [`Self::split_path`].
     pub fn split_link(path: &Path) -> Result<(PathBuf, String)> {
         let name = path.file_name().and_then(file_names::encode).ok_or_else(|| {
-            Error::InvalidArgument(format!("{} does not name a file; give a path that ends in a name", path.display()))
+            Error::input(format!("{} does not name a file; give a path that ends in a name", path.display()))
         })?;
         Ok((path.parent().map(Path::to_path_buf).unwrap_or_default(), name))
     }
@@ -196,7 +196,7 @@ impl LocalStorage {
     /// The path of a name for messages, and the path to use, for a change of names.
     ///
     /// # Errors
-    /// [`Error::Gone`] if a lock that guards the folder is not in place.
+    /// [`Cause::Gone`] if a lock that guards the folder is not in place.
     fn changed_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
         let held: Vec<Arc<HeldLock>> = {
             let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,7 +204,7 @@ impl LocalStorage {
             locks.iter().filter_map(Weak::upgrade).collect()
         };
         match held.iter().find(|lock| lock.guards_folder.load(Ordering::Acquire) && !lock.is_in_place()) {
-            Some(lock) => Err(Error::Gone { path: lock.path.clone() }),
+            Some(lock) => Err(Error::gone(lock.path.clone())),
             None => self.full_path(name),
         }
     }
@@ -340,7 +340,7 @@ impl Storage for LocalStorage {
                 self.locks.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&held));
                 Ok(Box::new(LocalLock { held, file, _ticket: ticket }))
             }
-            Err(TryLockError::WouldBlock) => Err(Error::Locked { path, is_own: HeldLock::is_held_here(&place, key) }),
+            Err(TryLockError::WouldBlock) => Err(Error::locked(path, HeldLock::is_held_here(&place, key))),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
@@ -527,7 +527,7 @@ impl LocalWriter {
     /// succeed if retried, so the first failure is final.
     fn guarded(&mut self, action: &'static str, work: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         work(&self.file).map_err(|source| {
             self.poisoned = true;
@@ -561,6 +561,7 @@ impl WritableFile for LocalWriter {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     /// Regression: a sync that fails once and then succeeds; a write that fails for lack of space and leaves a partial
     /// tail on which later writes build.
@@ -569,13 +570,10 @@ mod tests {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let (path, telemetry) = ("/dev/full".into(), of_local_files());
         let mut writer = LocalWriter { file, length_bytes: 0, poisoned: false, path, telemetry, _ticket: None };
-        assert!(matches!(
-            writer.append(b"x"),
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull
-        ));
-        assert!(matches!(writer.append(b"x"), Err(Error::Poisoned { .. })));
-        assert!(matches!(writer.write_at(0, b"x"), Err(Error::Poisoned { .. })));
-        assert!(matches!(writer.sync(), Err(Error::Poisoned { .. })));
+        assert!(matches!(writer.append(b"x"), Err(Error { cause: Cause::Io(io::ErrorKind::StorageFull), .. })));
+        assert!(matches!(writer.append(b"x"), Err(Error { cause: Cause::Poisoned, .. })));
+        assert!(matches!(writer.write_at(0, b"x"), Err(Error { cause: Cause::Poisoned, .. })));
+        assert!(matches!(writer.sync(), Err(Error { cause: Cause::Poisoned, .. })));
         assert_eq!(writer.len(), 0);
     }
 }

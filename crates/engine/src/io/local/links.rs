@@ -11,7 +11,7 @@ const LINKS_MAX: usize = 40;
 /// Follows the links that a path names; links in its parent folders stay.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a cycle of links.
+/// [`Cause::Input`](crate::Cause::Input) for a cycle of links.
 pub(in crate::io) fn follow(path: &Path) -> Result<PathBuf> {
     let mut found = path.to_path_buf();
     for _ in 0..LINKS_MAX {
@@ -21,18 +21,15 @@ pub(in crate::io) fn follow(path: &Path) -> Result<PathBuf> {
         };
         found = found.parent().unwrap_or(Path::new("")).join(target);
     }
-    Err(Error::InvalidArgument(format!(
-        "{} is a symbolic link that leads to no file; give another path",
-        path.display()
-    )))
+    Err(Error::input(format!("{} is a symbolic link that leads to no file; give another path", path.display())))
 }
 
 /// Rejects the file at `place` (`path` in messages) if it has other names; a missing file has none.
 ///
 /// # Errors
-/// [`Error::OtherNames`].
+/// [`Cause::OtherNames`](crate::Cause::OtherNames).
 pub(in crate::io) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
-    let refused = |detail: String| Error::OtherNames { path: path.to_path_buf(), detail };
+    let refused = |detail: String| Error::other_names(path, detail);
     let metadata = match fs::symlink_metadata(place) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

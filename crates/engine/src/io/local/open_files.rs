@@ -18,11 +18,11 @@
 //!   readers of the current file get a permanent handle.
 //! * A reopened file must have the same device, inode and creation time as before (where the file system has no
 //!   creation time: the same length and modification time); otherwise another process has given the name away, and the
-//!   read fails with [`Error::FileReplaced`].
+//!   read fails with [`Cause::FileReplaced`].
 //! * Files being written stay open, and so do all files on systems without numbers that identify files.
 
 use super::direct;
-use crate::error::{Error, Result, is_too_many_open_files};
+use crate::error::{Cause, Error, Result, is_too_many_open_files};
 use crate::io::meter::telemetry::OpenFileTelemetry;
 use arc_swap::ArcSwapOption;
 use std::collections::{BTreeMap, VecDeque};
@@ -432,7 +432,7 @@ impl ReadHandle {
     /// Runs an operation on the file, which is reopened first if necessary.
     ///
     /// # Errors
-    /// The error of `work`, as a failed `action`; [`Error::FileReplaced`]; [`Error::Io`] if the file cannot be opened.
+    /// The error of `work`, as a failed `action`; [`Cause::FileReplaced`]; [`Cause::Io`] if the file cannot be opened.
     #[inline]
     pub(in crate::io) fn with<T>(
         self: &Arc<Self>,
@@ -493,7 +493,7 @@ impl ReadHandle {
     }
 
     fn replaced(&self, detail: &'static str) -> Error {
-        Error::FileReplaced { path: self.path.clone(), detail }
+        Error::file_replaced(self.path.clone(), detail)
     }
 
     /// Allows the file to be closed, after its last write.
@@ -513,7 +513,7 @@ impl ReadHandle {
         if !state.stays && self.handle.load().is_none() {
             match self.open_by_name(*state) {
                 // Its name was given away earlier, so nothing is lost.
-                Ok(_) | Err(Error::FileReplaced { .. }) => {}
+                Ok(_) | Err(Error { cause: Cause::FileReplaced, .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -626,7 +626,7 @@ fn create_file(path: &Path, direct: bool) -> io::Result<(File, Option<usize>)> {
 /// called before a name is removed or given to another file.
 ///
 /// # Errors
-/// [`Error::Io`] if a closed file cannot be reopened.
+/// [`Cause::Io`] if a closed file cannot be reopened.
 pub(in crate::io) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'static, ()>> {
     loop {
         // Opening them may require room, so it is done before closing is blocked.

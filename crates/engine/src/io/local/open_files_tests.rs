@@ -3,7 +3,7 @@
 //! process and by others.
 
 use super::open_files;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::LocalStorage;
 use crate::io::storage::request::{Purpose, ReadRequest};
 use crate::io::storage::traits::{ReadableFile, Storage};
@@ -124,7 +124,7 @@ fn a_file_that_is_replaced_elsewhere_is_read_on_or_told_and_never_mistaken() {
     for number in (0..FILES).filter(|number| number % 4 < 3) {
         match read(&*files[number]) {
             Ok(bytes) => assert_eq!(bytes, content(number)[300..]),
-            Err(error @ Error::FileReplaced { .. }) => {
+            Err(error @ Error { cause: Cause::FileReplaced, .. }) => {
                 told += 1;
                 assert!(error.to_string().contains(&name(number)), "{error}");
             }
@@ -159,7 +159,7 @@ fn a_written_file_may_be_closed_when_it_is_finished_and_not_before() {
         file.write_at(0, &content(number), Purpose::Value).unwrap();
         file.sync().unwrap();
         file.finish_writes();
-        assert!(matches!(file.write_at(0, b"x", Purpose::Value), Err(Error::InvalidArgument(_))));
+        assert!(matches!(file.write_at(0, b"x", Purpose::Value), Err(Error { cause: Cause::Input, .. })));
     }
     drop(storage.open(&name(0)).unwrap());
     assert!(storage.open_files().open <= LIMIT, "{:?}", storage.open_files());

@@ -16,7 +16,7 @@ impl ScratchFolder {
     /// Creates the folder.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Cause::Io`](crate::Cause::Io).
     pub fn create() -> Result<Self> {
         let name = format!("ogive-{}-{:016x}", std::process::id(), random_u64());
         let path = std::env::temp_dir().join(name);

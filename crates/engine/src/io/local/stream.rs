@@ -31,7 +31,7 @@ impl StreamWriter {
     /// Writes to a new file.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be accessed.
+    /// [`Cause::Io`](crate::Cause::Io) if it cannot be accessed.
     pub(in crate::io) fn new(file: LocalReader) -> Result<Self> {
         let alignment = file.file.slot.with("write", |open| Ok(file.file.alignment(open).unwrap_or(1)))?;
         let updater = LocalUpdater::new(file);
@@ -48,7 +48,7 @@ impl StreamWriter {
     /// Runs `work` unless an earlier call failed: the first failure is final.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.path().to_owned() });
+            return Err(Error::poisoned(self.path()));
         }
         let outcome = work(self);
         self.poisoned |= outcome.is_err();

@@ -48,11 +48,11 @@ impl LocalUpdater {
     /// succeed if retried, so the first failure is final.
     fn guarded(&self, action: &'static str, work: impl FnOnce(&OpenFile) -> io::Result<()>) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.reader.file.path.clone() });
+            return Err(Error::poisoned(self.reader.file.path.clone()));
         }
         if self.writes_finished.load(Ordering::Acquire) {
             let path = self.reader.file.path.display();
-            return Err(Error::InvalidArgument(format!("writing to {path} has ended; open it again to write to it")));
+            return Err(Error::input(format!("writing to {path} has ended; open it again to write to it")));
         }
         let outcome = self.reader.file.slot.with(action, work);
         if outcome.is_err() {

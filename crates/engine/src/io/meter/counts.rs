@@ -84,10 +84,10 @@ impl Meter {
     /// Creates a meter with another block size.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `block_bytes` is zero.
+    /// [`Cause::Input`](crate::Cause::Input) if `block_bytes` is zero.
     pub fn with_block_bytes(inner: Arc<dyn Storage>, block_bytes: u64) -> Result<Self> {
         if block_bytes == 0 {
-            return Err(Error::InvalidArgument("a meter cannot count blocks of 0 bytes; give a size above 0".into()));
+            return Err(Error::input("a meter cannot count blocks of 0 bytes; give a size above 0"));
         }
         Ok(Self::build(inner, block_bytes))
     }

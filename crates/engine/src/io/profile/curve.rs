@@ -1,7 +1,7 @@
 //! Storage profiles: T(n), the time to read n consecutive bytes, and the number of reads served at once.
 
 use super::spread::{QUANTILES, TimeSpread};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::random_u64;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -107,7 +107,7 @@ impl Profile {
     /// A profile with T(n) = `latency_us` + n / bandwidth and `parallel` reads at once; one MB is 10^6 bytes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurdly large value.
+    /// [`Cause::Input`](crate::Cause::Input) for a zero, negative, NaN, infinite or absurdly large value.
     pub fn affine(name: &str, latency_us: f64, bandwidth_mb_per_s: f64, parallel: u32) -> Result<Self> {
         check_time(name, "latency_us", latency_us)?;
         check_rate(name, "bandwidth_mb_per_s", bandwidth_mb_per_s)?;
@@ -119,18 +119,18 @@ impl Profile {
     /// after the last.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if there is no point, if a time is zero, negative, NaN, infinite or absurdly large,
+    /// `Cause::Input` if there is no point, if a time is zero, negative, NaN, infinite or absurdly large,
     /// if sizes do not increase, or if times decrease.
     pub fn from_points(name: &str, points: Vec<ProfilePoint>, parallel: u32) -> Result<Self> {
         if points.is_empty() {
-            return Err(Error::InvalidArgument(format!("profile {name}: it has no points; give at least one")));
+            return Err(Error::input(format!("profile {name}: it has no points; give at least one")));
         }
         for point in &points {
             check_time(name, &format!("time_us at {} bytes", point.size_bytes), point.time_us)?;
         }
         for pair in points.windows(2) {
             if pair[1].size_bytes <= pair[0].size_bytes || pair[1].time_us < pair[0].time_us {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::input(format!(
                     "profile {name}: the point ({} bytes, {} us) follows ({} bytes, {} us); give sizes that rise and \
                      times that never fall",
                     pair[1].size_bytes, pair[1].time_us, pair[0].size_bytes, pair[0].time_us
@@ -148,7 +148,7 @@ impl Profile {
     /// The same profile of a device that gives at most `peak_mb_per_s` in total, however many reads are in flight.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurd rate.
+    /// [`Cause::Input`](crate::Cause::Input) for a zero, negative, NaN, infinite or absurd rate.
     pub fn with_peak(self, peak_mb_per_s: f64) -> Result<Self> {
         check_rate(&self.name, "peak_mb_per_s", peak_mb_per_s)?;
         Ok(Self { peak_mb_per_s: Some(peak_mb_per_s), ..self })
@@ -158,7 +158,7 @@ impl Profile {
     /// is below a lower one, or below that of a smaller size, is raised to it: a longer read is never faster.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the profile has no points or another number of them, and for a zero, negative,
+    /// `Cause::Input` if the profile has no points or another number of them, and for a zero, negative,
     /// NaN, infinite or absurd time.
     pub fn with_spread(self, quantiles: &[ReadQuantiles]) -> Result<Self> {
         let points = match &self.curve {
@@ -166,7 +166,7 @@ impl Profile {
             Curve::Affine { .. } => &[],
         };
         if points.is_empty() || points.len() != quantiles.len() {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "profile {}: it has {} points and quantiles of {}; give those of each point",
                 self.name,
                 points.len(),
@@ -215,10 +215,10 @@ impl Profile {
     /// A predefined profile: `optane`, `nvme`, `sata`, `ssd`, `hdd`, `nfs`, `s3`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for any other name; the message lists the known ones.
+    /// [`Cause::Input`](crate::Cause::Input) for any other name; the message lists the known ones.
     pub fn named(name: &str) -> Result<Self> {
         let Some(&(name, latency_us, bandwidth_mb_per_s, parallel)) = NAMED.iter().find(|known| known.0 == name) else {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "there is no storage profile named {name:?}; the known ones are {}",
                 Self::names().collect::<Vec<_>>().join(", ")
             )));
@@ -234,7 +234,7 @@ impl Profile {
     /// A predefined profile, or the one in a JSON file at that path.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `text` is neither, or the file does not contain a valid profile; [`Error::Io`] if
+    /// `Cause::Input` if `text` is neither, or the file does not contain a valid profile; `Cause::Io` if
     /// the file cannot be read.
     pub fn by_name_or_file(text: &str) -> Result<Self> {
         if Self::names().any(|name| name == text) {
@@ -242,10 +242,11 @@ impl Profile {
         }
         let path = Path::new(text);
         if !path.exists() {
-            return Err(Error::InvalidArgument(format!(
-                "{text:?} is neither a storage profile ({}) nor a file; `ogive profile PATH -o FILE` makes one",
+            return Err(Error::input(format!(
+                "{text:?} is neither a storage profile ({}) nor a file",
                 Self::names().collect::<Vec<_>>().join(", ")
-            )));
+            ))
+            .advise(Advice::Use(Call::MeasureProfile)));
         }
         Self::load(path)
     }
@@ -253,17 +254,17 @@ impl Profile {
     /// Reads a profile from a JSON file, as written by `ogive profile -o FILE`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be read, [`Error::InvalidArgument`] if it does not contain a valid profile.
+    /// `Cause::Io` if the file cannot be read, `Cause::Input` if it does not contain a valid profile.
     pub fn load(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io("read", path, source))?;
         serde_json::from_str(&text)
-            .map_err(|error| Error::InvalidArgument(format!("{} is not a storage profile: {error}", path.display())))
+            .map_err(|error| Error::input(format!("{} is not a storage profile: {error}", path.display())))
     }
 
     /// Writes the profile as JSON, replacing the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
+    /// [`Cause::Io`](crate::Cause::Io) if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
@@ -361,7 +362,7 @@ fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
     if time_us > 0.0 && time_us <= TIME_US_MAX {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {TIME_US_MAX}"
     )))
 }
@@ -370,7 +371,7 @@ fn check_rate(name: &str, field: &str, mb_per_s: f64) -> Result<()> {
     if (BANDWIDTH_MB_PER_S_MIN..=BANDWIDTH_MB_PER_S_MAX).contains(&mb_per_s) {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "profile {name}: {field} is {mb_per_s}; give a number from {BANDWIDTH_MB_PER_S_MIN} to {BANDWIDTH_MB_PER_S_MAX}"
     )))
 }
@@ -379,7 +380,7 @@ fn check_parallel(name: &str, parallel: u32) -> Result<()> {
     if (1..=PARALLEL_MAX).contains(&parallel) {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {PARALLEL_MAX}"
     )))
 }
@@ -387,7 +388,7 @@ fn check_parallel(name: &str, parallel: u32) -> Result<()> {
 /// Writes a document as readable JSON.
 pub(in crate::io) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document)
-        .map_err(|error| Error::InvalidArgument(format!("cannot express {} as JSON: {error}", path.display())))?;
+        .map_err(|error| Error::input(format!("cannot express {} as JSON: {error}", path.display())))?;
     text.push('\n');
     save_text(&text, path)
 }
@@ -492,7 +493,7 @@ impl TryFrom<ProfileForm> for Profile {
 
     fn try_from(form: ProfileForm) -> Result<Self> {
         if form.ogive_profile != FORMAT_VERSION {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "profile {}: it has version {}; this program reads version {FORMAT_VERSION}",
                 form.name, form.ogive_profile
             )));
@@ -500,7 +501,7 @@ impl TryFrom<ProfileForm> for Profile {
         let profile = match (form.latency_us, form.bandwidth_mb_per_s, form.points) {
             (Some(latency_us), Some(bandwidth), None) => Self::affine(&form.name, latency_us, bandwidth, form.parallel),
             (None, None, Some(points)) => of_points(&form.name, &points, form.parallel),
-            _ => Err(Error::InvalidArgument(format!(
+            _ => Err(Error::input(format!(
                 "profile {}: give either latency_us and bandwidth_mb_per_s, or points",
                 form.name
             ))),
@@ -512,6 +513,7 @@ impl TryFrom<ProfileForm> for Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     fn close(left: f64, right: f64) -> bool {
         (left - right).abs() <= 1e-9 * right.abs()
@@ -544,7 +546,9 @@ mod tests {
             assert!(close(profile.time_us(1_000_000), latency_us + megabyte_us), "{name}");
             assert!(profile.parallel() >= 1);
         }
-        assert!(matches!(Profile::named("floppy"), Err(Error::InvalidArgument(text)) if text.contains("nvme")));
+        assert!(
+            matches!(Profile::named("floppy"), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("nvme"))
+        );
     }
 
     #[test]
@@ -556,16 +560,19 @@ mod tests {
                 Profile::from_points("x", vec![ProfilePoint { size_bytes: 512, time_us: wrong }], 1),
             ];
             for outcome in outcomes {
-                assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text.contains("give")), "{wrong}");
+                assert!(
+                    matches!(outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("give")),
+                    "{wrong}"
+                );
             }
         }
         for parallel in [0, u32::MAX] {
-            assert!(matches!(Profile::affine("x", 1.0, 1.0, parallel), Err(Error::InvalidArgument(_))));
+            assert!(matches!(Profile::affine("x", 1.0, 1.0, parallel), Err(Error { cause: Cause::Input, .. })));
         }
         for wrong in [&[][..], &[(512, 2.0), (1024, 1.0)], &[(512, 1.0), (512, 2.0)], &[(1024, 1.0), (512, 2.0)]] {
             let points = wrong.iter().map(|&(size_bytes, time_us)| ProfilePoint { size_bytes, time_us }).collect();
             let outcome = Profile::from_points("x", points, 1);
-            assert!(matches!(outcome, Err(Error::InvalidArgument(_))), "{wrong:?}");
+            assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{wrong:?}");
         }
     }
 
@@ -602,7 +609,7 @@ mod tests {
         assert_eq!((limited.batch_us(&[900; 4]), limited.stream_us(900, 4)), (1800.0, 450.0));
         assert_eq!((limited.batch_us(&[900]), limited.stream_us(900, 1)), (1000.0, 1000.0));
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(limited.clone().with_peak(wrong), Err(Error::InvalidArgument(_))), "{wrong}");
+            assert!(matches!(limited.clone().with_peak(wrong), Err(Error { cause: Cause::Input, .. })), "{wrong}");
         }
     }
 
@@ -636,9 +643,9 @@ mod tests {
         mine.save(&path).unwrap();
         assert_eq!(Profile::by_name_or_file(path.to_str().unwrap()).unwrap(), mine);
         assert_eq!(Profile::by_name_or_file("s3").unwrap(), Profile::named("s3").unwrap());
-        assert!(matches!(Profile::by_name_or_file("no-such-thing"), Err(Error::InvalidArgument(_))));
+        assert!(matches!(Profile::by_name_or_file("no-such-thing"), Err(Error { cause: Cause::Input, .. })));
         std::fs::write(&path, "{").unwrap();
-        assert!(matches!(Profile::by_name_or_file(path.to_str().unwrap()), Err(Error::InvalidArgument(_))));
+        assert!(matches!(Profile::by_name_or_file(path.to_str().unwrap()), Err(Error { cause: Cause::Input, .. })));
     }
 
     #[test]
@@ -685,7 +692,10 @@ mod tests {
             assert!(points(r#", "p99_us": 3"#, second).is_err(), "{second}");
         }
         let quantiles = ReadQuantiles { p90_us: 1.0, p99_us: 1.0, p999_us: 1.0 };
-        assert!(matches!(Profile::named("ssd").unwrap().with_spread(&[quantiles]), Err(Error::InvalidArgument(_))));
+        assert!(matches!(
+            Profile::named("ssd").unwrap().with_spread(&[quantiles]),
+            Err(Error { cause: Cause::Input, .. })
+        ));
     }
 
     #[test]

@@ -145,11 +145,11 @@ impl MeasuredProfile {
     /// Converts the measurement to a profile.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the times are not those of a device, such as a median of zero.
+    /// [`Cause::Input`](crate::Cause::Input) if the times are not those of a device, such as a median of zero.
     pub fn to_profile(&self) -> Result<Profile> {
         // Its JSON form is that of a profile, which knows what earlier versions lack.
         let form = serde_json::to_value(self).and_then(serde_json::from_value);
-        form.map_err(|error| Error::InvalidArgument(error.to_string()))
+        form.map_err(|error| Error::input(error.to_string()))
     }
 
     /// A warning for the user if the figures are not those of the device.
@@ -162,7 +162,7 @@ impl MeasuredProfile {
     /// Writes the measurement as JSON, replacing the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
+    /// [`Cause::Io`](crate::Cause::Io) if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
@@ -174,7 +174,7 @@ impl MeasuredProfile {
 /// rate of long reads with several in flight. `progress` receives the number of steps done and in total.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a budget that is not a positive number; [`Error::Io`] if the file cannot be created,
+/// `Cause::Input` for a budget that is not a positive number; `Cause::Io` if the file cannot be created,
 /// written or read.
 pub fn measure_profile(
     directory: &Path,
@@ -182,7 +182,7 @@ pub fn measure_profile(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<MeasuredProfile> {
     if !(options.budget_s > 0.0 && options.budget_s.is_finite()) {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "a measurement cannot take {} seconds; give a number above 0",
             options.budget_s
         )));

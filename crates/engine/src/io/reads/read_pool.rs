@@ -393,6 +393,7 @@ impl Drop for DirectReads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::io::{LocalStorage, Purpose, ReadableFile, Storage, refusing};
 
     const RANGES: usize = 40;
@@ -464,9 +465,7 @@ mod tests {
         let range = |i| RangeRequest { offset: (i * RANGE_BYTES) as u64, bytes: RANGE_BYTES, purpose: Purpose::Data };
         for _ in 0..20 {
             let pending = file.start_reads(&(0..RANGES).map(range).collect::<Vec<_>>()).unwrap();
-            assert!(
-                matches!(pending.wait(), Err(Error::Io { source, .. }) if source.kind() == ErrorKind::UnexpectedEof)
-            );
+            assert!(matches!(pending.wait(), Err(Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. })));
         }
         let pending = file.start_reads(&(0..RANGES / 2).map(range).collect::<Vec<_>>()).unwrap();
         let whole: Vec<u8> = pending.wait().unwrap().iter().flat_map(|bytes| bytes.to_vec()).collect();

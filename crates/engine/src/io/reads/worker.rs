@@ -17,7 +17,7 @@ impl Worker {
     /// Starts a thread; `name` is shown by debuggers, `path` names the file it works for in errors.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system cannot start a thread.
+    /// [`Cause::Io`](crate::Cause::Io) if the system cannot start a thread.
     pub fn spawn(name: &str, path: &Path, work: impl FnOnce() + Send + 'static) -> Result<Self> {
         let thread = admit().and_then(|()| Builder::new().name(name.to_owned()).spawn(work));
         let thread = thread.map_err(|source| Error::io("start a thread for", path, source))?;

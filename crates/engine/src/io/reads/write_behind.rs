@@ -63,7 +63,7 @@ impl WriteBehind {
     /// Queues a full buffer for appending, and returns an empty one.
     ///
     /// # Errors
-    /// The error of an earlier append or sync, once; [`Error::Poisoned`] after that.
+    /// The error of an earlier append or sync, once; [`Cause::Poisoned`](crate::Cause::Poisoned) after that.
     pub(crate) fn append(&mut self, full: Vec<u8>) -> Result<Vec<u8>> {
         self.shared.buffers.put(full);
         match self.shared.buffers.empty(&mut self.waited_us)? {
@@ -94,7 +94,7 @@ impl WriteBehind {
     }
 
     fn poisoned(&self) -> Error {
-        Error::Poisoned { path: self.path.clone() }
+        Error::poisoned(self.path.clone())
     }
 }
 
@@ -130,6 +130,7 @@ fn append_all(buffers: &Handoff<Vec<u8>>, file: &mut dyn WritableFile, sync_ever
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use std::io::ErrorKind;
     use std::path::Path;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -196,8 +197,8 @@ mod tests {
                 break;
             }
         }
-        assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");
-        assert!(matches!(behind.append(vec![7; 16]), Err(Error::Poisoned { .. })));
+        assert!(matches!(refused, Some(Error { cause: Cause::Io(_), .. })), "{refused:?}");
+        assert!(matches!(behind.append(vec![7; 16]), Err(Error { cause: Cause::Poisoned, .. })));
         assert!(behind.finish().is_err());
     }
 

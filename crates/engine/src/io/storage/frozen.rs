@@ -8,14 +8,14 @@ use super::request::{Purpose, ReadRequest};
 use super::traits::{
     FileLock, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file, open_expected, read_whole,
 };
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The storage. Whatever would change a file is [`Error::Unsupported`].
+/// The storage. Whatever would change a file is [`Cause::Unsupported`].
 #[derive(Debug)]
 pub(crate) struct FrozenFiles {
     /// Where the files lie, for messages about missing ones.
@@ -85,7 +85,7 @@ impl FrozenFiles {
 
     fn refuse<T>(&self, action: &'static str, name: &str) -> Result<T> {
         let hint = "it is open for reading only".to_owned();
-        Err(Error::Unsupported { path: self.path(name), action, hint })
+        Err(Error::unsupported(self.path(name), action, hint))
     }
 }
 
@@ -153,9 +153,7 @@ impl Storage for FrozenFiles {
         match self.find("copy", name)? {
             FrozenFile::Immutable(reader) => match self.place.export(name, target, new_name) {
                 // Only the name is gone.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                    copy_file(&**reader, target, new_name)
-                }
+                Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => copy_file(&**reader, target, new_name),
                 exported => exported,
             },
             FrozenFile::Open(reader) => copy_file(&**reader, target, new_name),
@@ -268,6 +266,6 @@ mod tests {
             frozen.export(name, &target, name).unwrap();
             assert_eq!(target.content(name).unwrap(), whole.as_bytes());
         }
-        assert!(matches!(frozen.remove("a"), Err(Error::Unsupported { .. })));
+        assert!(matches!(frozen.remove("a"), Err(Error { cause: Cause::Unsupported, .. })));
     }
 }

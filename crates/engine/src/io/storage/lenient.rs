@@ -104,7 +104,7 @@ impl GivenUp {
     /// # Errors
     /// The error of the device, if too many were given up.
     fn give_up(&self, file: &dyn ReadableFile, sector: u64, error: Error) -> Result<()> {
-        let Error::Io { source, .. } = &error else { return Err(error) };
+        let Some(source) = error.io_error() else { return Err(error) };
         let mut parts = self.lock();
         if parts.count >= SECTORS_MAX {
             return Err(error);
@@ -136,8 +136,8 @@ impl GivenUp {
     fn opened<T>(&self, opened: Result<T>) -> Result<T> {
         match opened {
             Err(error) if is_no_file(&error) => {
-                let Error::Io { action, path, source } = error else { return Err(error) };
-                let cause = source.to_string();
+                let (action, path) = (error.action(), error.place());
+                let cause = error.into_io_error()?.to_string();
                 let part = UnreadablePart { path: path.clone(), offset: 0, bytes: 0, cause, is_whole: true };
                 let mut parts = self.lock();
                 if !parts.parts.contains(&part) {
@@ -191,8 +191,8 @@ impl GivenUp {
 
 /// Whether an error of a [`LenientStorage`] is about something that has the name of a file and is none.
 pub(crate) fn is_of_no_file(storage: &dyn Storage, error: &Error) -> bool {
-    let Error::Io { path, .. } = error else { return false };
-    storage.unreadable().iter().any(|part| part.is_whole && part.path == *path)
+    error.io_error().is_some()
+        && storage.unreadable().iter().any(|part| part.is_whole && Some(&*part.path) == error.path())
 }
 
 /// The sectors of a part of a file.

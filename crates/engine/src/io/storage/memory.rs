@@ -37,7 +37,7 @@ impl MemoryStorage {
     /// Stores a complete file, replacing any of the same name; used by tests for damaged files.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the name contains separators.
+    /// [`Cause::Input`](crate::Cause::Input) if the name contains separators.
     pub fn put(&self, name: &str, content: Vec<u8>) -> Result<()> {
         check_name(name)?;
         self.files().insert(name.to_owned(), Arc::new(RwLock::new(content)));
@@ -47,7 +47,7 @@ impl MemoryStorage {
     /// Returns a copy of a complete file.
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such file.
+    /// [`Cause::Io`](crate::Cause::Io) if there is no such file.
     pub fn content(&self, name: &str) -> Result<Vec<u8>> {
         let content = self.find("read", name)?;
         let bytes = content.read().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl Storage for MemoryStorage {
         check_name(name)?;
         if !self.is_object_store {
             let hint = "write it under another name, and rename it".to_owned();
-            return Err(Error::Unsupported { path: self.path(name), action: "replace at once", hint });
+            return Err(Error::unsupported(self.path(name), "replace at once", hint));
         }
         Ok(self.object_writer(name))
     }
@@ -193,7 +193,7 @@ impl Storage for MemoryStorage {
         self.check_files("lock", name)?;
         self.files().entry(name.to_owned()).or_default();
         if !self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
-            return Err(Error::Locked { path: self.path(name), is_own: true });
+            return Err(Error::locked(self.path(name), true));
         }
         Ok(Box::new(MemoryLock { locks: Arc::clone(&self.locks), name: name.to_owned() }))
     }
@@ -322,6 +322,7 @@ impl UpdatableFile for MemoryFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     /// Objects appear whole and once, and refuse what only files can do.
     #[test]
@@ -333,11 +334,9 @@ mod tests {
         file.append(b"two").unwrap();
         file.sync().unwrap();
         assert_eq!(storage.content("a").unwrap(), b"onetwo");
-        assert!(matches!(file.append(b"three"), Err(Error::Unsupported { .. })));
+        assert!(matches!(file.append(b"three"), Err(Error { cause: Cause::Unsupported, .. })));
         drop(storage.create("b").unwrap());
-        assert!(
-            matches!(storage.create("a"), Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists)
-        );
+        assert!(matches!(storage.create("a"), Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
         let mut file = storage.create_replacing("a").unwrap();
         file.append(b"three").unwrap();
         assert_eq!(storage.content("a").unwrap(), b"onetwo");
@@ -347,11 +346,11 @@ mod tests {
 
         storage.put_if_absent("c", b"first").unwrap();
         let second = storage.put_if_absent("c", b"second");
-        assert!(matches!(second, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+        assert!(matches!(second, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
         assert_eq!(storage.content("c").unwrap(), b"first");
-        assert!(matches!(storage.rename("c", "d"), Err(Error::Unsupported { .. })));
-        assert!(matches!(storage.lock("c"), Err(Error::Unsupported { .. })));
-        assert!(matches!(storage.open_update("c"), Err(Error::Unsupported { .. })));
-        assert!(matches!(storage.create_update("d"), Err(Error::Unsupported { .. })));
+        assert!(matches!(storage.rename("c", "d"), Err(Error { cause: Cause::Unsupported, .. })));
+        assert!(matches!(storage.lock("c"), Err(Error { cause: Cause::Unsupported, .. })));
+        assert!(matches!(storage.open_update("c"), Err(Error { cause: Cause::Unsupported, .. })));
+        assert!(matches!(storage.create_update("d"), Err(Error { cause: Cause::Unsupported, .. })));
     }
 }

@@ -4,7 +4,7 @@
 //! `s3` by `ogive-object-store`.
 
 use super::traits::Storage;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::local::folder::LocalStorage;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,7 +111,7 @@ pub fn without_query(path: &Path) -> PathBuf {
 /// The file that a path or URL leads to: `fruit.table`, `file:///data/fruit.table`, `s3://bucket/prefix/fruit.table`.
 ///
 /// # Errors
-/// [`Error::UnknownScheme`]; [`Error::InvalidArgument`] for a path or URL that does not end in a name; errors of the
+/// `Cause::UnknownScheme`; `Cause::Input` for a path or URL that does not end in a name; errors of the
 /// scheme's storage.
 pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
     let path = path.as_ref();
@@ -121,10 +121,10 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
     };
     let is_folder = without_query(path).to_str().is_some_and(|text| text.ends_with('/'));
     let Some((folder, file)) = url.address.rsplit_once('/').filter(|_| !is_folder) else {
-        return Err(Error::InvalidArgument(format!("{url} does not name a file; add a name to it: {url}/NAME")));
+        return Err(Error::input(format!("{url} does not name a file; add a name to it: {url}/NAME")));
     };
     let name = if url.scheme.starts_with("http") { percent_decoded(file) } else { Some(file.to_owned()) };
-    let name = name.ok_or_else(|| Error::InvalidArgument(format!("{url} is not percent-encoded as an address is")))?;
+    let name = name.ok_or_else(|| Error::input(format!("{url} is not percent-encoded as an address is")))?;
     let (folder, file) = (folder.to_owned(), Some(file.to_owned()));
     Ok(Place { storage: open(&FolderUrl { address: folder, file, ..url })?, name })
 }
@@ -132,7 +132,7 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
 /// The storage of the files in a folder, given by its path or URL: `data`, `s3://bucket/prefix`.
 ///
 /// # Errors
-/// [`Error::UnknownScheme`]; errors of the scheme's storage.
+/// [`Cause::UnknownScheme`](crate::Cause::UnknownScheme); errors of the scheme's storage.
 pub fn locate_folder(path: impl AsRef<Path>) -> Result<Arc<dyn Storage>> {
     let path = path.as_ref();
     match parse(path)? {
@@ -148,14 +148,14 @@ fn open(url: &FolderUrl) -> Result<Arc<dyn Storage>> {
 
 fn unknown_scheme(url: &FolderUrl) -> Error {
     let scheme = &url.scheme;
-    let detail = match OBJECT_STORE_SCHEMES.contains(&scheme.as_str()) {
-        true => format!(
-            "the scheme '{scheme}' belongs to the crate ogive-object-store, which this program has not registered; \
-             call `ogive_object_store::register()`, or build the command `ogive` with its feature `object-store`"
-        ),
-        false => format!("there is no storage for the scheme '{scheme}'; give a path, file://, s3://, gs:// or az://"),
-    };
-    Error::UnknownScheme { url: url.to_string(), detail }
+    if OBJECT_STORE_SCHEMES.contains(&scheme.as_str()) {
+        let detail = format!(
+            "the scheme '{scheme}' belongs to the crate ogive-object-store, which this program has not registered"
+        );
+        return Error::unknown_scheme(url.to_string(), detail).advise(Advice::Use(Call::RegisterObjectStores));
+    }
+    let detail = format!("there is no storage for the scheme '{scheme}'; give a path, file://, s3://, gs:// or az://");
+    Error::unknown_scheme(url.to_string(), detail)
 }
 
 /// Scheme and rest of a URL.
@@ -177,12 +177,12 @@ fn parse(path: &Path) -> Result<Option<FolderUrl>> {
     let scheme = scheme.to_ascii_lowercase();
     let address = address.strip_suffix('/').unwrap_or(address);
     if address.contains("//") || (address.ends_with('/') && !address.starts_with('/')) {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "{scheme}://{address} has an empty part between two slashes; objects of such names cannot be reached"
         )));
     }
     if address.is_empty() || address.starts_with('/') {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "{scheme}://{address} names no bucket or host; give it as {scheme}://BUCKET/NAME"
         )));
     }
@@ -192,13 +192,13 @@ fn parse(path: &Path) -> Result<Option<FolderUrl>> {
 /// The path of a `file://` URL, or a path as it is.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a URL that leads to no local file.
+/// [`Cause::Input`](crate::Cause::Input) for a URL that leads to no local file.
 pub fn local_path(path: &Path) -> Result<PathBuf> {
     let Some((_, rest)) = path.to_str().and_then(split_scheme) else { return Ok(path.to_owned()) };
     let absolute = rest.strip_prefix("localhost").unwrap_or(rest);
     let decoded = absolute.starts_with('/').then(|| percent_decoded(absolute)).flatten();
     decoded.map(PathBuf::from).ok_or_else(|| {
-        Error::InvalidArgument(format!("file://{rest} is no local file; give its absolute path: file:///FOLDER/NAME"))
+        Error::input(format!("file://{rest} is no local file; give its absolute path: file:///FOLDER/NAME"))
     })
 }
 
@@ -221,6 +221,7 @@ pub fn percent_decoded(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::io::MemoryStorage;
 
     #[test]
@@ -235,12 +236,15 @@ mod tests {
         let place = locate("TEST-scheme://bucket/a/b.table?secret=1").unwrap();
         assert!(place.name == "b.table" && Arc::ptr_eq(&place.storage, &storage));
         locate_folder("test-scheme://bucket/a/?secret=1").unwrap();
-        assert!(matches!(locate("test-scheme://bucket?secret=1"), Err(Error::InvalidArgument(_))));
-        assert!(matches!(locate("test-scheme:///b?secret=1"), Err(Error::InvalidArgument(_))));
+        assert!(matches!(locate("test-scheme://bucket?secret=1"), Err(Error { cause: Cause::Input, .. })));
+        assert!(matches!(locate("test-scheme:///b?secret=1"), Err(Error { cause: Cause::Input, .. })));
         for url in ["test-scheme://bucket/a/?secret=1", "test-scheme://bucket//b", "test-scheme://bucket/a//b?secret=1"]
         {
             let error = locate(url).unwrap_err();
-            assert!(matches!(error, Error::InvalidArgument(_)) && !error.to_string().contains("secret"), "{error}");
+            assert!(
+                matches!(error, Error { cause: Cause::Input, .. }) && !error.to_string().contains("secret"),
+                "{error}"
+            );
         }
         assert_eq!(without_query(Path::new("a://b/c?d=e")), Path::new("a://b/c"));
         assert_eq!(without_query(Path::new("b/c?d=e")), Path::new("b/c?d=e"));
@@ -250,7 +254,10 @@ mod tests {
     fn a_scheme_that_is_not_registered_is_an_error_that_names_the_crate() {
         let error = locate("gs://bucket/a?key=secret").unwrap_err();
         let text = error.to_string();
-        assert!(matches!(error, Error::UnknownScheme { .. }) && text.contains("ogive-object-store"), "{text}");
+        assert!(
+            matches!(error, Error { cause: Cause::UnknownScheme, .. }) && text.contains("ogive-object-store"),
+            "{text}"
+        );
         assert!(!text.contains("secret"), "{text}");
         assert!(locate("tape://drive/a").unwrap_err().to_string().contains("no storage"));
     }
@@ -268,7 +275,7 @@ mod tests {
             assert!(!place.storage.is_object_store() && remote_url(Path::new(path)).is_none());
         }
         for path in ["file://host/c", "file:///c%2", "file:///c%+1"] {
-            assert!(matches!(locate(path), Err(Error::InvalidArgument(_))), "{path}");
+            assert!(matches!(locate(path), Err(Error { cause: Cause::Input, .. })), "{path}");
         }
     }
 }

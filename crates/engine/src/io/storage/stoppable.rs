@@ -14,16 +14,16 @@ struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
     fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+        if self.0.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
     }
 }
 
-/// A storage whose reads and writes fail with [`Error::Interrupted`] once a flag is set. Work that builds a file on it
+/// A storage whose reads and writes fail with `Cause::Interrupted` once a flag is set. Work that builds a file on it
 /// ends then, and leaves nothing under its name.
 ///
 /// ```
 /// use ogive::io::{MemoryStorage, StoppableStorage};
-/// use ogive::{Error, TableWriteOptions, TableWriter};
+/// use ogive::{Cause, Error, TableWriteOptions, TableWriter};
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicBool, Ordering};
 ///
@@ -32,7 +32,7 @@ impl StopFlag {
 /// let mut writer = TableWriter::create(storage, "fruit", TableWriteOptions::default())?;
 /// writer.append(b"apple", b"red")?;
 /// stop.store(true, Ordering::Relaxed); // such as on Ctrl-C
-/// assert!(matches!(writer.finish(), Err(Error::Interrupted)));
+/// assert!(matches!(writer.finish(), Err(Error { cause: Cause::Interrupted, .. })));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The storage traits: a flat directory of named files.
 
 use super::request::{Purpose, ReadRequest, UnreadablePart};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::profile::curve::Profile;
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use std::any::Any;
@@ -91,7 +91,7 @@ const LISTED_TRIES: u32 = 2;
 /// about the object, since nothing else is known of it: for files whose content does not tell that it is whole.
 ///
 /// # Errors
-/// As [`Storage::open`]; [`Error::WrongAnswer`] if the two stay different.
+/// As [`Storage::open`]; [`Cause::WrongAnswer`] if the two stay different.
 pub fn open_compared(storage: &dyn Storage, name: &str) -> Result<Arc<dyn ReadableFile>> {
     let found = if storage.is_object_store() { storage.find_file(name)? } else { None };
     // What is not found is told by the opening.
@@ -122,7 +122,7 @@ pub(in crate::io) fn open_as_listed(
             return Ok(file);
         }
     }
-    Err(Error::WrongAnswer { path: path(&listed.name), detail: difference.unwrap_or_default() })
+    Err(Error::wrong_answer(path(&listed.name), difference.unwrap_or_default()))
 }
 
 /// The outcome of opening a file of which something was known, as a listing is: a wrong answer, unless a look at the
@@ -132,15 +132,15 @@ pub(in crate::io) fn opened_as_known(
     known: &ListedFile,
     find: impl FnOnce() -> Result<Option<ListedFile>>,
 ) -> Result<Arc<dyn ReadableFile>> {
-    let (path, detail) = match opened {
-        Err(Error::WrongAnswer { path, detail }) => (path, detail),
+    let error = match opened {
+        Err(error @ Error { cause: Cause::WrongAnswer, .. }) => error,
         outcome => return outcome,
     };
     let is_changed = find()?.is_none_or(|now| {
         let length_bytes = now.length_bytes.or(known.length_bytes).unwrap_or(0);
         known.difference(length_bytes, now.e_tag.as_deref(), now.modified_ns).is_some()
     });
-    Err(if is_changed { Error::ObjectChanged { path, detail } } else { Error::WrongAnswer { path, detail } })
+    Err(if is_changed { Error::object_changed(error.place(), error.detail()) } else { error })
 }
 
 /// Reads a file that was listed, once more if the answer is not of what was listed.
@@ -155,7 +155,7 @@ pub(in crate::io) fn read_as_listed(
     }
     match listed.difference(bytes.len() as u64, None, None) {
         None => Ok(bytes),
-        Some(detail) => Err(Error::WrongAnswer { path: path(&listed.name), detail }),
+        Some(detail) => Err(Error::wrong_answer(path(&listed.name), detail)),
     }
 }
 
@@ -168,7 +168,7 @@ pub(in crate::io) fn read_as_listed(
 /// names. A file that was created appears at its first sync, complete and durable, accepts nothing after it, and never
 /// appears if it is dropped before. An existing file of the name may be reported as late as by that sync. Objects
 /// cannot be appended to, updated in place, renamed or locked: [`Self::open_update`], [`Self::create_update`],
-/// [`Self::rename`] and [`Self::lock`] are [`Error::Unsupported`].
+/// [`Self::rename`] and [`Self::lock`] are [`Cause::Unsupported`].
 pub trait Storage: Debug + Send + Sync {
     /// Whether files are objects, as described above.
     fn is_object_store(&self) -> bool {
@@ -203,10 +203,10 @@ pub trait Storage: Debug + Send + Sync {
     /// appears. Elsewhere a file is replaced by [`Self::rename`].
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if files are not objects.
+    /// [`Cause::Unsupported`] if files are not objects.
     fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         let hint = "write it under another name, and rename it".to_owned();
-        Err(Error::Unsupported { path: self.path(name), action: "replace at once", hint })
+        Err(Error::unsupported(self.path(name), "replace at once", hint))
     }
 
     /// As [`Self::create_replacing`], for a file that takes the place of the one that [`Self::find_file`] has found,
@@ -236,7 +236,7 @@ pub trait Storage: Debug + Send + Sync {
     /// again if it differs. The default compares lengths.
     ///
     /// # Errors
-    /// As [`Self::open`]; [`Error::WrongAnswer`] for a file that stays different.
+    /// As [`Self::open`]; [`Cause::WrongAnswer`] for a file that stays different.
     fn open_listed(&self, listed: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
         open_as_listed(listed, |name| self.path(name), |name| self.open(name))
     }
@@ -245,7 +245,7 @@ pub trait Storage: Debug + Send + Sync {
     /// what is known may be an error of the first read only. The default opens it as any.
     ///
     /// # Errors
-    /// As [`Self::open`]; [`Error::ObjectChanged`] if it is another file now; [`Error::WrongAnswer`] for an answer that
+    /// As [`Self::open`]; [`Cause::ObjectChanged`] if it is another file now; [`Cause::WrongAnswer`] for an answer that
     /// differs, though the file is as it was.
     fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
         opened_as_known(self.open_listed(known), known, || self.find_file(&known.name))
@@ -261,7 +261,7 @@ pub trait Storage: Debug + Send + Sync {
     /// asked for again if it differs. The default compares lengths.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] for a file that stays different.
+    /// [`Cause::WrongAnswer`] for a file that stays different.
     fn read_listed(&self, files: &[ListedFile]) -> Vec<Result<Vec<u8>>> {
         let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
         let mut read = self.read_whole(&names);
@@ -281,7 +281,7 @@ pub trait Storage: Debug + Send + Sync {
     fn refuses_taken_name(&self, name: &str, bytes: &[u8]) -> Result<bool> {
         match self.put_if_absent(name, bytes) {
             Ok(()) => Ok(false),
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => Ok(true),
+            Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => Ok(true),
             Err(error) => Err(error),
         }
     }
@@ -330,7 +330,7 @@ pub trait Storage: Debug + Send + Sync {
                 modified_ns: file.modified_ns(),
                 ..ListedFile::named(name)
             })),
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -347,7 +347,7 @@ pub trait Storage: Debug + Send + Sync {
     /// Takes an exclusive lock, creating the lock file if necessary; held until the returned guard is dropped.
     ///
     /// # Errors
-    /// [`crate::Error::Locked`] if the lock is held, in this process or another.
+    /// [`crate::Cause::Locked`] if the lock is held, in this process or another.
     fn lock(&self, name: &str) -> Result<Box<dyn FileLock>>;
 
     /// The full path of a name, for messages.
@@ -357,7 +357,7 @@ pub trait Storage: Debug + Send + Sync {
     /// log are found by name, and would differ under another name. Only file systems have such names.
     ///
     /// # Errors
-    /// [`Error::OtherNames`].
+    /// [`Cause::OtherNames`].
     fn check_only_name(&self, name: &str) -> Result<()> {
         check_name(name)
     }
@@ -392,7 +392,7 @@ pub trait Storage: Debug + Send + Sync {
 /// Removes a file that may be removed concurrently.
 pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()> {
     match storage.remove(name) {
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => Ok(()),
         outcome => outcome,
     }
 }
@@ -405,7 +405,7 @@ pub(crate) fn spoiled(file: &dyn ReadableFile, offset: u64, detail: impl Into<St
 /// Reads a file completely. Memory: its length.
 ///
 /// # Errors
-/// Errors of the storage; [`Error::Damaged`] for a file that no memory can hold.
+/// Errors of the storage; [`Cause::Damaged`] for a file that no memory can hold.
 pub(crate) fn read_whole(file: &dyn ReadableFile, purpose: Purpose) -> Result<Vec<u8>> {
     let length =
         usize::try_from(file.len()).map_err(|_| Error::damaged(file.path(), 0, "it is too long to be read"))?;
@@ -503,7 +503,7 @@ pub trait ReadableFile: Debug + Send + Sync {
     fn path(&self) -> &Path;
 }
 
-/// A file open for writing. After a failed write or sync every call fails with [`crate::Error::Poisoned`].
+/// A file open for writing. After a failed write or sync every call fails with [`crate::Cause::Poisoned`].
 pub trait WritableFile: Debug + Send {
     /// Bytes written so far, by appending or past the end.
     fn len(&self) -> u64;
@@ -535,7 +535,7 @@ pub trait WritableFile: Debug + Send {
 }
 
 /// A file open for reading and in-place writing by several threads at once. After a failed write or sync every further
-/// one fails with [`crate::Error::Poisoned`]; reads still work.
+/// one fails with [`crate::Cause::Poisoned`]; reads still work.
 ///
 /// Writes are visible to all later reads through the same file; concurrent writes must not overlap. If the storage
 /// writes whole blocks of a device, the file may end with zeros up to the end of the block when it is reopened.
@@ -571,17 +571,17 @@ pub trait FileLock: Debug + Send + Sync {
     }
 
     /// From now on, while the lock is held, its storage creates, renames and removes no file if the lock is not in
-    /// place: [`Error::Gone`]. The folder may be another one by now.
+    /// place: [`Cause::Gone`]. The folder may be another one by now.
     fn guard_folder(&self) {}
 }
 
 /// Rejects a name that is not a plain file name, for implementations of [`Storage`].
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if `name` is empty, `.`, `..`, or contains a separator or a zero byte.
+/// [`Cause::Input`] if `name` is empty, `.`, `..`, or contains a separator or a zero byte.
 pub fn check_name(name: &str) -> Result<()> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0']) {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "{name:?} is not a plain file name; give one without separators, other than \".\" and \"..\""
         )));
     }
@@ -591,7 +591,7 @@ pub fn check_name(name: &str) -> Result<()> {
 /// Rejects a read past the end of a file of `length_bytes`, for implementations of [`ReadableFile`].
 ///
 /// # Errors
-/// [`Error::Io`] of kind `UnexpectedEof`.
+/// [`Cause::Io`] of kind `UnexpectedEof`.
 pub fn check_range(path: &Path, length_bytes: u64, request: &ReadRequest<'_>) -> Result<()> {
     check_bounds(path, length_bytes, request.offset, request.buffer.len())
 }
@@ -608,12 +608,12 @@ pub(in crate::io) fn check_bounds(path: &Path, length_bytes: u64, offset: u64, b
 /// [`WritableFile`].
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if `offset` is past the end.
+/// [`Cause::Input`] if `offset` is past the end.
 pub fn check_write(path: &Path, length_bytes: u64, offset: u64) -> Result<()> {
     if offset <= length_bytes {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "cannot write at byte {offset} of {}: it has {length_bytes} bytes; write at most at its end",
         path.display()
     )))
@@ -622,5 +622,5 @@ pub fn check_write(path: &Path, length_bytes: u64, offset: u64) -> Result<()> {
 /// The error of an operation that objects do not have, for implementations of [`Storage`] by object stores.
 pub fn not_for_objects(action: &'static str, path: PathBuf) -> Error {
     let hint = "an object is written once, as a whole; keep files that change on a file system".to_owned();
-    Error::Unsupported { path, action, hint }
+    Error::unsupported(path, action, hint)
 }

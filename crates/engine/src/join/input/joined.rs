@@ -48,7 +48,7 @@ impl JoinedRecords {
     /// The records of a join of this kind.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for more fields than a row has.
+    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has.
     pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
         let facts = [left.relation.facts(), right.relation.facts()];
         let form = RowForm::new(kind, facts[0], facts[1]);
@@ -60,7 +60,7 @@ impl JoinedRecords {
     /// The rows of a join of this kind, of sides with these types and these widths of values.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for more fields than a row has.
+    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has.
     pub(crate) fn new(
         kind: JoinKind,
         keys: KeyType,
@@ -127,7 +127,7 @@ impl JoinedRecords {
     /// Appends the value of a row with this key, of the left and right values that there are.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if a value is not of the type of its side.
+    /// [`Cause::Input`](crate::Cause::Input) if a value is not of the type of its side.
     pub fn append(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, row: &mut Vec<u8>) -> Result<()> {
         let values = [left, right];
         let given = self.fill(values, row);
@@ -227,7 +227,7 @@ fn key_columns(keys: KeyType, left: &RecordType) -> Vec<KeyColumn> {
 /// The error of a record whose value is none of its type.
 pub(in crate::join) fn wrong_value(relation: &str, types: &RecordType, key: &[u8]) -> Error {
     let (key, values) = (types.keys.display(key), &types.values);
-    Error::InvalidArgument(format!("the value of key {key} in {relation} is no value of type {values}"))
+    Error::input(format!("the value of key {key} in {relation} is no value of type {values}"))
 }
 
 /// A name that no field has yet.

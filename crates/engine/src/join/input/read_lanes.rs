@@ -198,7 +198,7 @@ impl<T: Send + 'static> StartedRead<T> {
     /// Waits for the outcome.
     ///
     /// # Errors
-    /// Errors of the read; [`Error::Io`] if it panicked.
+    /// Errors of the read; [`Cause::Io`](crate::Cause::Io) if it panicked.
     pub(in crate::join) fn wait(self) -> Result<T> {
         match self.slot.claim() {
             Some(read) => {
@@ -222,6 +222,7 @@ impl<T: Send + 'static> Drop for StartedRead<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::io::reads::test_schedule;
     use crate::io::{FastPaths, refusing};
     use crate::join::rows::options::JoinOptions;
@@ -232,7 +233,7 @@ mod tests {
         let done = Arc::clone(done);
         move || {
             done.fetch_add(1, Ordering::Relaxed);
-            if number % 7 == 3 { Err(Error::Interrupted) } else { Ok(number) }
+            if number % 7 == 3 { Err(Error::interrupted()) } else { Ok(number) }
         }
     }
 
@@ -246,7 +247,9 @@ mod tests {
                 for (number, started) in (0..50).zip(started) {
                     match started.wait() {
                         Ok(found) => assert!(found == number && number % 7 != 3),
-                        Err(error) => assert!(matches!(error, Error::Interrupted) && number % 7 == 3),
+                        Err(error) => {
+                            assert!(matches!(error, Error { cause: Cause::Interrupted, .. }) && number % 7 == 3)
+                        }
                     }
                 }
             });
@@ -302,7 +305,9 @@ mod tests {
             }
         }
         for started in started {
-            assert!(matches!(started.wait(), Err(Error::Io { path, .. }) if path == Path::new("f")));
+            assert!(
+                matches!(started.wait(), Err(error @ Error { cause: Cause::Io(_), .. }) if error.path() == Some(Path::new("f")))
+            );
         }
     }
 

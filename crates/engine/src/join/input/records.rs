@@ -192,7 +192,7 @@ impl FileScan {
         let mut last = &self.last_key[..];
         for (row, record) in (self.next_row..).zip(self.buffer.chunks_exact(record)) {
             if &record[..key] < last {
-                return Err(Error::Unsorted { path: self.relation.file.path().to_owned(), record: row });
+                return Err(Error::unsorted(self.relation.file.path(), row));
             }
             last = &record[..key];
         }
@@ -318,9 +318,9 @@ impl CallerScan {
     fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let RelationFacts { name, key_bytes, value_bytes, .. } = &self.facts;
         if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
-            return Err(Error::InvalidArgument(format!(
-                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what its \
-                 `RecordShape` states",
+            return Err(Error::input(format!(
+                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what was \
+                 stated",
                 key.len(),
                 value.len()
             )));

@@ -289,7 +289,7 @@ impl RowStream for TableScan {
             rows if rows.is_long(row) => ValuePointer::decode(rows.value(row)),
             _ => None,
         };
-        let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
+        let pointer = pointer.ok_or_else(|| Error::input("this row has no long value"))?;
         value.clear();
         if let Some(more) = pointer.length.checked_sub(self.long_bytes_max).filter(|more| *more > 0) {
             let name = self.table.path().display().to_string();

@@ -157,10 +157,10 @@ impl JoinSource {
     /// The records in a range of a keyspace, as of the snapshot. Its keys have the type that the keyspace states, and
     /// those of the output then have it, too.
     ///
-    /// The join fails with [`Error::KeyLength`] on a key of another width, as handles without types can write it:
+    /// The join fails with [`Cause::KeyLength`] on a key of another width, as handles without types can write it:
     /// [`Self::snapshot_of`] with [`KeyType::Bytes`] takes any key.
     ///
-    /// [`Error::KeyLength`]: crate::Error::KeyLength
+    /// [`Cause::KeyLength`]: crate::Cause::KeyLength
     #[must_use]
     pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
         Self::snapshot_of(snapshot, keyspace, keyspace.record_type().keys, range)
@@ -181,16 +181,16 @@ impl JoinSource {
 
     /// The records of a file of fixed-width records, in file order. They carry no checksums.
     ///
-    /// `is_sorted` declares that the file is in key order, which avoids a sort. The join fails with [`Error::Unsorted`]
+    /// `is_sorted` declares that the file is in key order, which avoids a sort. The join fails with [`Cause::Unsorted`]
     /// if it is not.
     ///
     /// # Errors
-    /// [`Error::NotRecords`] if the file does not consist of whole records, or not of as many as its header states;
-    /// [`Error::InvalidArgument`] for keys of another width than 8 or 16 bytes; errors of the storage.
+    /// [`Cause::NotRecords`] if the file does not consist of whole records, or not of as many as its header states;
+    /// [`Cause::Input`] for keys of another width than 8 or 16 bytes; errors of the storage.
     ///
-    /// [`Error::Unsorted`]: crate::Error::Unsorted
-    /// [`Error::NotRecords`]: crate::Error::NotRecords
-    /// [`Error::InvalidArgument`]: crate::Error::InvalidArgument
+    /// [`Cause::Unsorted`]: crate::Cause::Unsorted
+    /// [`Cause::NotRecords`]: crate::Cause::NotRecords
+    /// [`Cause::Input`]: crate::Cause::Input
     pub fn records(storage: &dyn Storage, name: &str, records: RecordFile, is_sorted: bool) -> Result<Self> {
         Ok(Self::of(FileRelation::open(storage, name, records, is_sorted)?))
     }

@@ -39,7 +39,7 @@ impl IndexValues {
     /// The bytes of the value of a key.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the payload is no value of the type.
+    /// [`Cause::Input`](crate::Cause::Input) if the payload is no value of the type.
     fn read<'a>(&self, key: &[u8], payload: &'a mut [u8]) -> Result<&'a [u8]> {
         let value = self.form.value_in_place(payload).filter(|value| self.types.values.accepts(value));
         value.ok_or_else(|| wrong_value(&self.path.display().to_string(), &self.types, key))
@@ -280,7 +280,7 @@ impl SnapshotScan {
             self.key_type,
             self.key_type.width().unwrap_or(0)
         );
-        Error::KeyLength { path: self.name.as_str().into(), length, detail }
+        Error::key_length(self.name.as_str(), length, detail)
     }
 }
 

@@ -213,7 +213,7 @@ impl<'w> Emitter<'w> {
     /// Passes the built rows to the writer, after checking that they are `count` rows of `row_bytes` each.
     fn flush_built(&mut self, count: usize, row_bytes: usize) -> Result<()> {
         if self.built.len() != count * row_bytes {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "{count} rows of a join take {} bytes, instead of {row_bytes} each: a relation does not have the \
                  widths that it states",
                 self.built.len()

@@ -58,7 +58,7 @@ impl KeyGroup {
     /// rest goes to `overflow`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] if the budget is used up.
+    /// [`Cause::JoinMemory`](crate::Cause::JoinMemory) if the budget is used up.
     pub(crate) fn new(task: &Task, memory_bytes: u64, overflow: Option<Box<dyn Overflow>>) -> Result<Self> {
         let retained = || RetainedRun::new(task, memory_bytes / 2);
         Ok(Self { left: retained()?, right: retained()?, key: Vec::new(), overflow, pairs: Vec::new() })

@@ -64,7 +64,7 @@ pub(crate) trait RowSink {
     /// Takes rows built by an [`Emitter`](super::emit::Emitter) of that layout.
     fn dense(&mut self, rows: &[u8]) -> Result<()> {
         let _ = rows;
-        Err(Error::InvalidArgument("this output does not take dense rows".into()))
+        Err(Error::input("this output does not take dense rows"))
     }
 
     /// Completes and syncs the output. An output that is dropped instead leaves nothing behind.
@@ -75,7 +75,7 @@ pub(crate) trait RowSink {
 /// chunk.
 ///
 /// # Errors
-/// Errors of the streams and the sink; [`crate::Error::Interrupted`]; [`crate::Error::JoinMemoryShort`] if a run of
+/// Errors of the streams and the sink; [`crate::Cause::Interrupted`]; [`crate::Cause::JoinMemory`] if a run of
 /// equal keys exceeds memory and cannot be spilled.
 pub(crate) fn join(
     task: &Arc<Task>,

@@ -280,7 +280,7 @@ fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
     let (mut left, mut right) =
         (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));
     let refused = join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |_| ());
-    assert!(matches!(refused, Err(crate::Error::JoinMemoryShort { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(crate::Error { cause: crate::Cause::JoinMemory { .. }, .. })), "{refused:?}");
 }
 
 #[derive(Default)]

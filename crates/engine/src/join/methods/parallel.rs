@@ -132,7 +132,7 @@ impl MorselGuard<'_, '_> {
 
 impl Drop for MorselGuard<'_, '_> {
     fn drop(&mut self) {
-        self.queue.end(self.morsel, Err(Error::InvalidArgument("a thread of the join panicked".into())));
+        self.queue.end(self.morsel, Err(Error::input("a thread of the join panicked")));
     }
 }
 
@@ -235,7 +235,7 @@ impl<'a> MorselQueue<'a> {
             });
         }
         if state.stopped {
-            return Err(Error::Interrupted);
+            return Err(Error::interrupted());
         }
         state.bytes += batch.len();
         if let Some(backlog) = state.morsels.get_mut(morsel) {
@@ -340,7 +340,7 @@ impl RowWriter for DenseBatches<'_, '_> {
     }
 
     fn row(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
-        Err(Error::InvalidArgument("expected fixed-width rows".into()))
+        Err(Error::input("expected fixed-width rows"))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -375,6 +375,7 @@ impl RowSink for RowBatches<'_, '_> {
 mod tests {
     use super::super::emit::{CallerSink, RowMarks};
     use super::*;
+    use crate::error::Cause;
     use crate::join::rows::options::{JoinKind, JoinOptions};
     use crate::types::KeyType;
     use std::sync::Mutex as Shared;
@@ -477,11 +478,11 @@ mod tests {
         let (outcome, _) = run(parallel, &JoinOptions::default(), &|range, sink| {
             rows(range, sink)?;
             match range.from.as_deref() {
-                Some([9]) => Err(Error::InvalidArgument("nine".into())),
+                Some([9]) => Err(Error::input("nine")),
                 _ => Ok(()),
             }
         });
-        assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "nine"));
+        assert!(matches!(outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail() == "nine"));
         let stop = Arc::new(AtomicBool::new(false));
         let options = JoinOptions { stop: Some(stop.clone()), ..JoinOptions::default() };
         let (outcome, seen) = run(parallel, &options, &|range, sink| {
@@ -490,7 +491,7 @@ mod tests {
             }
             rows(range, sink)
         });
-        assert!(matches!(outcome, Err(Error::Interrupted)));
+        assert!(matches!(outcome, Err(Error { cause: Cause::Interrupted, .. })));
         assert!(seen.len() < RANGES * (RANGES - 1) / 2 * 100);
     }
 }

@@ -144,7 +144,7 @@ impl<'a> JoinOutput<'a> {
     /// Creates the output, with about `memory_bytes` of the task's budget for its buffers.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] if rows vary in width and the output needs one width, or if memory is short;
+    /// [`crate::Cause::Input`] if rows vary in width and the output needs one width, or if memory is short;
     /// errors of [`TableWriter::create`](crate::table::TableWriter::create) and of the storage.
     pub(crate) fn begin(
         &mut self,

@@ -56,10 +56,10 @@ impl RecordWriter {
     /// The widths of the rows, for the file at `path`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for rows of several widths.
+    /// [`Cause::Input`](crate::Cause::Input) for rows of several widths.
     pub(super) fn widths(form: &RowForm, path: &Path) -> Result<Widths> {
         form.widths().ok_or_else(|| {
-            Error::InvalidArgument(format!(
+            Error::input(format!(
                 "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
                 path.display()
             ))

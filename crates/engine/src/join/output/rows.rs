@@ -59,7 +59,7 @@ pub struct JoinRow {
 /// ```
 ///
 /// # Errors
-/// [`Error::Io`] if the system cannot start a thread. All errors of [`join`] come from the iterator, which ends with
+/// `Cause::Io` if the system cannot start a thread. All errors of [`join`] come from the iterator, which ends with
 /// them.
 pub fn join_rows(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinRows> {
     let handoff = Arc::new(Handoff::new(vec![Vec::new(); BATCHES]));
@@ -91,7 +91,7 @@ impl EndOfRows {
 
 impl Drop for EndOfRows {
     fn drop(&mut self) {
-        let panicked = || Err(Error::InvalidArgument("a thread of the join panicked".into()));
+        let panicked = || Err(Error::input("a thread of the join panicked"));
         self.handoff.end(self.outcome.take().unwrap_or_else(panicked));
     }
 }
@@ -202,7 +202,7 @@ impl RowSink for HandedRows {
             let empty = self.handoff.empty(&mut waited_us)?;
             self.task.add_time(TimedPhase::Writing, waited_us);
             // The iterator was dropped.
-            self.batch = Some(empty.ok_or(Error::Interrupted)?);
+            self.batch = Some(empty.ok_or(Error::interrupted())?);
         }
         if let Some(batch) = &mut self.batch {
             if batch.capacity() == 0 {

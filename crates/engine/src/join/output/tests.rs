@@ -1,7 +1,7 @@
 //! Goal: every kind of output holds the rows of the join when complete, and its name does not exist before.
 
 use super::JoinOutput;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{MemoryStorage, Storage};
 use crate::join::input::joined::JoinedRecords;
 use crate::join::methods::emit::{RowForm, RowMarks};
@@ -69,10 +69,10 @@ fn a_file_of_records_is_what_an_index_can_be_made_beside() {
     assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
     let mut output = JoinOutput::records(storage.clone(), "other", false);
     let refused = output.begin(form(KeyType::Bytes, None), records_of(KeyType::Bytes), &task(), 1 << 20);
-    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    assert!(matches!(refused, Err(Error { cause: Cause::Input, .. })));
     let mut output = JoinOutput::records(storage.clone(), "out", false);
     let taken = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20);
-    assert!(matches!(taken, Err(Error::Io { .. })));
+    assert!(matches!(taken, Err(Error { cause: Cause::Io(_), .. })));
     finished(JoinOutput::records(storage, "out", true), form(KeyType::U64, Some(8)));
 }
 
@@ -117,10 +117,10 @@ fn the_caller_gets_rows_as_they_are_and_its_error_ends_the_join() {
     let mut output = JoinOutput::caller(move |key, left, right| {
         assert_eq!((key.len(), left.map(<[u8]>::len), right), (8, Some(8), Some(&[7; 4][..])));
         *theirs.lock().unwrap() += 1;
-        if *theirs.lock().unwrap() == 10 { Err(Error::Interrupted) } else { Ok(()) }
+        if *theirs.lock().unwrap() == 10 { Err(Error::interrupted()) } else { Ok(()) }
     });
     let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20).unwrap();
-    assert!(matches!(give(&mut *sink), Err(Error::Interrupted)));
+    assert!(matches!(give(&mut *sink), Err(Error { cause: Cause::Interrupted, .. })));
     assert_eq!(*seen.lock().unwrap(), 10);
 }
 
@@ -134,7 +134,7 @@ fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
     let mut output = JoinOutput::table(storage.clone(), "out", options);
     let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task, 256 << 10).unwrap();
     let refused = (0..40).try_for_each(|_| give_sorted(&mut *sink));
-    assert!(matches!(refused, Err(Error::JoinMemoryShort { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error { cause: Cause::JoinMemory { .. }, .. })), "{refused:?}");
     drop(sink);
     assert_eq!(storage.list().unwrap(), Vec::<String>::new());
 }

@@ -5,7 +5,7 @@ use super::cost::Cost;
 use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::join::input::source::Relation;
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, Side};
@@ -26,7 +26,7 @@ pub(in crate::join) struct Plan {
 /// Plans the join of two relations.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] with the reason, if the requested method cannot run; [`Error::UnregisteredMethod`].
+/// `Cause::Input` with the reason, if the requested method cannot run; `Cause::UnregisteredMethod`.
 pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
     options.method.check()?;
     let (left_side, right_side) = (gathered(left), gathered(right));
@@ -62,11 +62,15 @@ fn larger(input: &PlanInput<'_>) -> Side {
 fn choose(candidates: &[MethodCandidate], asked: JoinMethod) -> Result<&MethodCandidate> {
     let wanted = candidates.iter().find(|candidate| asked == JoinMethod::Auto || candidate.method == asked);
     match wanted {
-        Some(MethodCandidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
-            "the method {method} cannot join these relations: {reason}; try `auto`"
-        ))),
+        Some(MethodCandidate { cost: Err(reason), method, .. }) => {
+            let detail = format!("the method {method} cannot join these relations: {reason}");
+            Err(Error::input(detail).advise(Advice::Use(Call::ChooseMethod)))
+        }
         Some(candidate) => Ok(candidate),
-        None => Err(Error::InvalidArgument(format!("the method {asked} is not available; try `auto`"))),
+        None => {
+            let detail = format!("the method {asked} is not available");
+            Err(Error::input(detail).advise(Advice::Use(Call::ChooseMethod)))
+        }
     }
 }
 

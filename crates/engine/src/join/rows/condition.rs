@@ -81,7 +81,7 @@ impl RowSink for ConditionSink<'_> {
 
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         let (Some(ours), Some(theirs)) = (left, right) else {
-            return Err(Error::InvalidArgument("an inner join has rows of one side".into()));
+            return Err(Error::input("an inner join has rows of one side"));
         };
         if (self.condition)(JoinPair { key, left: ours, right: theirs })? {
             return self.sink.row(key, left, right);

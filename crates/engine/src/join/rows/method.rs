@@ -99,14 +99,14 @@ impl JoinMethod {
     /// method again has no effect; the first method of a name stays. The methods of the engine need no registration.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits, hyphens and colons, or that is the
+    /// `Cause::Input` for a name that is not lowercase letters, digits, hyphens and colons, or that is the
     /// name of a method of the engine.
     pub fn register(self) -> Result<()> {
         let Self::Registered(method) = self else { return Ok(()) };
         let name = method.name();
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b':';
         if name.is_empty() || !name.bytes().all(is_plain) || OWN.iter().any(|(_, own)| *own == name) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "'{name}' cannot name a join method; use lowercase letters, digits, hyphens and colons, and no name \
                  of the engine's own methods"
             )));
@@ -139,11 +139,11 @@ impl JoinMethod {
     /// Ensures that a registered method is known to this program.
     ///
     /// # Errors
-    /// [`Error::UnregisteredMethod`].
+    /// [`Cause::UnregisteredMethod`](crate::Cause::UnregisteredMethod).
     pub(in crate::join) fn check(self) -> Result<()> {
         match self {
             Self::Registered(method) if !Self::all().iter().any(|known| known.is_like(self)) => {
-                Err(Error::UnregisteredMethod { method: method.to_string() })
+                Err(Error::unregistered_method(method.to_string()))
             }
             _ => Ok(()),
         }
@@ -262,23 +262,24 @@ impl FromStr for JoinMethod {
         {
             return match number.parse() {
                 Ok(number) if number > 0 => Ok(method.with_number(number)),
-                _ => Err(Error::InvalidArgument(format!("the error of {text:?} is not a positive integer"))),
+                _ => Err(Error::input(format!("the error of {text:?} is not a positive integer"))),
             };
         }
         let is_known =
             |name: &str| all.iter().any(|method| matches!(method, Self::Registered(known) if known.name() == name));
         let is_reserved = |name: &str| RESERVED.contains(&name) && !is_known(name);
         if is_reserved(text) || numbered.is_some_and(|(name, _)| is_reserved(name)) {
-            return Err(Error::UnregisteredMethod { method: text.to_owned() });
+            return Err(Error::unregistered_method(text));
         }
         let names: Vec<String> = all.iter().map(Self::to_string).collect();
-        Err(Error::InvalidArgument(format!("{text:?} is not a join method; give one of {}", names.join(", "))))
+        Err(Error::input(format!("{text:?} is not a join method; give one of {}", names.join(", "))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use crate::index::extend::Tunable;
     use crate::join::extend::{CopiedRelation, CopyJob, CostModel, InnerTable, Probe};
     use crate::join::{Cost, Side};
@@ -301,7 +302,7 @@ mod tests {
         }
 
         fn prepare(&self, _: InnerTable<'_>, _: u64, _: &[Tunable]) -> Result<Box<dyn Probe>> {
-            Err(Error::InvalidArgument("it never runs".into()))
+            Err(Error::input("it never runs"))
         }
     }
 
@@ -315,7 +316,7 @@ mod tests {
         }
 
         fn copy(&self, _: &mut CopyJob<'_>) -> Result<[CopiedRelation; 2]> {
-            Err(Error::InvalidArgument("it never runs".into()))
+            Err(Error::input("it never runs"))
         }
     }
 
@@ -325,7 +326,7 @@ mod tests {
             assert_eq!((method.to_string().as_str(), name.parse::<JoinMethod>().unwrap()), (name, method));
         }
         for wrong in ["", "inlj:", "inlj:unknown", "inlj:unknown:3", "Merge", "merge:3"] {
-            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error::InvalidArgument(_))), "{wrong}");
+            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error { cause: Cause::Input, .. })), "{wrong}");
         }
     }
 
@@ -346,7 +347,7 @@ mod tests {
         assert_ne!(NUMBERED.with_number(7), NUMBERED);
         assert_eq!(PLAIN.with_number(7), PLAIN);
         for wrong in ["inlj:numbered", "inlj:numbered:0", "inlj:numbered:-1", "inlj:plain:7"] {
-            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error::InvalidArgument(_))), "{wrong}");
+            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error { cause: Cause::Input, .. })), "{wrong}");
         }
         let names: Vec<String> = JoinMethod::all().iter().map(JoinMethod::to_string).collect();
         let at = |name: &str| names.iter().position(|known| known == name).unwrap();
@@ -360,7 +361,7 @@ mod tests {
     fn names_of_the_engine_and_names_that_are_no_words_are_refused() {
         for name in ["", "merge", "inlj:index", "Inlj:x", "inlj x"] {
             let method = JoinMethod::probe(Box::leak(Box::new(Named(name, None))));
-            assert!(matches!(method.register(), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(method.register(), Err(Error { cause: Cause::Input, .. })), "{name:?}");
         }
     }
 
@@ -368,11 +369,14 @@ mod tests {
     fn methods_of_the_papers_are_named_by_the_error() {
         for text in ["inlj:btree", "inlj:pgm:64", "partition:btree"] {
             let error = text.parse::<JoinMethod>().unwrap_err();
-            assert!(matches!(&error, Error::UnregisteredMethod { method } if method == text), "{error:?}");
+            assert!(
+                matches!(&error, Error { cause: Cause::UnregisteredMethod, .. } if error.name() == text),
+                "{error:?}"
+            );
             assert!(error.to_string().contains("ogive_papers::register()"), "{error}");
         }
         const ABSENT: JoinMethod = JoinMethod::probe(&Named("inlj:absent", None));
-        assert!(matches!(ABSENT.check(), Err(Error::UnregisteredMethod { .. })));
+        assert!(matches!(ABSENT.check(), Err(Error { cause: Cause::UnregisteredMethod, .. })));
         assert!(JoinMethod::Hash.check().is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The spill storage of a join that has none configured: rejects every file with advice.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile, WritableFile};
 use std::sync::Arc;
 
@@ -12,11 +12,7 @@ pub(in crate::join) struct NoSpillStorage {
 
 impl NoSpillStorage {
     fn refusal() -> Error {
-        Error::InvalidArgument(
-            "this join exceeds its memory and has no spill storage: set `JoinOptions::spill`, or raise \
-             `JoinOptions::memory_bytes`"
-                .into(),
-        )
+        Error::input("this join exceeds its memory and has no spill storage").advise(Advice::Use(Call::Spill))
     }
 }
 

@@ -68,7 +68,7 @@ impl FromStr for JoinKind {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
+            Error::input(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
         })
     }
 }
@@ -150,7 +150,7 @@ pub struct JoinOptions {
     /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
     /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
-    /// Set to `true` to stop the join, which then returns [`Error::Interrupted`].
+    /// Set to `true` to stop the join, which then returns [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with progress reports.
     pub watcher: Option<Watcher>,

@@ -27,7 +27,7 @@ pub(in crate::join) fn pack((key, left, right): PackedRow<'_>, rows: &mut Vec<u8
 /// The first row, and those behind it; `None` if there is no further row.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for bytes that end within a row.
+/// [`Cause::Input`](crate::Cause::Input) for bytes that end within a row.
 pub(in crate::join) fn unpack(rows: &[u8]) -> Result<Option<(PackedRow<'_>, &[u8])>> {
     let Some((head, rest)) = rows.split_first_chunk::<ROW_HEADER_BYTES>() else { return Ok(None) };
     let length = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -39,5 +39,5 @@ pub(in crate::join) fn unpack(rows: &[u8]) -> Result<Option<(PackedRow<'_>, &[u8
         let (right, rest) = rest.split_at_checked(right_bytes.unwrap_or(0) as usize)?;
         Some(((key, left_bytes.map(|_| left), right_bytes.map(|_| right)), rest))
     };
-    split().map(Some).ok_or_else(|| Error::InvalidArgument("a batch of rows is truncated".into()))
+    split().map(Some).ok_or_else(|| Error::input("a batch of rows is truncated"))
 }

@@ -159,10 +159,10 @@ pub trait RowStream {
     /// Fetches the out-of-line value of a row of the chunk into `value`, replacing its content.
     ///
     /// # Errors
-    /// As [`Self::advance`]; [`Error::ValueTooLarge`] if the value does not fit memory.
+    /// As [`Self::advance`]; [`Cause::ValueTooLarge`](crate::Cause::ValueTooLarge) if the value does not fit memory.
     fn long_value(&mut self, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let _ = (row, value);
-        Err(Error::InvalidArgument("this relation has no long values".into()))
+        Err(Error::input("this relation has no long values"))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::condition::JoinCondition;
 use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
 use super::report::{JoinReport, Seconds};
-use crate::error::{Error, Result, VALUE_BYTES_MAX};
+use crate::error::{Advice, Cause, Error, Result, Setting, VALUE_BYTES_MAX};
 use crate::io::{FastPaths, Profile, Timer};
 use crate::join::input::read_lanes::{ReadLanes, StartedRead};
 use crate::types::NullTest;
@@ -41,13 +41,13 @@ impl MemoryBudget {
     /// A limit for a join whose longest row is known or not.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a limit below [`MEMORY_BYTES_MIN`].
+    /// [`Cause::Input`] for a limit below [`MEMORY_BYTES_MIN`].
     pub(crate) fn new(limit_bytes: u64, row_bytes: Option<u64>) -> Result<Self> {
         if limit_bytes < MEMORY_BYTES_MIN {
-            return Err(Error::InvalidArgument(format!(
-                "a join needs at least {MEMORY_BYTES_MIN} bytes of memory, and has {limit_bytes}; raise \
-                 `JoinOptions::memory_bytes`"
-            )));
+            return Err(Error::input(format!(
+                "a join needs at least {MEMORY_BYTES_MIN} bytes of memory, and has {limit_bytes}"
+            ))
+            .advise(Advice::Raise { option: Setting::JoinMemory, to: Some(MEMORY_BYTES_MIN) }));
         }
         Ok(Self(Arc::new(MemoryUse {
             limit_bytes,
@@ -72,7 +72,7 @@ impl MemoryBudget {
     /// Takes a grant; `what` names its purpose in errors.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] if fewer bytes are left.
+    /// [`Cause::JoinMemory`] if fewer bytes are left.
     pub(crate) fn take(&self, bytes: u64, what: &str) -> Result<MemoryGrant> {
         self.try_take(bytes).ok_or_else(|| {
             let left = self.left_bytes();
@@ -91,7 +91,7 @@ impl MemoryBudget {
     /// The error of a sort within this memory: that of a record which is too long for its part names the limit.
     pub(crate) fn sort_error(&self, error: Error) -> Error {
         match error {
-            Error::ValueTooLarge { length, limit, .. } if limit < VALUE_BYTES_MAX => {
+            Error { cause: Cause::ValueTooLarge { length, limit }, .. } if limit < VALUE_BYTES_MAX => {
                 let what =
                     format!("a row has {length} bytes, and the memory that this join has for sorting takes {limit}");
                 self.note_record(length);
@@ -107,7 +107,7 @@ impl MemoryBudget {
         let given_bytes = self.0.limit_bytes;
         let grown_bytes = given_bytes.saturating_add(given_bytes / 2).max(given_bytes + 1);
         let needed_bytes = least_bytes.max(grown_bytes).max(self.row_bytes().saturating_mul(ROW_SHARE));
-        Error::JoinMemoryShort { what, needed_bytes, given_bytes }
+        Error::join_memory(what, needed_bytes, given_bytes)
     }
 
     /// A grant of nothing, which can grow.
@@ -155,7 +155,7 @@ impl MemoryGrant {
         self.budget.limit_bytes()
     }
 
-    /// The error [`Error::JoinMemoryShort`] for a part of this memory that has `part_bytes` but needs `bytes`: the
+    /// The error [`Cause::JoinMemory`] for a part of this memory that has `part_bytes` but needs `bytes`: the
     /// limit of the join must grow in proportion. `what` says so in words.
     #[must_use]
     pub fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
@@ -172,7 +172,7 @@ impl MemoryGrant {
     /// Ensures that the scan with this grant can read a record of `bytes` of the relation `name`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] if less is left.
+    /// [`Cause::JoinMemory`] if less is left.
     pub(crate) fn hold_record(&mut self, bytes: u64, name: &str) -> Result<()> {
         self.grow_for_record(bytes.saturating_mul(RECORD_COPIES_MIN).saturating_sub(self.bytes), bytes, name)
     }
@@ -180,7 +180,7 @@ impl MemoryGrant {
     /// Takes `more` bytes for a record of `bytes` of the relation `name`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] if less is left.
+    /// [`Cause::JoinMemory`] if less is left.
     pub(crate) fn grow_for_record(&mut self, more: u64, bytes: u64, name: &str) -> Result<()> {
         if more == 0 || self.try_grow(more) {
             return Ok(());
@@ -288,10 +288,10 @@ impl Task {
     }
 
     /// # Errors
-    /// [`Error::Interrupted`] after a request to stop. Called for every chunk.
+    /// [`Cause::Interrupted`] after a request to stop. Called for every chunk.
     pub(crate) fn check(&self) -> Result<()> {
         let is_stopped = self.stops.iter().flatten().any(|stop| stop.load(Ordering::Relaxed));
-        if is_stopped { Err(Error::Interrupted) } else { Ok(()) }
+        if is_stopped { Err(Error::interrupted()) } else { Ok(()) }
     }
 
     /// Reports progress to the watcher.
@@ -391,10 +391,13 @@ mod tests {
         assert_eq!(budget.left_bytes(), 0);
         first.shrink_to(10);
         assert_eq!((first.bytes(), budget.left_bytes()), (10, MEMORY_BYTES_MIN - 10));
-        assert!(matches!(budget.take(MEMORY_BYTES_MIN, "a buffer"), Err(Error::JoinMemoryShort { .. })));
+        assert!(matches!(
+            budget.take(MEMORY_BYTES_MIN, "a buffer"),
+            Err(Error { cause: Cause::JoinMemory { .. }, .. })
+        ));
         drop(first);
         assert_eq!((budget.left_bytes(), budget.peak_bytes()), (MEMORY_BYTES_MIN, MEMORY_BYTES_MIN));
-        assert!(matches!(MemoryBudget::new(MEMORY_BYTES_MIN - 1, None), Err(Error::InvalidArgument(_))));
+        assert!(matches!(MemoryBudget::new(MEMORY_BYTES_MIN - 1, None), Err(Error { cause: Cause::Input, .. })));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, PickLimits, Picker, RangeStep, TableForm, flush,
     run_subcompactions,
 };
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result, StoreFailure};
 use crate::io::Timer;
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::reports::FinishedJob;
@@ -71,7 +71,7 @@ impl Drop for RunningTask<'_> {
         }
         if std::thread::panicking() {
             let detail = "background work panicked; this is a bug";
-            self.core.fail(&mut shared, &Error::InvalidArgument(detail.to_owned()));
+            self.core.fail(&mut shared, &Error::input(detail));
         }
         self.core.changed.notify_all();
     }
@@ -149,8 +149,8 @@ impl Core {
                 return Ok(self.shared.lock());
             }
             if !shared.is_flushing && shared.running.is_empty() {
-                let cause = "no background work can proceed; this is a bug".to_owned();
-                return Err(Error::StoreReadOnly { path: self.path(), cause });
+                let failure = StoreFailure::from("no background work can proceed; this is a bug");
+                return Err(Error::stopped(self.path(), &failure));
             }
         }
         Ok(self.changed.wait(&self.shared, shared))
@@ -239,7 +239,7 @@ impl Core {
         // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
         // store is closing: then the storage caused it, and would again.
         if let Err(error) = &outcome
-            && !(matches!(error, Error::Interrupted) && self.is_stopped())
+            && !(matches!(error, Error { cause: Cause::Interrupted, .. }) && self.is_stopped())
         {
             self.fail(&mut self.shared.lock(), error);
         }
@@ -304,7 +304,7 @@ impl Core {
         loop {
             let outcome = run(form);
             let coarser = match &outcome {
-                Err(Error::MemoryShort { .. }) => form.coarser(&self.options, inputs()),
+                Err(Error { cause: Cause::Memory { .. }, .. }) => form.coarser(&self.options, inputs()),
                 _ => None,
             };
             match coarser {
@@ -467,7 +467,7 @@ impl Core {
     /// dropped in the meantime are removed.
     ///
     /// # Errors
-    /// As [`Self::apply`]; [`Error::MemoryShort`] if there is no memory for their indexes, with nothing changed.
+    /// As [`Self::apply`]; [`Cause::Memory`] if there is no memory for their indexes, with nothing changed.
     fn install(
         &self,
         shared: &mut MutexGuard<'_, SharedState>,
@@ -602,10 +602,7 @@ impl Core {
         match &self.learner {
             Some(learner) => learner.learn_all(&|| !self.is_stopped()),
             None if !self.options.fast_paths.models => Ok(()),
-            None => Err(Error::InvalidArgument(
-                "the store has no learning policy; open it with `DbOptions::learning`, such as a policy of ogive-papers"
-                    .to_owned(),
-            )),
+            None => Err(Error::input("the store has no learning policy").advise(Advice::Use(Call::SetLearning))),
         }
     }
 

@@ -59,9 +59,9 @@ impl JobContext<'_> {
     }
 
     /// # Errors
-    /// [`Error::Interrupted`] if the job was asked to stop.
+    /// [`Cause::Interrupted`](crate::Cause::Interrupted) if the job was asked to stop.
     pub(crate) fn check_stop(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+        if self.stop.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
     }
 
     /// Removes the files of a failed job. A file that cannot be removed now is removed at the next opening.

@@ -52,7 +52,7 @@ impl<'a> Relocator<'a> {
     /// Moves a value and returns its new pointer; `None` if it may stay.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for an invalid pointer or a damaged value; errors of the storage.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) for an invalid pointer or a damaged value; errors of the storage.
     pub(crate) fn moved(&mut self, key: &[u8], pointer: &[u8]) -> Result<Option<&[u8]>> {
         if self.collected.is_empty() {
             return Ok(None);

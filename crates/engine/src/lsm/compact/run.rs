@@ -81,7 +81,7 @@ impl JobOutput {
 /// Runs a job. The new files are durable when it returns.
 ///
 /// # Errors
-/// Errors of the storage, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); new files are then
+/// Errors of the storage, damage of the inputs, [`Cause::Interrupted`](crate::Cause::Interrupted); new files are then
 /// removed.
 pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
     let tombstones = gather(&job.tombstones, &job.part);

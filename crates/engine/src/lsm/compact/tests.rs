@@ -7,7 +7,7 @@ use super::{CollectedFiles, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::compress::Compression;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{
     LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, Timer,
     UpdatableFile, UpdaterWrapper, WritableFile, WriterWrapper,
@@ -171,7 +171,10 @@ fn a_job_that_is_told_to_stop_leaves_nothing() {
     let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![7; 20]);
     let history = History::of(&(0..20_000).map(put).collect::<Vec<_>>(), 1);
     folder.stop.store(true, Ordering::Relaxed);
-    assert!(matches!(folder.run(&history, 1, &[], LevelsBelow::default()), Err(Error::Interrupted)));
+    assert!(matches!(
+        folder.run(&history, 1, &[], LevelsBelow::default()),
+        Err(Error { cause: Cause::Interrupted, .. })
+    ));
     assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
@@ -357,7 +360,7 @@ fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
         let moves = ValueFilePointer::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
         let collected = collect(&file);
         let outcome = run_job(&folder.context(), job(&forged, 1, &[], LevelsBelow::default(), &collected));
-        assert!(!moves || matches!(outcome, Err(Error::Damaged { .. })), "byte {at}: {outcome:?}");
+        assert!(!moves || matches!(outcome, Err(Error { cause: Cause::Damaged, .. })), "byte {at}: {outcome:?}");
         if let Ok(outcome) = outcome {
             outcome.discard(&folder.context());
         }
@@ -365,7 +368,7 @@ fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
     }
     let mut cut = pointing;
     cut.versions[0].value.truncate(2);
-    assert!(matches!(folder.run(&cut, 1, &[], LevelsBelow::default()), Err(Error::Damaged { .. })));
+    assert!(matches!(folder.run(&cut, 1, &[], LevelsBelow::default()), Err(Error { cause: Cause::Damaged, .. })));
     assert_eq!(folder.storage.list().unwrap(), before);
 }
 
@@ -424,7 +427,7 @@ fn a_table_in_the_place_of_another_is_told() {
     folder.storage.rename(&name(&other), &name(&one)).unwrap();
     let cache = Arc::new(BlockCache::new(1 << 20));
     let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options.of_tables(), None);
-    assert!(matches!(opened, Err(Error::Damaged { .. })));
+    assert!(matches!(opened, Err(Error { cause: Cause::Damaged, .. })));
     let (mine, theirs) = (run(), OWNER + 1);
     assert!(
         TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options.of_tables(), None).is_err()

@@ -54,7 +54,7 @@ impl Core {
     /// they use no more than before.
     ///
     /// # Errors
-    /// [`Error::MemoryShort`]; nothing has changed then.
+    /// [`Cause::Memory`](crate::Cause::Memory); nothing has changed then.
     pub(in crate::lsm) fn check_room(&self, shared: &SharedState, change: &StateChange, free_bytes: u64) -> Result<()> {
         let gone: HashSet<u64> = change.edit.removed.iter().map(|(.., number)| *number).collect();
         let kept = shared.tables.values().filter(|table| !gone.contains(&table.meta.number)).chain(&change.tables);
@@ -82,5 +82,5 @@ pub(in crate::lsm) fn check_room(options: &DbOptions, reserved_bytes: u64, path:
         return Ok(());
     }
     let needed_bytes = options.memory_for_tables(reserved_bytes);
-    Err(Error::MemoryShort { path: path(), needed_bytes, given_bytes: options.memory_bytes, option: MEMORY_OPTION })
+    Err(Error::memory(path(), needed_bytes, options.memory_bytes, MEMORY_OPTION))
 }

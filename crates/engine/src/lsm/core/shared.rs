@@ -1,5 +1,6 @@
 //! The state of an open store under one lock, from which the views of its keyspaces are built.
 
+use crate::error::StoreFailure;
 use crate::lsm::state::compaction_job::CompactionJob;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
@@ -69,7 +70,7 @@ pub(in crate::lsm) struct SharedState {
     pub(in crate::lsm) is_nothing_due: bool,
     /// The oldest snapshot at the last check for compactions.
     pub(in crate::lsm) checked_with_snapshot: Sequence,
-    pub(in crate::lsm) failure: Option<String>,
+    pub(in crate::lsm) failure: Option<StoreFailure>,
     /// Whether the failure is that another writer has taken over.
     pub(in crate::lsm) is_fenced: bool,
     /// On an object store: whether the failure is that the store is gone.

@@ -12,7 +12,7 @@ use super::writer::WriterState;
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::durability::Durability;
-use crate::error::{Error, OPENED_READ_ONLY, Result};
+use crate::error::{Cause, Error, Result, StoreFailure};
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::reads::fair::FairMutex;
 use crate::io::{FileLock, FolderIdentity, Storage};
@@ -118,13 +118,13 @@ impl Core {
 
     /// The error for uses of a closed store.
     pub(in crate::lsm) fn closed(&self) -> Error {
-        Error::StoreClosed { path: self.path() }
+        Error::closed(self.path())
     }
 
     /// Fails if the folder is not where it was locked.
     pub(in crate::lsm) fn check_place(&self) -> Result<()> {
         match self.lock.lock().as_ref() {
-            Some(lock) if !lock.is_in_place() => Err(Error::Gone { path: self.path() }),
+            Some(lock) if !lock.is_in_place() => Err(Error::gone(self.path())),
             _ => Ok(()),
         }
     }
@@ -147,7 +147,7 @@ impl Core {
         if self.is_closed() {
             return self.closed();
         }
-        Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() }
+        Error::keyspace_dropped(self.path(), tree.name.clone())
     }
 
     /// The error for writes, if the store is closed to them.
@@ -156,40 +156,40 @@ impl Core {
             return Some(self.closed());
         }
         if self.read_only {
-            return Some(Error::StoreReadOnly { path: self.path(), cause: OPENED_READ_ONLY.into() });
+            return Some(Error::opened_read_only(self.path()));
         }
         self.failure(shared)
     }
 
     /// The error for the failure that has closed the store to writes, if there was one.
     pub(in crate::lsm) fn failure(&self, shared: &SharedState) -> Option<Error> {
-        let cause = shared.failure.clone()?;
+        let failure = shared.failure.as_ref()?;
         if let Err(gone) = self.check_place() {
             return Some(gone);
         }
         if let Some(lasting) = self.lasting_failure(shared) {
             return Some(lasting);
         }
-        Some(Error::StoreReadOnly { path: self.path(), cause })
+        Some(Error::stopped(self.path(), failure))
     }
 
     /// The error for a failure that no handle gets over, if it is one: another writer has taken over, or the store is
     /// gone.
     pub(in crate::lsm) fn lasting_failure(&self, shared: &SharedState) -> Option<Error> {
         if shared.is_gone {
-            return Some(Error::Gone { path: self.path() });
+            return Some(Error::gone(self.path()));
         }
-        shared.is_fenced.then(|| Error::Fenced { path: self.path(), was_opening: false })
+        shared.is_fenced.then(|| Error::fenced(self.path(), false))
     }
 
     /// Closes the store to writes.
     pub(in crate::lsm) fn fail(&self, shared: &mut SharedState, error: &Error) {
-        if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
-            shared.failure.get_or_insert_with(|| error.to_string());
+        if !matches!(error, Error { cause: Cause::ReadOnly | Cause::Closed, .. }) {
+            shared.failure.get_or_insert_with(|| error.into());
             let explained = self.explain_missing(error);
             let error = explained.as_ref().unwrap_or(error);
-            shared.is_fenced |= matches!(error, Error::Fenced { .. });
-            shared.is_gone |= self.objects.is_some() && matches!(error, Error::Gone { .. });
+            shared.is_fenced |= matches!(error, Error { cause: Cause::Fenced, .. });
+            shared.is_gone |= self.objects.is_some() && matches!(error, Error { cause: Cause::Gone, .. });
             if !self.has_failed.swap(true, Ordering::AcqRel) {
                 self.report_failure(shared.is_fenced, error);
             }
@@ -200,9 +200,9 @@ impl Core {
     /// The error of a file that is missing, if another writer has taken over, or the store is gone.
     fn explain_missing(&self, error: &Error) -> Option<Error> {
         match (error, &self.objects) {
-            (Error::Io { source, .. }, Some(objects)) if source.kind() == ErrorKind::NotFound => {
+            (Error { cause: Cause::Io(ErrorKind::NotFound), .. }, Some(objects)) => {
                 let found = objects.check_newest(self.manifest_number.load(Ordering::Relaxed)).err();
-                found.filter(|found| matches!(found, Error::Fenced { .. } | Error::Gone { .. }))
+                found.filter(|found| matches!(found, Error { cause: Cause::Fenced | Cause::Gone, .. }))
             }
             _ => None,
         }
@@ -233,7 +233,7 @@ impl Core {
             if let Some(lasting) = self.lasting_failure(shared) {
                 return Err(lasting);
             }
-            return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
+            return Err(Error::stopped(path(), &StoreFailure::from("its manifest could not be written")));
         };
         let edit = &mut change.edit;
         self.numbers.put_into(edit);
@@ -313,7 +313,7 @@ impl Core {
                     self.has_opened.store(true, Ordering::Relaxed);
                     return Ok(manifest);
                 }
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
                     if number == ObjectFolder::FIRST_MANIFEST {
                         objects.check_not_stub()?;
                     } else if objects.is_foreign_manifest(number)? {

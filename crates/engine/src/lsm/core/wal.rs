@@ -14,7 +14,7 @@
 //! old log is valid in the new one.
 
 use crate::block::header::{FileHeader, HEADER_BYTES, StoreBinding};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::{ReadableFile, Storage, UpdatableFile};
 use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogExtent, LogWriter, RecordSource, ReplayStep, replay_records};
 use crate::lsm::objects::{ChainWriter, ObjectFolder, PartInFlight};
@@ -92,11 +92,11 @@ impl WalWriter {
     /// `last_sequence` is the sequence number of its last operation, greater than any before.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a group that is too long, which leaves the log unchanged; errors of the storage.
+    /// [`Cause::Input`] for a group that is too long, which leaves the log unchanged; errors of the storage.
     pub(crate) fn append(&mut self, group: &[u8], last_sequence: u64) -> Result<()> {
         if group.len() > GROUP_BYTES_MAX {
             let detail = "a write group has at most 1 GiB; split the batch";
-            return Err(Error::InvalidArgument(detail.into()));
+            return Err(Error::input(detail));
         }
         let first = self.records.position();
         for part in group.chunks(BODY_BYTES_MAX) {
@@ -152,7 +152,7 @@ pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<FileHe
 fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFile>>> {
     match storage.open(&log_name(number)) {
         Ok(file) => Ok(Some(file)),
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -170,7 +170,7 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// Memory: the longest group, which is bounded by the file.
 ///
 /// # Errors
-/// [`Error::Damaged`] if the log or its header is missing, or groups are missing or damaged; errors of `visit`.
+/// [`Cause::Damaged`] if the log or its header is missing, or groups are missing or damaged; errors of `visit`.
 pub(crate) fn replay(
     storage: &dyn Storage,
     binding: StoreBinding,
@@ -224,11 +224,8 @@ fn replay_from(
 
 /// The error for a log that was lost as a whole.
 fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
-    let detail = format!(
-        "{what}, and with it all writes since it was begun; \
-         restore the file, or run `ogive db repair` to go on without it"
-    );
-    Error::damaged(storage.path(&log_name(number)), 0, detail)
+    let detail = format!("{what}, and with it all writes since it was begun");
+    Error::damaged(storage.path(&log_name(number)), 0, detail).advise(Advice::Use(Call::RepairStore))
 }
 
 /// Passes the intact groups before the first damage to `visit`. A damaged header does not matter, since each record
@@ -248,7 +245,7 @@ pub(crate) fn recover_groups(
     let mut groups = GroupReader::new(&*file, start);
     let shown = replay_records(records, true, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
     match shown {
-        Err(error) if !matches!(error, Error::Damaged { .. }) => Err(error),
+        Err(error) if !matches!(error, Error { cause: Cause::Damaged, .. }) => Err(error),
         _ => Ok(()),
     }
 }
@@ -267,7 +264,7 @@ pub(crate) fn has_groups(storage: &dyn Storage, binding: StoreBinding, number: u
     });
     match walked {
         // Later groups prove that there was a first one.
-        Err(Error::Damaged { .. }) => Ok(true),
+        Err(Error { cause: Cause::Damaged, .. }) => Ok(true),
         walked => walked.map(|_| found),
     }
 }

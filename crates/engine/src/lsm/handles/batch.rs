@@ -135,8 +135,8 @@ impl Batch {
     /// Applies all operations atomically.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for keys and values that are too long;
-    /// [`Error::KeyspaceDropped`]; [`Error::StoreReadOnly`]; errors of the storage. After an error nothing has changed,
+    /// `Cause::KeyLength` and `Cause::ValueTooLarge` for keys and values that are too long;
+    /// `Cause::KeyspaceDropped`; `Cause::ReadOnly`; errors of the storage. After an error nothing has changed,
     /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.operations.take_error()?;

@@ -26,9 +26,9 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) of kind `AlreadyExists` if the folder contains a store;
-    /// [`Error::NotAStore`](crate::Error::NotAStore) if it contains other files;
-    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storage. After an error, the partial copy
+    /// [`Cause::Io`](crate::Cause::Io) of kind `AlreadyExists` if the folder contains a store;
+    /// [`Cause::NotAStore`](crate::Cause::NotAStore) if it contains other files;
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storage. After an error, the partial copy
     /// is removed.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
         in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))

@@ -55,9 +55,7 @@ pub(in crate::lsm) fn check_name(name: &str) -> Result<()> {
     if name != INDEX_NOTES {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
-        "the keyspace {name:?} is reserved for notes about secondary indexes; use another name"
-    )))
+    Err(Error::input(format!("the keyspace {name:?} is reserved for notes about secondary indexes; use another name")))
 }
 
 impl Deref for Db {
@@ -86,7 +84,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::open_in`]; [`Error::NotAStore`] if the folder contains other files and no store, whether `create` is
+    /// As [`Self::open_in`]; [`Cause::NotAStore`] if the folder contains other files and no store, whether `create` is
     /// set or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let storage = options.storage(folder.as_ref())?;
@@ -106,8 +104,8 @@ impl Db {
     /// Opens the store in a storage; creates one if there is none and [`DbOptions::create`] is set.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it open; [`Error::NotAStore`]; [`Error::Damaged`] and
-    /// [`Error::UnknownVersion`] for unreadable files; [`Error::InvalidArgument`] for invalid options; errors of the
+    /// [`Cause::Locked`] if another process has it open; [`Cause::NotAStore`]; [`Cause::Damaged`] and
+    /// [`Cause::Version`] for unreadable files; [`Cause::Input`] for invalid options; errors of the
     /// storage.
     pub fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start(recover::open(storage, options, false)?)
@@ -115,7 +113,7 @@ impl Db {
 
     /// Opens a store read-only, as it is now; later changes by other processes are not seen. Nothing is written and no
     /// lock is taken. If the store has more files than may be [open at once](DbOptions::open_files), some are closed at
-    /// any time; reading one that another process has removed since fails with [`Error::FileReplaced`].
+    /// any time; reading one that another process has removed since fails with [`Cause::FileReplaced`].
     ///
     /// # Errors
     /// As [`Self::open_in`]; an error of kind `NotFound` if another process removes files during the opening: try
@@ -135,8 +133,8 @@ impl Db {
     /// Opens a named version of a store on an object store, read-only.
     ///
     /// # Errors
-    /// [`Error::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
-    /// them; [`Error::Unsupported`] on other storages; as [`Self::open_read_only`].
+    /// [`Cause::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
+    /// them; [`Cause::Unsupported`] on other storages; as [`Self::open_read_only`].
     pub fn open_version_in(storage: &Arc<dyn Storage>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
         Self::start(recover::open_version(storage, options, version)?)
     }
@@ -166,7 +164,7 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a store that is open for writing, and on other storages; as
+    /// [`Cause::Unsupported`] for a store that is open for writing, and on other storages; as
     /// [`Self::open_read_only`]. After an error the handle has the version it had.
     pub fn refresh(&mut self) -> Result<bool> {
         let Some(core) = recover::open_newer(self.core())? else { return Ok(false) };
@@ -205,7 +203,7 @@ impl Db {
     /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
+    /// [`Cause::Input`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
     /// [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         check_name(name)?;
@@ -245,10 +243,10 @@ impl Db {
     }
 
     /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
-    /// then on with [`Error::KeyspaceDropped`].
+    /// then on with [`Cause::KeyspaceDropped`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
+    /// [`Cause::Input`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
     /// [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         check_name(name)?;
@@ -270,7 +268,7 @@ impl Db {
     /// Syncs all writes to storage, including those made with weaker durability.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn persist(&self) -> Result<()> {
         self.core().persist()
     }
@@ -278,7 +276,7 @@ impl Db {
     /// Flushes all memtables to tables, and waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn flush(&self) -> Result<()> {
         self.core().flush()
     }
@@ -287,7 +285,7 @@ impl Db {
     /// snapshot needs; waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`]; errors of the storage.
     pub fn compact(&self) -> Result<()> {
         self.core().compact()
     }
@@ -295,7 +293,7 @@ impl Db {
     /// Learns models of all current tables or levels now.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] without a [learning policy](DbOptions::learning); errors of the storage, and
+    /// [`Cause::Input`] without a [learning policy](DbOptions::learning); errors of the storage, and
     /// damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
@@ -323,21 +321,21 @@ impl Db {
 
     /// Closes the store for all its handles: syncs all writes, those with weaker durability too, stops the background
     /// threads and releases the lock, so that it can be opened again or its folder be moved. All other handles,
-    /// keyspaces, snapshots and ranges may live on, but fail with [`Error::StoreClosed`]. Closing a closed store does
+    /// keyspaces, snapshots and ranges may live on, but fail with [`Cause::Closed`]. Closing a closed store does
     /// nothing.
     ///
     /// Dropping the last handle closes the store as well, but reports no errors.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// use ogive::Error;
+    /// use ogive::{Cause, Error};
     /// use ogive::lsm::{Db, DbOptions};
     ///
     /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
     /// let orders = db.keyspace("orders")?;
     /// orders.insert("1", "paid")?;
     /// db.close()?;
-    /// assert!(matches!(orders.get("1"), Err(Error::StoreClosed { .. })));
+    /// assert!(matches!(orders.get("1"), Err(Error { cause: Cause::Closed, .. })));
     ///
     /// let db = Db::open_in(storage, &DbOptions::default())?;
     /// assert_eq!(db.keyspace("orders")?.get("1")?.as_deref(), Some(&b"paid"[..]));
@@ -345,9 +343,9 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
+    /// [`Cause::ReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
     /// is then still open, and [`Self::resume`] may help. Errors of the storage after that: all writes are durable, and
-    /// the store is closed; the next opening takes longer. [`Error::Gone`] if this handle has written to a store on an
+    /// the store is closed; the next opening takes longer. [`Cause::Gone`] if this handle has written to a store on an
     /// object store that was removed: the store is closed, and these writes are lost.
     pub fn close(&self) -> Result<()> {
         self.default.open().close()

@@ -190,7 +190,7 @@ impl Keyspace {
             return Ok(());
         }
         let detail = format!("the keyspace {:?} belongs to another store, {}", self.name(), self.path().display());
-        Err(Error::InvalidArgument(detail))
+        Err(Error::input(detail))
     }
 
     fn check_alive(&self) -> Result<()> {
@@ -373,8 +373,8 @@ impl Keyspace {
     /// Returns the value of a key.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for a value larger than the memory limit: read it with [`Self::get_stream`];
-    /// [`Error::KeyspaceDropped`]; errors of the storage, and damage.
+    /// `Cause::ValueTooLarge` for a value larger than the memory limit: read it with [`Self::get_stream`];
+    /// [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped); errors of the storage, and damage.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
         self.get_at(key.as_ref(), Sequence::MAX)
     }

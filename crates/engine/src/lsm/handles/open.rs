@@ -1,6 +1,6 @@
 //! An open store as its handles share it: it is closed when the last of them is dropped.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Worker;
 use crate::io::local::sync::Mutex;
 use crate::lsm::core::store::Core;
@@ -55,7 +55,7 @@ impl Open {
             return Ok(());
         }
         let persisted = if self.core.read_only { Ok(()) } else { self.core.persist() };
-        if !matches!(persisted, Ok(()) | Err(Error::Gone { .. })) {
+        if !matches!(persisted, Ok(()) | Err(Error { cause: Cause::Gone, .. })) {
             return persisted;
         }
         self.core.refuse_uses();
@@ -70,7 +70,7 @@ impl Open {
     fn explain_gone(&self, outcome: Result<()>) -> Result<()> {
         let is_lost = self.core.objects.is_some() && self.core.visible() > self.opened_at;
         match outcome {
-            Err(Error::Gone { .. }) if !is_lost => Ok(()),
+            Err(Error { cause: Cause::Gone, .. }) if !is_lost => Ok(()),
             outcome => outcome,
         }
     }

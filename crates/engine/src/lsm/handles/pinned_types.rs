@@ -58,7 +58,7 @@ impl PinnedTypes {
     /// the fields that were added since.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`] if its types are others now; as [`Keyspace::get`].
+    /// [`Cause::WrongType`](crate::Cause::WrongType) if its types are others now; as [`Keyspace::get`].
     pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
         let is_undecided = keyspace.is_undecided()?;
         let _shared = keyspace.core().shared.lock();
@@ -106,7 +106,7 @@ impl PinnedTypes {
     /// Checks that the types of the keyspace are these, or extend them: one atomic load if they are of this generation.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`].
+    /// [`Cause::WrongType`](crate::Cause::WrongType).
     #[inline]
     pub fn check(&self) -> Result<()> {
         if self.is_current() { Ok(()) } else { self.newer().map(drop) }
@@ -124,7 +124,7 @@ impl PinnedTypes {
     /// the read, since a row with a new field is written after the new generation is published.
     ///
     /// # Errors
-    /// As [`Self::check`]; [`Error::InvalidArgument`] for bytes that are no such value.
+    /// As [`Self::check`]; [`Cause::Input`](crate::Cause::Input) for bytes that are no such value.
     #[inline]
     pub fn adapt(&self, value: Slice) -> Result<Slice> {
         if self.is_current() { Ok(value) } else { self.without_new_fields(value) }
@@ -158,13 +158,12 @@ impl PinnedTypes {
     /// absent), both in bytes of these types. Values are [compared](ValueType::comparable) as these types have them.
     ///
     /// # Errors
-    /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; [`Error::InvalidArgument`] if `expected`, or the current
+    /// As [`Keyspace::compare_and_swap`] and [`Self::check`]; `Cause::Input` if `expected`, or the current
     /// value, is not of these types.
     pub fn compare_and_swap(&self, key: impl AsRef<[u8]>, expected: Option<&[u8]>, new: Option<&[u8]>) -> Result<Swap> {
         self.check()?;
         let comparable = |bytes: &[u8]| {
-            let no_value =
-                || Error::InvalidArgument(format!("{} bytes are no value of type {}", bytes.len(), self.types));
+            let no_value = || Error::input(format!("{} bytes are no value of type {}", bytes.len(), self.types));
             self.types.values.comparable(bytes).ok_or_else(no_value)
         };
         let expected = expected.map(comparable).transpose()?;
@@ -228,8 +227,8 @@ impl Keyspace {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for types that no keyspace has. Writes fail with
-    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType), too.
+    /// [`Cause::Input`](crate::Cause::Input) for types that no keyspace has. Writes fail with
+    /// [`Cause::WrongType`](crate::Cause::WrongType), too.
     pub fn stating(&self, types: &RecordType) -> Result<Self> {
         types.check()?;
         Ok(self.with(self.written().stating(&Arc::new(types.clone()), false)))
@@ -262,7 +261,7 @@ impl Keyspace {
     /// Types are statements: keys and values that are written as bytes are not checked.
     ///
     /// # Errors
-    /// [`Error::WrongRecordType`]; as [`Batch::commit`](crate::lsm::Batch::commit).
+    /// [`Cause::WrongType`](crate::Cause::WrongType); as [`Batch::commit`](crate::lsm::Batch::commit).
     pub fn declare(&self, types: &RecordType) -> Result<PinnedTypes> {
         types.check()?;
         self.core().declare_types(self, &Arc::new(types.clone()))

@@ -4,7 +4,7 @@ use super::db::{Db, check_name};
 use super::keyspace::Keyspace;
 use super::range::DbRange;
 use crate::block::Slice;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::live_snapshots::{KeptKeyspaces, SnapshotId};
 use std::ops::{Bound, RangeBounds};
@@ -91,7 +91,7 @@ impl DbSnapshot {
         }
         let outcome = read(keyspace);
         match (&outcome, self.kept(keyspace)) {
-            (Err(Error::KeyspaceDropped { .. }), Some(kept)) => read(&kept),
+            (Err(Error { cause: Cause::KeyspaceDropped, .. }), Some(kept)) => read(&kept),
             _ => outcome,
         }
     }

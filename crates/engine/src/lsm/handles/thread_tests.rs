@@ -2,7 +2,7 @@
 //! done without it, and no data is lost. Method: the same work is repeated, with another thread refused each time, and
 //! then with all threads from that one on refused.
 
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::io::{MemoryStorage, Storage, refusing};
 use crate::lsm::{Db, DbOptions};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn a_store_whose_threads_cannot_be_started_says_so_and_opens_later() {
         for at in 0..=3 {
             let (opened, was_asked) = refusing(at, lasting, || Db::open_in(Arc::clone(&storage), &options(3)));
             match opened {
-                Err(error @ Error::Io { action: "start a thread for", .. }) => {
+                Err(error @ Error { cause: Cause::Io(_), .. }) if error.action() == "start a thread for" => {
                     assert!(error.to_string().contains("ulimit -u"), "{error}");
                     refused += 1;
                 }

@@ -4,7 +4,7 @@
 
 use super::live::StoreImage;
 use crate::block::header::new_nonce;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Cause, Error, Result};
 use crate::io::{FrozenFiles, ListedFile, Storage, locate_folder, random_u64, remove_if_present};
 use crate::lsm::objects::{ObjectFolder, copy_in_the_way};
 use crate::lsm::open::folder::NewFolder;
@@ -16,7 +16,7 @@ use crate::lsm::state::version::{
 };
 use crate::vlog::values_name;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Attempts to copy a store whose writer removes files that this process had to close.
@@ -69,7 +69,7 @@ impl ClosedImage {
     /// The image whose files a storage has.
     ///
     /// # Errors
-    /// [`Error::Damaged`] and [`Error::UnknownVersion`] for the manifest; errors of the storage.
+    /// [`Cause::Damaged`] and [`Cause::Version`] for the manifest; errors of the storage.
     pub(crate) fn open(files: Arc<dyn Storage>) -> Result<Self> {
         match recover(&*files)? {
             Some(RecoveredManifest { state, number, closed: Some(lengths) }) => {
@@ -106,7 +106,7 @@ impl ClosedImage {
     /// be of a store that was made since.
     ///
     /// # Errors
-    /// An error of kind `AlreadyExists` if the target contains a store; [`Error::Locked`]; errors of the storages.
+    /// An error of kind `AlreadyExists` if the target contains a store; [`Cause::Locked`]; errors of the storages.
     pub(crate) fn copy_to(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
         if target.is_object_store() {
             let claim = CopyClaim::take(target)?;
@@ -149,7 +149,7 @@ impl ClosedImage {
         for (name, bytes) in self.data_files() {
             let copied = copy(&name, &**target);
             // A file that is in the way is another one's.
-            if !matches!(&copied, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists) {
+            if !matches!(&copied, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })) {
                 made.push(name.clone());
             }
             copied?;
@@ -170,7 +170,7 @@ impl ClosedImage {
 /// is needed.
 ///
 /// # Errors
-/// [`Error::WrongAnswer`]; errors of the storage.
+/// [`Cause::WrongAnswer`]; errors of the storage.
 fn check_copied(target: &dyn Storage, name: &str, length_bytes: u64) -> Result<()> {
     if !target.is_object_store() {
         return Ok(());
@@ -181,7 +181,7 @@ fn check_copied(target: &dyn Storage, name: &str, length_bytes: u64) -> Result<(
     }
     let has = found.map_or("has none of them".to_owned(), |found| format!("has {found}"));
     let detail = format!("it says that it has stored {length_bytes} bytes, but {has}");
-    Err(Error::WrongAnswer { path: target.path(name), detail })
+    Err(Error::wrong_answer(target.path(name), detail))
 }
 
 /// The right to copy a store into a folder of an object store, which has no locks: an object that is there while a copy
@@ -198,7 +198,7 @@ impl CopyClaim {
     fn take(target: &Arc<dyn Storage>) -> Result<Self> {
         let nonce = random_u64().to_le_bytes();
         match target.put_if_absent(LOCK_NAME, &nonce) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
                 Err(copy_in_the_way("copy a store over", &**target))
             }
             outcome => outcome.map(|()| Self { target: Arc::clone(target), nonce }),
@@ -232,7 +232,7 @@ fn refuse_store(target: &dyn Storage) -> Result<()> {
 /// Fills a new or empty folder; after an error, everything created for it is removed.
 ///
 /// # Errors
-/// [`Error::NotAStore`] if the folder contains other files than a store's; errors of `fill`.
+/// [`Cause::NotAStore`] if the folder contains other files than a store's; errors of `fill`.
 pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage>) -> Result<T>) -> Result<T> {
     let storage = locate_folder(folder)?;
     let new = storage.folder().map(NewFolder::make).transpose()?;
@@ -256,8 +256,8 @@ pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage
 /// ```
 ///
 /// # Errors
-/// [`Error::NotAStore`] if there is no store, or the folder contains other files; [`Error::Io`] of kind `AlreadyExists`
-/// if the folder contains a store, and of kind `NotFound` if the writer removes files too fast; [`Error::Damaged`];
+/// [`Cause::NotAStore`] if there is no store, or the folder contains other files; [`Cause::Io`] of kind `AlreadyExists`
+/// if the folder contains a store, and of kind `NotFound` if the writer removes files too fast; [`Cause::Damaged`];
 /// errors of the storages. After an error, the partial copy is removed.
 pub fn checkpoint_store(source: &Arc<dyn Storage>, folder: impl AsRef<Path>) -> Result<()> {
     in_new_folder(folder.as_ref(), |target| checkpoint_store_in(source, target))
@@ -280,16 +280,13 @@ pub fn checkpoint_store_in(source: &Arc<dyn Storage>, target: &Arc<dyn Storage>)
 
 /// Whether an error is of a file of this storage.
 fn is_in(error: &Error, storage: &dyn Storage) -> bool {
-    match error {
-        Error::Io { path, .. } => path.parent() == storage.path("x").parent(),
-        _ => false,
-    }
+    error.io_error().is_some() && error.path().and_then(Path::parent) == storage.path("x").parent()
 }
 
 /// The closed image of a store that may be open.
 ///
 /// # Errors
-/// [`Error::NotAStore`] if there is no store; as [`StoreImage::take`] and [`StoreImage::close`].
+/// [`Cause::NotAStore`] if there is no store; as [`StoreImage::take`] and [`StoreImage::close`].
 pub(crate) fn closed_image(source: &Arc<dyn Storage>) -> Result<ClosedImage> {
     match StoreImage::take(source)? {
         Some(image) => image.close(),
@@ -299,6 +296,6 @@ pub(crate) fn closed_image(source: &Arc<dyn Storage>) -> Result<ClosedImage> {
 
 /// The error of a folder without a manifest, in which there is at most one of a store whose creation was cut short.
 pub(crate) fn no_store(storage: &dyn Storage) -> Error {
-    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::NotAStore { path, detail: "it contains no manifest; check the path".into() }
+    let path: PathBuf = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    Error::not_a_store(&path, "it contains no manifest").advise(Advice::Look(path))
 }

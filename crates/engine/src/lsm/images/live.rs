@@ -20,7 +20,7 @@
 //! Memory: the logs, about as much as the memtables of the writer.
 
 use super::closed_image::ClosedImage;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{FrozenFiles, Storage};
 use crate::lsm::core::wal;
 use crate::lsm::objects::ObjectFolder;
@@ -59,7 +59,7 @@ impl StoreImage {
     /// Takes an image of a store that may be open in this process or another; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Damaged`] and [`Error::UnknownVersion`] for the manifest; an error of kind `NotFound` if files are
+    /// [`Cause::Damaged`] and [`Cause::Version`] for the manifest; an error of kind `NotFound` if files are
     /// removed faster than they can be opened; errors of the storage.
     pub(crate) fn take(storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
         let mut last_error = None;
@@ -69,7 +69,7 @@ impl StoreImage {
                 Ok(Attempt::Changed) => last_error = None,
                 Err(error) if !may_be_a_race(&error) => return Err(error),
                 Err(error) => {
-                    let text = error.to_string();
+                    let text = error.message();
                     // The writer does not cause the same error twice.
                     if last_error.as_ref() == Some(&text) {
                         return Err(error);
@@ -84,7 +84,7 @@ impl StoreImage {
     fn try_take(storage: &Arc<dyn Storage>) -> Result<Attempt> {
         let objects = objects_of(storage)?;
         match (Self::try_take_from(storage, objects.clone()), objects) {
-            (Err(Error::VersionGone { .. }), Some(objects)) => Err(objects.explain_gone()?),
+            (Err(Error { cause: Cause::VersionGone, .. }), Some(objects)) => Err(objects.explain_gone()?),
             (attempt, _) => attempt,
         }
     }
@@ -139,7 +139,7 @@ impl StoreImage {
     /// last value of these groups, and a closed manifest of an opening of its own states all lengths.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the logs are damaged, a value file is shorter than the manifest states, or the manifest is
+    /// [`Cause::Damaged`] if the logs are damaged, a value file is shorter than the manifest states, or the manifest is
     /// outdated.
     pub(crate) fn close(self) -> Result<ClosedImage> {
         let open = self.storage();
@@ -173,12 +173,9 @@ impl StoreImage {
 
 /// Whether a writer may cause an error by removing or overwriting files.
 pub(crate) fn may_be_a_race(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
-        Error::FileReplaced { .. } | Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. } => {
-            true
-        }
-        _ => false,
+    match error.cause {
+        Cause::Io(kind) => matches!(kind, ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+        cause => matches!(cause, Cause::FileReplaced | Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::owner;
 use super::tag::{self, TAG_BYTES};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{
     ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects,
@@ -24,12 +24,12 @@ const PART_BYTES_MAX: usize = 8 << 20;
 pub(super) fn put_part(storage: &dyn Storage, chain: ChainId, part: u64, bytes: &[u8]) -> Result<()> {
     let name = chain.part_name(part);
     match storage.put_if_absent(&name, bytes) {
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+        Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
             // An answer that is shorter than the object is asked for again.
             let listed = storage.find_file(&name)?.unwrap_or_else(|| ListedFile::named(&name));
             match storage.read_listed(std::slice::from_ref(&listed)).pop() {
                 Some(Ok(found)) if found == bytes => Ok(()),
-                Some(Err(error @ Error::WrongAnswer { .. })) => Err(error),
+                Some(Err(error @ Error { cause: Cause::WrongAnswer, .. })) => Err(error),
                 _ => Err(Error::io("create", storage.path(&name), ErrorKind::AlreadyExists.into())),
             }
         }
@@ -73,11 +73,11 @@ impl ChainWriter {
     /// Begins the next part with what waits; the caller puts it. `None` if nothing waits.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] if an earlier part has failed.
+    /// [`Cause::Poisoned`] if an earlier part has failed.
     pub(crate) fn begin_part(self: &Arc<Self>) -> Result<Option<PartInFlight>> {
         let mut state = self.state.lock();
         if state.has_failed {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         if state.waiting.is_empty() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl ChainWriter {
     fn append_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let mut state = self.state.lock();
         if state.has_failed {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         if offset != state.length() {
             return Err(not_for_objects("update", self.path.clone()));
@@ -109,7 +109,7 @@ impl ChainWriter {
     /// Puts what waits as the next part.
     fn put(&self, state: &mut WrittenState) -> Result<()> {
         if state.has_failed {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            return Err(Error::poisoned(self.path.clone()));
         }
         if state.waiting.is_empty() {
             return Ok(());
@@ -134,7 +134,7 @@ impl ChainWriter {
     /// not: it is up to the caller to find out who wrote it.
     fn explained(&self, error: Error, part: u64) -> Error {
         match error {
-            Error::Io { source, .. } if part > 0 && source.kind() == ErrorKind::AlreadyExists => {
+            Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. } if part > 0 => {
                 owner::explain_taken(&*self.storage, self.owner, &self.chain.part_name(part), &self.store)
             }
             error => error,
@@ -166,7 +166,7 @@ impl PartInFlight {
     /// Puts the part. It counts when all parts before are there, too.
     ///
     /// # Errors
-    /// Errors of the storage; [`Error::Fenced`]. The log accepts nothing more then.
+    /// Errors of the storage; [`Cause::Fenced`]. The log accepts nothing more then.
     pub(crate) fn put(&self) -> Result<()> {
         let outcome = put_part(&*self.chain.storage, self.chain.chain, self.part, &self.bytes);
         outcome.map_err(|error| {

@@ -16,7 +16,7 @@ use super::folder::{DENIALS_MAX, ObjectFolder, chain_of};
 use super::listing::Listing;
 use super::seal;
 use super::stub::{self, FIRST_MANIFEST, stub_name};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{ListedFile, Storage, remove_if_present};
 use crate::lsm::state::version::ChainId;
 use crate::lsm::state::version::{FileKind, LOCK_NAME, ManifestState};
@@ -29,7 +29,7 @@ impl ObjectFolder {
     /// Refuses to go on if there is a newer manifest than `number`, which is there: another opening has created it.
     ///
     /// # Errors
-    /// [`Error::Fenced`]; [`Error::Gone`] if the store was removed; [`Error::WrongAnswer`] for listings that do not
+    /// [`Cause::Fenced`]; [`Cause::Gone`] if the store was removed; [`Cause::WrongAnswer`] for listings that do not
     /// show this manifest; errors of the storage.
     pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
         self.list_with(number, false).map(drop)
@@ -48,7 +48,7 @@ impl ObjectFolder {
         if !listing.has_stub() && !listing.has_part(FIRST_MANIFEST, 0) {
             match self.inner.put_if_absent(&stub_name(), &stub::encode(store)) {
                 // A listing may lag.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
+                Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {}
                 outcome => outcome?,
             }
             self.note_stub_put();
@@ -91,7 +91,7 @@ impl ObjectFolder {
         if is_shown {
             let detail = "the listing and the answer to a HEAD do not agree on its length or ETag: one of them is \
                           wrong, or the listing is out of date";
-            return Err(Error::WrongAnswer { path: self.inner.path(&name), detail: detail.to_owned() });
+            return Err(Error::wrong_answer(self.inner.path(&name), detail));
         }
         Err(self.outdated(&format!("it does not show {name} as it was put")))
     }
@@ -116,11 +116,11 @@ impl ObjectFolder {
     /// Puts the stub of a copy, before anything else of it: so no store is created there, whatever listings show.
     ///
     /// # Errors
-    /// An error of kind `AlreadyExists` if a store is there, or what a killed copy has left; [`Error::Unsupported`] if
+    /// An error of kind `AlreadyExists` if a store is there, or what a killed copy has left; [`Cause::Unsupported`] if
     /// the object store ignores conditions; errors of the storage.
     pub(crate) fn begin_copy(&self, store: u64) -> Result<()> {
         match self.inner.put_if_absent(&stub_name(), &stub::encode(store)) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
                 let detail = "there is a store, or what a killed copy has left; remove all objects of that prefix, or \
                               choose another one";
                 let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
@@ -142,7 +142,7 @@ impl ObjectFolder {
     /// once more, with the bytes that it has.
     ///
     /// # Errors
-    /// [`Error::Unsupported`]; errors of the storage.
+    /// [`Cause::Unsupported`]; errors of the storage.
     pub(crate) fn check_conditions(&self) -> Result<()> {
         let name = stub_name();
         let Some(bytes) = self.read_listed_part(&self.part_while_opening(&name))? else {
@@ -153,7 +153,7 @@ impl ObjectFolder {
         }
         let hint = "its object store ignores the header If-None-Match: it accepts a put of an object that is there, \
                     so that two writers would overwrite each other's data; use one with conditional puts, or a folder";
-        Err(Error::Unsupported { path: self.store(), action: "write to", hint: hint.to_owned() })
+        Err(Error::unsupported(self.store(), "write to", hint))
     }
 
     /// As [`Self::check_conditions`], for a store that was just created, which is taken back.
@@ -162,7 +162,7 @@ impl ObjectFolder {
     /// As [`Self::check_conditions`].
     pub(crate) fn check_conditions_of_new_store(&self) -> Result<()> {
         self.check_conditions().inspect_err(|error| {
-            if matches!(error, Error::Unsupported { .. }) {
+            if matches!(error, Error { cause: Cause::Unsupported, .. }) {
                 _ = remove_if_present(&*self.inner, &stub_name());
             }
         })
@@ -171,7 +171,7 @@ impl ObjectFolder {
     /// Refuses a listing that shows no store where there is one.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::WrongAnswer`]; errors of the storage.
     pub(super) fn check_shown(&self, listing: &Listing) -> Result<()> {
         if listing.newest(FileKind::Manifest) > 0 {
             return Ok(());
@@ -189,7 +189,7 @@ impl ObjectFolder {
     /// Refuses to say that there is no store where a listing alone shows none.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::WrongAnswer`]; errors of the storage.
     pub(crate) fn check_absent(&self) -> Result<()> {
         if self.inner.exists(&stub_name())? { Err(self.outdated_by_stub()) } else { Ok(()) }
     }
@@ -197,14 +197,14 @@ impl ObjectFolder {
     /// Refuses to create a store where the first manifest has become a stub.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::WrongAnswer`]; errors of the storage.
     pub(crate) fn check_not_stub(&self) -> Result<()> {
         let found = self.read_listed_part(&ListedFile::named(stub_name()))?;
         if found.is_some_and(|found| stub::is_stub(&found)) { Err(self.outdated_by_stub()) } else { Ok(()) }
     }
 
     pub(super) fn outdated(&self, detail: &str) -> Error {
-        Error::WrongAnswer { path: self.store(), detail: format!("the listing is out of date: {detail}") }
+        Error::wrong_answer(self.store(), format!("the listing is out of date: {detail}"))
     }
 
     pub(super) fn outdated_by_stub(&self) -> Error {
@@ -214,7 +214,7 @@ impl ObjectFolder {
     /// The error of a listed part that could not be read as it was listed.
     pub(super) fn explained_part<T>(&self, listed: &ListedFile, part: Result<T>) -> Result<T> {
         match part {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {
                 _ = self.absent_part.set(listed.name.clone());
                 // A writer may have removed it from a reader.
                 Err(if self.is_reading() {
@@ -223,7 +223,7 @@ impl ObjectFolder {
                     self.denied(&listed.name, "a listing shows it")
                 })
             }
-            Err(Error::WrongAnswer { .. }) if listed.name == stub_name() => {
+            Err(Error { cause: Cause::WrongAnswer, .. }) if listed.name == stub_name() => {
                 self.check_not_stub()?;
                 part
             }
@@ -249,9 +249,9 @@ impl ObjectFolder {
     /// or the newest manifest, may be the cause.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`], if it is; errors of the storage.
+    /// [`Cause::WrongAnswer`], if it is; errors of the storage.
     pub(crate) fn explain_damage(&self, error: Error) -> Result<Error> {
-        let Error::Damaged { path, .. } = &error else { return Ok(error) };
+        let (Cause::Damaged, Some(path)) = (error.cause, error.path()) else { return Ok(error) };
         let mut names = self.listed(Listing::next_manifest_parts)?;
         if let Some(chain) = path.file_name().and_then(|name| chain_of(name.to_str()?)) {
             names.push(chain.part_name(self.listed(|listing| listing.parts(chain))?));
@@ -263,7 +263,7 @@ impl ObjectFolder {
     /// Fails if any of these parts, which a listing does not show, is there.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::WrongAnswer`]; errors of the storage.
     pub(super) fn check_not_left_out(&self, names: &[String]) -> Result<()> {
         for name in names {
             if self.inner.exists(name)? {
@@ -276,7 +276,7 @@ impl ObjectFolder {
     /// Fails if any of these files, of which a read has said that it is not there, is there.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`]; errors of the storage.
+    /// [`Cause::WrongAnswer`]; errors of the storage.
     pub(crate) fn check_absent_files(&self, names: &[String]) -> Result<()> {
         for name in names {
             if self.find_file(name)?.is_some() {
@@ -296,20 +296,20 @@ impl ObjectFolder {
         let detail = format!(
             "it says that there is no {name} (404), but {but}: the answer is wrong, or the listing is out of date"
         );
-        Error::WrongAnswer { path: self.store(), detail }
+        Error::wrong_answer(self.store(), detail)
     }
 
     /// The error of a part that an answer has, though it is not there.
     fn unshown(&self, name: &str) -> Error {
         let detail = format!("a GET finds {name}, but a HEAD says that there is none (404), and no listing shows it");
-        Error::WrongAnswer { path: self.store(), detail }
+        Error::wrong_answer(self.store(), detail)
     }
 
     /// Reads a part of a chain that another writer may be writing. One that no listing has shown counts only if a HEAD
     /// finds it, too, and is read as that one shows it.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] if they contradict each other again and again; errors of the storage.
+    /// [`Cause::WrongAnswer`] if they contradict each other again and again; errors of the storage.
     pub(super) fn read_shown_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let listed = self.listed(|listing| listing.part(name))?;
         for _ in 0..DENIALS_MAX {
@@ -328,7 +328,7 @@ impl ObjectFolder {
     /// Whether a part is the seal of its chain.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] for a seal of another place.
+    /// [`Cause::WrongAnswer`] for a seal of another place.
     pub(super) fn is_seal_of(&self, name: &str, part: &[u8]) -> Result<bool> {
         if !seal::is_seal(part) || seal::is_of(part, name) {
             return Ok(seal::is_seal(part));
@@ -339,7 +339,7 @@ impl ObjectFolder {
     /// The error of an answer with another part than the one that was asked for.
     pub(super) fn misplaced(&self, name: &str) -> Error {
         let detail = "the answer has a part of another log or manifest".to_owned();
-        Error::WrongAnswer { path: self.inner.path(name), detail }
+        Error::wrong_answer(self.inner.path(name), detail)
     }
 
     /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
@@ -355,7 +355,7 @@ impl ObjectFolder {
     /// log that the state does not know, though a log is named before anything is written to it.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::WrongAnswer`] if the listing leaves out the newest one; errors of the storage.
+    /// [`Cause::Damaged`]; [`Cause::WrongAnswer`] if the listing leaves out the newest one; errors of the storage.
     pub(crate) fn check_current(&self, number: u64, state: &ManifestState) -> Result<()> {
         let manifests = |listing: &Listing| {
             let newer = listing.chains().filter(|chain| chain.kind == FileKind::Manifest && chain.number > number);
@@ -387,17 +387,19 @@ impl ObjectFolder {
     /// The error of an opening whose manifest, of this number, is not the newest one: another writer has opened the
     /// store meanwhile, or the listing by which the newest one was found has left later ones out.
     pub(crate) fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
-        let Error::Fenced { path, .. } = error else { return error };
+        if error.cause != Cause::Fenced {
+            return error;
+        }
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);
         match self.read_listing() {
             Ok(listing) if listing.newest(FileKind::Manifest) < number => self.leaves_out(&name),
-            Ok(_) => Error::Fenced { path, was_opening: true },
+            Ok(_) => Error::fenced(error.place(), true),
             Err(error) => error,
         }
     }
 
     pub(crate) fn fenced(&self) -> Error {
-        Error::Fenced { path: self.store(), was_opening: false }
+        Error::fenced(self.store(), false)
     }
 }
 

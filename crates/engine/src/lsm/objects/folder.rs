@@ -10,7 +10,7 @@ use super::retired::RetiredFiles;
 use super::seal;
 use super::stub::{self, FIRST_MANIFEST};
 use super::version::StoreVersion;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{
     FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
@@ -82,7 +82,7 @@ impl ObjectFolder {
     pub(crate) const FIRST_MANIFEST: u64 = FIRST_MANIFEST.number;
 
     /// # Errors
-    /// Errors of the storage; [`Error::VersionGone`] for a version that is not there any more.
+    /// Errors of the storage; [`Cause::VersionGone`] for a version that is not there any more.
     pub(crate) fn open(inner: Arc<dyn Storage>, mode: FolderPurpose, grace_s: u64) -> Result<Self> {
         let folder = Self::of(inner, mode, grace_s);
         folder.list_anew()?;
@@ -152,7 +152,7 @@ impl ObjectFolder {
     /// The same store as it is now, for a reader that knows this manifest.
     ///
     /// # Errors
-    /// [`Error::Gone`] if the store was removed; errors of the storage.
+    /// [`Cause::Gone`] if the store was removed; errors of the storage.
     pub(crate) fn newest(&self, known: &StoreVersion) -> Result<Self> {
         let mut folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
         folder.owner = Arc::new(Owner::going_on(&self.owner, known.manifest));
@@ -264,7 +264,7 @@ impl ObjectFolder {
     }
 
     pub(crate) fn version_gone(&self) -> Error {
-        Error::VersionGone { path: self.store() }
+        Error::version_gone(self.store())
     }
 
     pub(super) fn store(&self) -> PathBuf {
@@ -324,7 +324,7 @@ impl ObjectFolder {
     /// in the meantime count.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] for answers that contradict each other; errors of the storage.
+    /// [`Cause::WrongAnswer`] for answers that contradict each other; errors of the storage.
     pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<()> {
         let chain = ChainId { kind, number };
         let listed = self.listed(|listing| listing.parts(chain))?;
@@ -351,7 +351,7 @@ impl ObjectFolder {
                         return Ok(());
                     }
                     // A part has arrived meanwhile.
-                    Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                    Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
                         denied += 1;
                         if denied == DENIALS_MAX {
                             return Err(self.denied(&name, "a put of it is refused since it is there"));
@@ -368,9 +368,7 @@ impl ObjectFolder {
     /// What a reader does not find was removed by the store's writer.
     fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
         match outcome {
-            Err(Error::Io { source, .. }) if self.is_reading() && source.kind() == ErrorKind::NotFound => {
-                Err(self.version_gone())
-            }
+            Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) if self.is_reading() => Err(self.version_gone()),
             outcome => outcome,
         }
     }
@@ -397,7 +395,7 @@ impl ObjectFolder {
     pub(super) fn read_listed_part(&self, listed: &ListedFile) -> Result<Option<Vec<u8>>> {
         match self.inner.read_listed(std::slice::from_ref(listed)).pop() {
             Some(Ok(bytes)) => Ok(Some(bytes)),
-            Some(Err(Error::Io { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
+            Some(Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. })) => Ok(None),
             Some(Err(error)) => Err(error),
             None => Ok(None),
         }
@@ -449,7 +447,7 @@ impl ObjectFolder {
     /// Reads the parts of logs side by side, before they are opened one after the other.
     ///
     /// # Errors
-    /// Errors of the storage; [`Error::WrongAnswer`] for a reader if the manifest has grown since it was listed, so
+    /// Errors of the storage; [`Cause::WrongAnswer`] for a reader if the manifest has grown since it was listed, so
     /// that the logs may contain what came after an edit that the reader does not know, or a log that has ended is
     /// longer than it was listed. Unless it `is_thorough`, that is looked for where the listing may be of several
     /// moments.
@@ -492,7 +490,7 @@ impl ObjectFolder {
                     found.get_or_insert_with(|| listed.name.clone());
                     self.note_read(&listed.name, part);
                 }
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -1,7 +1,7 @@
 //! Files that are single objects, of a known length: opened when their end, which the manifest has, is not enough.
 
 use super::owner::Owner;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{ListedFile, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -46,22 +46,23 @@ impl FilePlace {
 
     /// The error of a file of a store that is not there any more: what has its name is of another one.
     fn gone(&self) -> Option<Error> {
-        self.owner.check_in_place(&*self.storage).err().filter(|error| matches!(error, Error::Gone { .. }))
+        self.owner
+            .check_in_place(&*self.storage)
+            .err()
+            .filter(|error| matches!(error, Error { cause: Cause::Gone, .. }))
     }
 
     /// A file that a reader does not find was removed by the store's writer. Its writer has it.
     pub(super) fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
-        let is_absent = |error: &Error| match error {
-            // Not of the target of a copy.
-            Error::Io { path, source, .. } => source.kind() == ErrorKind::NotFound && *path == self.path,
-            _ => false,
-        };
+        // Not of the target of a copy.
+        let is_absent =
+            |error: &Error| error.cause == Cause::Io(ErrorKind::NotFound) && error.path() == Some(&*self.path);
         match outcome {
-            Err(error) if is_absent(&error) || matches!(error, Error::ObjectChanged { .. }) => {
+            Err(error) if is_absent(&error) || matches!(error, Error { cause: Cause::ObjectChanged, .. }) => {
                 match self.storage.exists(&self.name) {
                     Ok(false) if self.is_readers => {
-                        let path = self.path.parent().map(Into::into).unwrap_or_default();
-                        Err(Error::VersionGone { path })
+                        let path: PathBuf = self.path.parent().map(Into::into).unwrap_or_default();
+                        Err(Error::version_gone(path))
                     }
                     Ok(is_there) if is_absent(&error) => Err(self.denied(is_there)),
                     _ => Err(self.gone().unwrap_or(error)),
@@ -76,7 +77,7 @@ impl FilePlace {
         let path = self.path.clone();
         if is_there {
             let detail = "it says that there is no such object (404), and then that there is one".to_owned();
-            return Error::WrongAnswer { path, detail };
+            return Error::wrong_answer(path, detail);
         }
         // A writer that was taken over finds out by an error of this kind.
         let detail = "the object store says that there is no such object (404), though the manifest of the store names \

@@ -16,7 +16,7 @@
 
 use super::stub::stub_name;
 use super::tag;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{ListedFile, Storage};
 use std::io::ErrorKind;
@@ -60,13 +60,13 @@ impl Owner {
 
     pub(super) fn check_anchor(&self, storage: &dyn Storage, anchor: Anchor, store: u64) -> Result<()> {
         let is_as_before = anchor == Anchor::Absent && self.lacks_anchor.load(Ordering::Relaxed);
-        if anchor.denies(store) && !is_as_before { Err(Error::Gone { path: root(storage) }) } else { Ok(()) }
+        if anchor.denies(store) && !is_as_before { Err(Error::gone(root(storage))) } else { Ok(()) }
     }
 
     /// Fails if the store is not there any more, or another one is in its place.
     ///
     /// # Errors
-    /// [`Error::Gone`]; errors of the storage.
+    /// [`Cause::Gone`]; errors of the storage.
     pub(super) fn check_in_place(&self, storage: &dyn Storage) -> Result<()> {
         let Some(store) = self.identity() else { return Ok(()) };
         self.check_anchor(storage, read_anchor(storage)?, store)
@@ -96,7 +96,7 @@ impl Anchor {
 pub(super) fn read_part(storage: &dyn Storage, listed: &ListedFile) -> Result<Option<Vec<u8>>> {
     match storage.read_listed(std::slice::from_ref(listed)).pop() {
         Some(Ok(bytes)) => Ok(Some(bytes)),
-        Some(Err(Error::Io { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Some(Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. })) => Ok(None),
         Some(Err(error)) => Err(error),
         None => Ok(None),
     }
@@ -112,17 +112,17 @@ pub(super) fn read_anchor(storage: &dyn Storage) -> Result<Anchor> {
     let found = read_part(storage, &ListedFile::named(&*name))?;
     if found.is_none() && storage.exists(&name)? {
         let detail = "it says that there is no such object (404), and then that there is one".to_owned();
-        return Err(Error::WrongAnswer { path: storage.path(&name), detail });
+        return Err(Error::wrong_answer(storage.path(&name), detail));
     }
     Ok(Anchor::of(found.as_deref()))
 }
 
 /// The error of a writer whose part was refused, since there is another one of that name.
 pub(super) fn explain_taken(storage: &dyn Storage, owner: Option<u64>, name: &str, store: &Path) -> Error {
-    let fenced = || Error::Fenced { path: store.to_owned(), was_opening: false };
+    let fenced = || Error::fenced(store, false);
     let Some(owner) = owner else { return fenced() };
     match read_anchor(storage) {
-        Ok(anchor) if anchor.denies(owner) => return Error::Gone { path: store.to_owned() },
+        Ok(anchor) if anchor.denies(owner) => return Error::gone(store),
         Ok(_) => {}
         Err(error) => return error,
     }
@@ -135,7 +135,7 @@ pub(super) fn explain_taken(storage: &dyn Storage, owner: Option<u64>, name: &st
 
 /// The error of a part in whose place there is one of another store.
 fn in_the_way(storage: &dyn Storage, name: &str) -> Error {
-    let detail = "a writer of a store that was removed from there has put an object of this name; end that writer, and \
-                  open the store again, or `resume`";
+    let detail = "a writer of a store that was removed from there has put an object of this name; end that writer";
     Error::io("create", storage.path(name), std::io::Error::new(ErrorKind::AlreadyExists, detail))
+        .advise(Advice::Use(Call::Resume))
 }

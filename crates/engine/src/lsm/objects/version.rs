@@ -45,7 +45,7 @@ impl FromStr for StoreVersion {
         };
         let parsed = text.split_once('-').and_then(|(manifest, log)| Some((pair(manifest)?, pair(log)?)));
         let ((manifest, manifest_parts), (log, log_parts)) = parsed.ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is not a version of a store; give one such as \"5.12-13.7\""))
+            Error::input(format!("{text:?} is not a version of a store; give one such as \"5.12-13.7\""))
         })?;
         Ok(Self { manifest, manifest_parts, log, log_parts })
     }

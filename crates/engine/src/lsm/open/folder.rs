@@ -1,7 +1,7 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
 use super::newest_state::named_objects;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LocalStorage, Storage};
 use crate::lsm::core::wal;
 use crate::lsm::objects::stub_name;
@@ -38,7 +38,7 @@ pub fn has_store(storage: &dyn Storage) -> Result<bool> {
 /// This includes a store whose manifest is lost, since it can be repaired. Links are not followed.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder cannot be read.
+/// [`Cause::Io`] if the folder cannot be read.
 pub fn is_store_file(path: &Path) -> Result<bool> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(false) };
     if !is_name_of_store(name) {
@@ -76,7 +76,7 @@ fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
         _ => Ok(false),
     };
     // A file of a newer version, or one too large to open, is the store's as well.
-    matches!(is_said, Ok(true) | Err(Error::UnknownVersion { .. } | Error::MemoryShort { .. }))
+    matches!(is_said, Ok(true) | Err(Error { cause: Cause::Version { .. } | Cause::Memory { .. }, .. }))
 }
 
 /// Refuses a folder with files other than those of a store, or of an interrupted creation of one.
@@ -87,10 +87,10 @@ fn refuse_other_things(folder: &Path) -> Result<()> {
     }
     match names.iter().find(|name| !is_name_of_store(name) && *name != LOST_AND_FOUND) {
         None => Ok(()),
-        Some(other) => Err(Error::NotAStore {
-            path: folder.to_owned(),
-            detail: format!("it contains {other:?} and no store; create the store in a new or empty folder"),
-        }),
+        Some(other) => Err(Error::not_a_store(
+            folder,
+            format!("it contains {other:?} and no store; create the store in a new or empty folder"),
+        )),
     }
 }
 
@@ -115,7 +115,7 @@ impl NewFolder {
     /// Creates the folder and its missing parents.
     ///
     /// # Errors
-    /// [`Error::NotAStore`] if it contains files other than a store's; [`Error::Io`].
+    /// [`Cause::NotAStore`] if it contains files other than a store's; [`Cause::Io`].
     pub(in crate::lsm) fn make(path: &Path) -> Result<Self> {
         let made = LocalStorage::missing_folders(path);
         let before = if made.is_empty() { LocalStorage::names(path)? } else { Vec::new() };

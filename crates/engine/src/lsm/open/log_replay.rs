@@ -4,7 +4,7 @@
 use super::unreferenced::UnreferencedFiles;
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::replayed_logs::{ReplayedLog, ReplayedLogs};
 use crate::lsm::core::wal;
@@ -218,7 +218,7 @@ impl<'a> LogReplay<'a> {
             let path = self.storage.path(&log_name(log));
             let detail =
                 format!("{} does not fit into a memtable; open the store with smaller memtables", path.display());
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         Ok(true)
     }
@@ -272,11 +272,7 @@ impl<'a> LogReplay<'a> {
 
 /// Whether a value file is in a state that a crash may leave just after its creation; a read failure is not.
 fn is_torn(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
-        Error::Damaged { .. } => true,
-        _ => false,
-    }
+    matches!(error.cause, Cause::Io(ErrorKind::NotFound | ErrorKind::UnexpectedEof) | Cause::Damaged)
 }
 
 fn open_values(storage: &Arc<dyn Storage>, binding: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {

@@ -1,7 +1,7 @@
 //! Operations on the store as a whole: creating and dropping keyspaces, syncing, flushing, resuming after a failure,
 //! closing.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
@@ -20,7 +20,7 @@ impl Core {
     /// Returns the keyspace with this name, creating it if necessary; its types are undecided then.
     pub(in crate::lsm) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
                 name.len()
             )));
@@ -59,9 +59,8 @@ impl Core {
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == crate::lsm::core::shared::DEFAULT_KEYSPACE {
-            return Err(Error::InvalidArgument(format!(
-                "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
-            )));
+            let error = Error::input(format!("the keyspace {name:?} cannot be dropped"));
+            return Err(error.advise(Advice::Use(Call::RemoveRecords)));
         }
         if let Some(error) = self.refusal(&shared) {
             return Err(error);

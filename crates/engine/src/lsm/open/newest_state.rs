@@ -1,11 +1,12 @@
 //! The newest state of a store that another process may write to.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::{FolderPurpose, ObjectFolder};
 use crate::lsm::state::version::{FileKind, ManifestState, parse_file_name, recover};
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Attempts to find the files of a manifest before its writer removes them.
@@ -27,18 +28,14 @@ impl Core {
 
 /// Whether a writer has caused an error by removing a file that was open before.
 pub(crate) fn is_removal(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
-        Error::FileReplaced { .. } | Error::VersionGone { .. } => true,
-        _ => false,
-    }
+    matches!(error.cause, Cause::Io(ErrorKind::NotFound) | Cause::FileReplaced | Cause::VersionGone)
 }
 
 /// The error of a reader that its writer has outrun.
 pub(crate) fn changed(storage: &dyn Storage) -> Error {
     let detail = "its writer removes files faster than they can be read; try again, or while fewer writes arrive";
-    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-    Error::Io { action: "read", path, source: std::io::Error::new(ErrorKind::ResourceBusy, detail) }
+    let path: PathBuf = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    Error::io("read", path, std::io::Error::new(ErrorKind::ResourceBusy, detail))
 }
 
 pub(in crate::lsm) fn newest_manifest(names: &[String]) -> Option<&String> {

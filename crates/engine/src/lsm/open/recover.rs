@@ -5,7 +5,7 @@ use super::newest_state::{changed, is_removal};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::local::sync::{Condvar, Mutex};
 use crate::io::reads::fair::FairMutex;
 use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
@@ -55,7 +55,7 @@ const INDEX_EXPANSION_MAX: u64 = 4;
 /// writer removes meanwhile makes it try again.
 ///
 /// # Errors
-/// [`Error::VersionGone`] for a named version that is not there any more; [`Error::Fenced`] if another opening for
+/// [`Cause::VersionGone`] for a named version that is not there any more; [`Cause::Fenced`] if another opening for
 /// writing was faster.
 fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPurpose) -> Result<Core> {
     let stated = storage.profile().filter(|_| options.profile == Profile::default());
@@ -65,17 +65,21 @@ fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPur
         let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
         let version = folder.version()?;
         match open_folder(Arc::clone(&folder), options, None) {
-            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. })
+            Err(Error { cause: Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer, .. })
                 if mode == FolderPurpose::Read(None) && tried != Some(version) =>
             {
                 tried = Some(version);
             }
             // Another manifest may begin where the one of an old version is being removed.
-            Err(Error::Damaged { path, .. }) if is_manifest(&path) && folder.is_superseded()? => {
+            Err(error @ Error { cause: Cause::Damaged, .. })
+                if is_manifest(&error.place()) && folder.is_superseded()? =>
+            {
                 return Err(folder.version_gone());
             }
-            Err(Error::VersionGone { .. }) if mode == FolderPurpose::Read(None) => return Err(folder.explain_gone()?),
-            Err(error @ Error::Damaged { .. }) if !matches!(mode, FolderPurpose::Read(Some(_))) => {
+            Err(Error { cause: Cause::VersionGone, .. }) if mode == FolderPurpose::Read(None) => {
+                return Err(folder.explain_gone()?);
+            }
+            Err(error @ Error { cause: Cause::Damaged, .. }) if !matches!(mode, FolderPurpose::Read(Some(_))) => {
                 return Err(folder.explain_damage(error)?);
             }
             opened => return opened,
@@ -97,7 +101,7 @@ fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&C
 pub(in crate::lsm) fn open_newer(before: &Core) -> Result<Option<Core>> {
     let (Some(objects), Some(version)) = (&before.objects, before.version) else {
         let hint = "only readers of stores on object stores can; open it again".to_owned();
-        return Err(Error::Unsupported { path: before.path(), action: "refresh", hint });
+        return Err(Error::unsupported(before.path(), "refresh", hint));
     };
     if before.is_closed() {
         return Err(before.closed());
@@ -111,10 +115,10 @@ pub(in crate::lsm) fn open_newer(before: &Core) -> Result<Option<Core>> {
             return Ok(None);
         }
         match open_folder(folder, &before.options, Some(before)) {
-            Err(Error::VersionGone { .. } | Error::Damaged { .. } | Error::WrongAnswer { .. }) if tried != newest => {
+            Err(Error { cause: Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer, .. }) if tried != newest => {
                 tried = newest;
             }
-            Err(error @ Error::Gone { .. }) => return Err(error),
+            Err(error @ Error { cause: Cause::Gone, .. }) => return Err(error),
             // The store may have been removed meanwhile.
             Err(error) => return objects.check_in_place().and(Err(error)),
             Ok(newer) => return Ok(Some(newer)),
@@ -133,7 +137,7 @@ pub(in crate::lsm) fn open_version(
     }
     let hint = "only stores on object stores have named versions; open it at the newest one, or make a checkpoint";
     let action = "open a version of";
-    Err(Error::Unsupported { path: folder(&**storage), action, hint: hint.to_owned() })
+    Err(Error::unsupported(folder(&**storage), action, hint))
 }
 
 /// Opens a store. With `read_only`, nothing is written, and another process may be writing: the result is valid only if
@@ -168,7 +172,7 @@ pub(in crate::lsm) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_
 
 /// Whether an error is about a file of a store that was removed meanwhile, and not about its folder.
 fn is_removed_file(storage: &dyn Storage, error: &Error) -> bool {
-    is_removal(error) && !matches!(error, Error::Io { path, .. } if *path == folder(storage))
+    is_removal(error) && !(matches!(error.cause, Cause::Io(_)) && error.path() == Some(&*folder(storage)))
 }
 
 fn open_once(
@@ -293,7 +297,7 @@ fn fetch(
 /// Examines the files that the manifest does not name.
 ///
 /// # Errors
-/// [`Error::Damaged`] if there are files that no crash leaves; errors of the storage.
+/// [`Cause::Damaged`] if there are files that no crash leaves; errors of the storage.
 fn unreferenced(
     storage: &Arc<dyn Storage>,
     objects: Option<&ObjectFolder>,
@@ -438,8 +442,8 @@ fn refuse_other_folder(storage: &dyn Storage, objects: Option<&ObjectFolder>) ->
     }
     objects.map_or(Ok(()), ObjectFolder::check_absent)?;
     let path = folder(storage);
-    let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
-    Err(Error::NotAStore { path, detail })
+    let detail = "it contains no manifest";
+    Err(Error::not_a_store(path, detail).advise(Advice::Use(Call::CreateStore)))
 }
 
 fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockCache> {
@@ -472,7 +476,7 @@ impl TableOpener<'_> {
     /// Opens all tables: with no read if the manifest has the end of the table, else with one.
     ///
     /// # Errors
-    /// [`Error::MemoryShort`] if their resident parts exceed their share of memory, with the memory needed.
+    /// [`Cause::Memory`] if their resident parts exceed their share of memory, with the memory needed.
     fn open_tables(
         &self,
         state: &ManifestState,
@@ -483,7 +487,7 @@ impl TableOpener<'_> {
             let table = match self.open(state.owner, meta, learner) {
                 Ok(table) => table,
                 // The index alone exceeds the whole memory; unfolded it takes about twice as much.
-                Err(Error::MemoryShort { needed_bytes, .. }) => {
+                Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
                     reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
                     continue;
                 }

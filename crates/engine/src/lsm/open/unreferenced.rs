@@ -5,7 +5,7 @@
 //! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
 //! separately. Its contents may have been acknowledged, so it is never removed.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::wal;
 use crate::lsm::objects::ObjectFolder;
@@ -90,7 +90,7 @@ impl UnreferencedFiles {
     /// Fails if there are files that no crash leaves.
     ///
     /// # Errors
-    /// [`Error::Damaged`], for the first of them.
+    /// [`Cause::Damaged`], for the first of them.
     pub(crate) fn check(&self, storage: &dyn Storage) -> Result<()> {
         match self.strays.first() {
             Some(stray) => Err(Error::damaged(storage.path(&stray.name), 0, stray.detail.clone())),
@@ -124,8 +124,8 @@ impl UnreferencedFiles {
 const BEYOND_RESERVED: &str = "its number is beyond those reserved by the manifest";
 
 const WHAT_TO_DO: &str = "the manifest is outdated, or the file comes from a copy of the store: restore the newest \
-                          manifest, remove the file if it is a copy's, or run `ogive db repair`, which sets the \
-                          file aside or rebuilds the store from all files";
+                          manifest, remove the file if it is a copy's, or repair the store, which sets the file \
+                          aside or rebuilds the store from all files";
 
 /// Whether no file can have this number, according to the manifest.
 pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
@@ -152,10 +152,9 @@ fn is_values_of(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<b
 
 /// A file that cannot be identified is not the store's; an I/O error decides nothing.
 fn not_ours(error: Error) -> Result<bool> {
-    match error {
-        Error::Io { ref source, .. } if !matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
-            Err(error)
-        }
+    match error.cause {
+        Cause::Io(ErrorKind::NotFound | ErrorKind::UnexpectedEof) => Ok(false),
+        Cause::Io(_) => Err(error),
         _ => Ok(false),
     }
 }

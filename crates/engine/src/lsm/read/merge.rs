@@ -65,7 +65,7 @@ impl MergeCursor {
     fn check(&mut self) -> Result<()> {
         let Some(source) = self.failed else { return Ok(()) };
         self.sources.get_mut(source).map_or(Ok(()), |cursor| cursor.next())?;
-        Err(Error::InvalidArgument("the cursor has failed before; create a new one".to_owned()))
+        Err(Error::input("the cursor has failed before; create a new one"))
     }
 
     /// Moves every source, and rebuilds the tree. Several sources read what they need at the same time.

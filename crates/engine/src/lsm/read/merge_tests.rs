@@ -25,7 +25,7 @@ impl SourceCursor {
         if let Some(left) = &mut self.moves_left {
             if *left == 0 {
                 self.at = None;
-                return Err(Error::InvalidArgument("broken".to_owned()));
+                return Err(Error::input("broken"));
             }
             *left -= 1;
         }

@@ -239,7 +239,7 @@ impl VisibleCursor {
     #[inline]
     fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.position == VisiblePosition::Failed {
-            return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
+            return Err(Error::input("the iterator has failed before; create a new one"));
         }
         let moved = step(self);
         if moved.is_err() {

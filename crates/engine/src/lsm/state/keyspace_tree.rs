@@ -74,7 +74,7 @@ impl KeyspaceTree {
 
     #[cold]
     pub(super) fn keys_only_error(&self) -> Error {
-        Error::InvalidArgument(format!(
+        Error::input(format!(
             "the records of the keyspace {:?} are keys alone, which have no values; use another keyspace for values",
             self.name
         ))

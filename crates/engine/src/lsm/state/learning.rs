@@ -31,12 +31,12 @@ impl Learning {
     /// Makes the policy known to [`Self::named`]. The first one of a name stays.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens.
+    /// [`Cause::Input`](crate::Cause::Input) for a name that is not lowercase letters, digits and hyphens.
     pub fn register(self) -> Result<()> {
         let name = self.name();
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if name.is_empty() || !name.bytes().all(is_plain) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "'{name}' cannot name a learning policy; use lowercase letters, digits and hyphens"
             )));
         }
@@ -57,18 +57,18 @@ impl Learning {
     /// The policy with this name.
     ///
     /// # Errors
-    /// [`Error::UnregisteredPolicy`] for a policy of `ogive-papers` that this program has not registered;
-    /// [`Error::InvalidArgument`] for other names, with the valid ones.
+    /// `Cause::UnregisteredPolicy` for a policy of `ogive-papers` that this program has not registered;
+    /// [`Cause::Input`](crate::Cause::Input) for other names, with the valid ones.
     pub fn named(name: &str) -> Result<Self> {
         let all = Self::all();
         if let Some(found) = all.iter().find(|learning| learning.name() == name) {
             return Ok(found.clone());
         }
         if RESERVED.contains(&name) {
-            return Err(Error::UnregisteredPolicy { name: name.to_owned() });
+            return Err(Error::unregistered_policy(name));
         }
         let names: Vec<&str> = all.iter().map(Self::name).collect();
-        Err(Error::InvalidArgument(format!("unknown learning policy {name:?}; use one of {}", names.join(", "))))
+        Err(Error::input(format!("unknown learning policy {name:?}; use one of {}", names.join(", "))))
     }
 
     /// The name of the policy in commands and documents.
@@ -101,6 +101,7 @@ impl Display for Learning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
 
     #[derive(Debug)]
     struct NamedPolicy(&'static str);
@@ -123,7 +124,7 @@ mod tests {
         assert_eq!(Learning::named("mine").unwrap().to_string(), "mine");
         assert_eq!(Learning::all().iter().filter(|learning| learning.name() == "mine").count(), 1);
         let error = Learning::new(NamedPolicy("Mine")).register().unwrap_err();
-        assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+        assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error}");
         let error = Learning::named("rmi").unwrap_err().to_string();
         assert!(error.contains("use one of coded"), "{error}");
     }

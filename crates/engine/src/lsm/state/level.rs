@@ -121,7 +121,7 @@ impl LevelCursor {
 
     fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
-            return Err(Error::InvalidArgument("the cursor has failed before; create a new one".into()));
+            return Err(Error::input("the cursor has failed before; create a new one"));
         }
         let moved = step(self);
         if moved.is_err() {

@@ -61,9 +61,7 @@ impl Operations {
         value: &[u8],
     ) {
         let checked = checked.and_then(|()| match value.len() as u64 {
-            length if length > VALUE_BYTES_MAX => {
-                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: VALUE_BYTES_MAX })
-            }
+            length if length > VALUE_BYTES_MAX => Err(Error::value_too_large(keyspace.path(), length, VALUE_BYTES_MAX)),
             length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
                 keyspace.check_value_bytes(length)
@@ -152,7 +150,7 @@ impl Operations {
 pub(in crate::lsm) fn check_key(keyspace: &WrittenKeyspace, key: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {
         let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
-        return Err(Error::KeyLength { path: keyspace.path(), length: key.len() as u64, detail });
+        return Err(Error::key_length(keyspace.path(), key.len() as u64, detail));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::learner::Learner;
 use super::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Setting};
 use crate::io::{FastPaths, LocalStorage, Profile, Storage, available_threads, locate_folder};
 use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct DbOptions {
     pub create: bool,
     /// The memory limit of the store in bytes, for memtables, cached blocks, indexes, filters and models together. At
     /// most half of it is for the resident parts of open tables, about ten bytes per block; if that is not enough,
-    /// [`Error::MemoryShort`] states the memory needed.
+    /// [`Cause::Memory`](crate::Cause::Memory) states the memory needed.
     pub memory_bytes: u64,
     /// Size at which a memtable is flushed, in bytes; at most a quarter of the memory limit. All memtables together use
     /// at most half of it.
@@ -138,7 +138,7 @@ pub const INLINE_BYTES_MAX: u64 = 1 << 20;
 const OPENING_BYTES_MIN: u64 = 64 << 20;
 
 /// The option that sets the memory of a store, for error messages.
-pub(in crate::lsm) const MEMORY_OPTION: &str = "`DbOptions::memory_bytes`";
+pub(in crate::lsm) const MEMORY_OPTION: Setting = Setting::StoreMemory;
 
 /// The least memory with which a store works, in bytes.
 const MEMORY_BYTES_MIN: u64 = 1 << 20;
@@ -256,14 +256,9 @@ impl DbOptions {
 
     /// Refuses invalid options, for a store in the folder `path`.
     pub(in crate::lsm) fn check(&self, path: &Path) -> Result<()> {
-        let refuse = |detail: String| Err(Error::InvalidArgument(detail));
+        let refuse = |detail: String| Err(Error::input(detail));
         if self.memory_bytes < MEMORY_BYTES_MIN {
-            return Err(Error::MemoryShort {
-                path: path.to_owned(),
-                needed_bytes: MEMORY_BYTES_MIN,
-                given_bytes: self.memory_bytes,
-                option: MEMORY_OPTION,
-            });
+            return Err(Error::memory(path, MEMORY_BYTES_MIN, self.memory_bytes, MEMORY_OPTION));
         }
         if self.memtable_bytes == 0 || self.table_bytes == 0 || self.level_bytes == 0 || self.level_factor < 2 {
             return refuse(

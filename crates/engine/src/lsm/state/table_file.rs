@@ -148,7 +148,7 @@ impl TableFile {
     /// Opens the table that `meta` describes, with one read at its end. A learner may give it a guide.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the file does not match `meta`; errors of [`Table::open`].
+    /// [`Cause::Damaged`](crate::Cause::Damaged) if the file does not match `meta`; errors of [`Table::open`].
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         owner: u64,

@@ -120,7 +120,7 @@ impl ListCursor {
     fn go(&mut self, at: Option<usize>) -> Result<()> {
         if self.fails_after == 0 {
             self.at = None;
-            return Err(Error::InvalidArgument("made to fail".into()));
+            return Err(Error::input("made to fail"));
         }
         self.fails_after -= 1;
         self.at = at.filter(|&at| at < self.versions.len());

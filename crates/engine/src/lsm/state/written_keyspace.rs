@@ -95,5 +95,5 @@ pub(in crate::lsm) fn wrong(
         true => format!("{types} with keys by {}", types.key_names()),
         false => types.to_string(),
     };
-    Error::WrongRecordType { path, name, found: shown(found), asked: shown(asked), handles }
+    Error::wrong_record_type(path, name, [&shown(found), &shown(asked)], handles)
 }

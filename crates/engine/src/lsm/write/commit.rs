@@ -12,7 +12,7 @@
 
 use crate::block::cache::Reservation;
 use crate::durability::Durability;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result, StoreFailure};
 use crate::io::Timer;
 use crate::io::local::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::io::reads::fair::FairGuard;
@@ -243,9 +243,9 @@ impl Core {
 
     /// Tells the writers of a group its outcome.
     fn tell(&self, alive: &[Arc<WriteRequest>], outcome: Result<()>) {
-        let failed = outcome.as_ref().err().map(ToString::to_string);
-        let (is_fenced, is_gone) =
-            (matches!(outcome, Err(Error::Fenced { .. })), matches!(outcome, Err(Error::Gone { .. })));
+        let failed = outcome.as_ref().err().map(StoreFailure::from);
+        let is_of = |cause: Cause| outcome.as_ref().is_err_and(|error| error.cause == cause);
+        let (is_fenced, is_gone) = (is_of(Cause::Fenced), is_of(Cause::Gone));
         let mut outcome = Some(outcome);
         for (index, request) in alive.iter().enumerate() {
             let mut work = request.work.lock();
@@ -253,9 +253,9 @@ impl Core {
                 (None, _) => Ok(()),
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
-                (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path(), was_opening: false }),
-                (Some(_), false) if is_gone => Err(Error::Gone { path: self.path() }),
-                (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
+                (Some(_), false) if is_fenced => Err(Error::fenced(self.path(), false)),
+                (Some(_), false) if is_gone => Err(Error::gone(self.path())),
+                (Some(failure), false) => Err(Error::stopped(self.path(), failure)),
             });
         }
     }
@@ -299,7 +299,7 @@ impl Core {
 
     /// Closes the store to writes after a failure, unless it left the log as it was.
     pub(in crate::lsm) fn note_failure<T>(&self, writer: &mut WriterState, mut outcome: Result<T>) -> Result<T> {
-        let leaves_log = |error: &Error| matches!(error, Error::InvalidArgument(_) | Error::WrongRecordType { .. });
+        let leaves_log = |error: &Error| matches!(error, Error { cause: Cause::Input | Cause::WrongType { .. }, .. });
         if outcome.as_ref().is_err_and(leaves_log) {
             // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
@@ -336,14 +336,14 @@ impl Core {
         let count = group.operations.len() as u64;
         let last = writer.next_sequence + count - 1;
         if last > SEQUENCE_MAX {
-            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
         if !writer.active.has_room(group.operations.len() + self.operations_in_flight()) {
             self.drain(writer);
         }
         if !writer.active.has_room(group.operations.len()) {
             let detail = format!("a batch of {count} operations does not fit into a memtable; split it");
-            return Err(Error::InvalidArgument(detail));
+            return Err(Error::input(detail));
         }
         writer.next_sequence = last + 1;
         Ok((group, last))
@@ -438,7 +438,7 @@ impl Core {
         bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
         let mut operations = std::mem::take(&mut writer.decoded);
         decode_group_into(&bytes, &mut operations)
-            .ok_or_else(|| Error::InvalidArgument("a write group has at most 4 GiB; split the batch".into()))?;
+            .ok_or_else(|| Error::input("a write group has at most 4 GiB; split the batch"))?;
         Ok(WriteGroup { bytes, operations })
     }
 
@@ -462,7 +462,7 @@ impl Core {
 
     /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
     fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
-        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; split it".into());
+        let malformed = || Error::input("a batch has at most 4 GiB; split it");
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
             let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
@@ -514,7 +514,7 @@ impl Core {
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
-        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be created".into()))
+        writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))
     }
 
     /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions

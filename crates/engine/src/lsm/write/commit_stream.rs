@@ -65,7 +65,7 @@ impl Core {
         encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
         let last = writer.next_sequence;
         if last > SEQUENCE_MAX {
-            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
         writer.next_sequence += 1;
         self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;

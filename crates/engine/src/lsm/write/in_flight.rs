@@ -54,7 +54,7 @@ impl Core {
     /// Puts a group, and waits for those before it.
     ///
     /// # Errors
-    /// Errors of the storage; [`Error::Fenced`](crate::Error::Fenced); the failure of a group before it.
+    /// Errors of the storage; [`Cause::Fenced`](crate::Cause::Fenced); the failure of a group before it.
     pub(in crate::lsm) fn end_group(&self, begun: BegunGroup) -> Result<()> {
         let put = begun.part.map_or(Ok(()), |part| part.put());
         {

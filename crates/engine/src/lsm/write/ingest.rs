@@ -8,7 +8,7 @@
 
 use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
@@ -69,10 +69,11 @@ impl IncomingTables<'_> {
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
         examine(self.core, storage, name, &mut self.seen).map_err(|error| match error {
             // No memory helps: a store keeps longer values in files of their own.
-            Error::ValueTooLarge { path, length, limit } if limit == INLINE_BYTES_MAX => {
+            Error { cause: Cause::ValueTooLarge { length, limit: INLINE_BYTES_MAX }, .. } => {
                 let detail = "is longer than those of tables that can be ingested; write its records instead";
+                let path = error.place();
                 let path = path.display();
-                Error::InvalidArgument(format!("{path}: a value of {length} bytes {detail} ({limit} at most)"))
+                Error::input(format!("{path}: a value of {length} bytes {detail} ({INLINE_BYTES_MAX} at most)"))
             }
             error => error,
         })
@@ -83,7 +84,7 @@ impl IncomingTables<'_> {
         let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
         if is_named_twice || objects.has_object(name) {
             let what = if is_named_twice { "is named twice" } else { "belongs to the store already" };
-            return Err(Error::InvalidArgument(format!("{} {what}", self.core.storage.path(name).display())));
+            return Err(Error::input(format!("{} {what}", self.core.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
         let Some(mut meta) = self.examine(&self.core.storage, name)? else { return Ok(()) };
@@ -119,7 +120,7 @@ fn examine(
 ) -> Result<Option<TableFileMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let table = Table::open_with(Arc::clone(storage), name, &cache, &core.options.of_tables())?;
-    let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
+    let refuse = |detail: &str| Err(Error::input(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {
         return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
     }
@@ -217,7 +218,7 @@ impl Core {
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
         if last > SEQUENCE_MAX {
-            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+            return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
         let mut change = StateChange {
             edit: ManifestEdit {

@@ -55,7 +55,7 @@ impl RecordFile {
         match self.key_bytes {
             8 => Ok(KeyType::U64),
             16 => Ok(KeyType::U128),
-            other => Err(Error::InvalidArgument(format!(
+            other => Err(Error::input(format!(
                 "keys of {other} bytes are not supported; a file of records has keys of 8 or 16 bytes"
             ))),
         }
@@ -63,7 +63,7 @@ impl RecordFile {
 
     /// Number of records in a complete file.
     pub(crate) fn count(self, file: &dyn ReadableFile) -> Result<u64> {
-        let wrong = |detail: String| Error::NotRecords { path: file.path().to_owned(), detail };
+        let wrong = |detail: String| Error::not_records(file.path(), detail);
         let Some(bytes) = file.len().checked_sub(self.header_bytes) else {
             return Err(wrong(format!(
                 "it has {} bytes, less than its header of {}; it may have been cut off",
@@ -122,8 +122,8 @@ impl RecordFile {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotRecords`] if the file does not consist of complete records or has another number of them than it states;
-/// [`Error::Unsorted`] with the number of the first record out of order; [`Error::Changed`] if the file changed
+/// `Cause::NotRecords` if the file does not consist of complete records or has another number of them than it states;
+/// `Cause::Unsorted` with the number of the first record out of order; `Cause::Changed` if the file changed
 /// meanwhile; those of [`TableWriter::create`](crate::table::TableWriter::create); storage errors. On error no file is
 /// left under the name.
 pub fn index_records(
@@ -141,7 +141,7 @@ pub fn index_records(
     let data = open_compared(&*storage, data_name)?;
     let record_count = records.count(&*data)?;
     let locations = BlockLocations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
-        .ok_or_else(|| Error::InvalidArgument("records of zero bytes cannot be indexed".into()))?;
+        .ok_or_else(|| Error::input("records of zero bytes cannot be indexed"))?;
     let out = PublishedFile::create(storage.clone(), index_name, options.replace)?;
     let mut scan = ScanIndexBuilder::new(data.path(), key_type, options.filter_bits_per_key)?;
     let mut checksums = Vec::new();
@@ -156,7 +156,7 @@ pub fn index_records(
     let (file_bytes, modified_ns) = (data.len(), data.modified_ns().unwrap_or(0));
     let now = open_compared(&*storage, data_name)?;
     if let Some(detail) = difference(&*now, file_bytes, modified_ns) {
-        return Err(Error::Changed { path: now.path().to_owned(), detail });
+        return Err(Error::changed(now.path(), detail));
     }
     let source = DataSource::Foreign {
         name: data_name.to_owned(),
@@ -206,7 +206,7 @@ pub fn index_records(
 /// ```
 ///
 /// # Errors
-/// [`Error::Damaged`] if a block is damaged or out of order; [`Error::InvalidArgument`] if the table is itself an
+/// `Cause::Damaged` if a block is damaged or out of order; `Cause::Input` if the table is itself an
 /// external index; those of [`Table::open`] and [`TableWriter::create`](crate::table::TableWriter::create). On error no
 /// file is left under the name.
 pub fn index_table(
@@ -223,7 +223,7 @@ pub fn index_table(
     let source = match &inner.meta.source {
         DataSource::Own => DataSource::Table { name: table_name.to_owned(), file_id: inner.file_id },
         DataSource::Table { name, .. } | DataSource::Foreign { name, .. } => {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "{table_name} is itself an external index of {name}; build the new index for {name}"
             )));
         }
@@ -276,7 +276,7 @@ pub(in crate::table) fn block_checksums(
 /// of bytes compared so far and in total. Blocks that carry their own checksums are not compared.
 ///
 /// # Errors
-/// [`Error::Changed`] with the first block that differs from the indexed data; [`Error::Damaged`] if the index is
+/// `Cause::Changed` with the first block that differs from the indexed data; `Cause::Damaged` if the index is
 /// damaged; storage errors.
 pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let inner = &*table.inner;
@@ -287,7 +287,7 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
         let sum = checksum::checksum(inner.file_id, section.offset, bytes);
         if checksums.get(block) != Some(&sum) {
             let detail = format!("block {block}, at byte {}, has changed since it was indexed", section.offset);
-            return Err(Error::Changed { path: inner.data.path().to_owned(), detail });
+            return Err(Error::changed(inner.data.path(), detail));
         }
         block += 1;
         progress(section.offset + section.bytes, inner.meta.data_bytes);
@@ -297,9 +297,7 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
 
 fn check_names(data_name: &str, index_name: &str) -> Result<()> {
     match data_name == index_name {
-        true => {
-            Err(Error::InvalidArgument(format!("the index of {data_name} cannot have the same name; choose another")))
-        }
+        true => Err(Error::input(format!("the index of {data_name} cannot have the same name; choose another"))),
         false => Ok(()),
     }
 }
@@ -310,7 +308,7 @@ fn fitting_block_bytes(records: RecordFile, options: &TableWriteOptions) -> Resu
     check_block_bytes(most)?;
     let record = records.record_bytes();
     if record > RECORD_BYTES_MAX {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "records of {record} bytes are too large; the limit is {RECORD_BYTES_MAX} bytes"
         )));
     }

@@ -68,12 +68,12 @@ impl ScanIndexBuilder {
     /// Adds the next key of the current block.
     ///
     /// # Errors
-    /// [`Error::Unsorted`] for a key less than the last one.
+    /// [`Cause::Unsorted`](crate::Cause::Unsorted) for a key less than the last one.
     pub(in crate::table) fn push(&mut self, key: &[u8]) -> Result<()> {
         if self.records > 0 {
             match key.cmp(&self.last) {
                 std::cmp::Ordering::Less => {
-                    return Err(Error::Unsorted { path: self.path.clone(), record: self.records });
+                    return Err(Error::unsorted(self.path.clone(), self.records));
                 }
                 order => self.distinct &= order.is_gt(),
             }
@@ -148,7 +148,7 @@ pub(in crate::table) fn write_index(
     };
     let built = index::build(input, options);
     if let Some(detail) = check.defect().map(str::to_owned).or_else(|| built.defect(meta.blocks, check.digest())) {
-        return Err(Error::Internal { path: out.path(), detail });
+        return Err(Error::bug(out.path(), detail));
     }
     let index = built.write(&mut out)?;
     index.add_objective(&mut meta.properties, options, located.stored.len() as u64);

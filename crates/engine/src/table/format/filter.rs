@@ -241,11 +241,11 @@ impl FilterBuilder {
     /// Creates a builder for a filter of `bits_per_key`, from 1 to 32. With 10 bits about 1 % of the absent keys pass.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for other values.
+    /// [`Cause::Input`](crate::Cause::Input) for other values.
     pub fn new(bits_per_key: u32) -> Result<Self> {
         if !(1..=32).contains(&bits_per_key) {
             let message = format!("a filter cannot have {bits_per_key} bits per key; choose 1 to 32 (10 is common)");
-            return Err(Error::InvalidArgument(message));
+            return Err(Error::input(message));
         }
         // Fewer than ln 2 * bits: the keys of a page do not spread evenly over its lines, and a full line is worst.
         let probes = (bits_per_key * 6 / 10).clamp(1, u32::from(PROBES_MAX)) as u8;
@@ -380,6 +380,7 @@ impl FilterGroup {
 mod tests {
     use super::*;
     use crate::block::checksum::{check, seal};
+    use crate::error::Cause;
     use proptest::prelude::*;
 
     /// Builds the filter of a table whose blocks hold these keys.
@@ -539,7 +540,7 @@ mod tests {
     #[test]
     fn senseless_sizes_are_refused() {
         for bits in [0, 33, u32::MAX] {
-            assert!(matches!(FilterBuilder::new(bits), Err(Error::InvalidArgument(_))));
+            assert!(matches!(FilterBuilder::new(bits), Err(Error { cause: Cause::Input, .. })));
         }
     }
 

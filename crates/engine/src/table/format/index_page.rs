@@ -127,7 +127,7 @@ impl<'a> IndexPageView<'a> {
 /// The stored form of a page at `offset`: `payload` padded to `page_bytes`.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] if the payload does not fit. The writer prevents it; a page that was cut would deny keys.
+/// `Cause::Input` if the payload does not fit. The writer prevents it; a page that was cut would deny keys.
 pub(in crate::table) fn encode_index_page(
     (file_id, offset): (u64, u64),
     page_bytes: usize,
@@ -141,7 +141,7 @@ pub(in crate::table) fn encode_index_page(
             "nodes of {} bytes do not fit an index page of {page_bytes} bytes; choose another design for the table",
             payload.len()
         );
-        return Err(Error::InvalidArgument(detail));
+        return Err(Error::input(detail));
     }
     payload.resize(room, 0);
     payload.extend_from_slice(&(count as u32).to_le_bytes());

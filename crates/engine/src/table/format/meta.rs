@@ -6,7 +6,7 @@
 use super::filter::FilterLayout;
 use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::file_format::{TABLE_MAGIC, check_not_of_development};
 use crate::io::ReadableFile;
 use crate::types::{KeyType, RecordType, ValueType};
@@ -400,7 +400,7 @@ pub(in crate::table) fn encode_tail(
 
 /// The footer at the end of `read`, if its format version is known.
 pub(in crate::table) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> {
-    let not_ours = |detail: &str| Error::NotATable { path: path.to_owned(), detail: detail.to_owned() };
+    let not_ours = |detail: &str| Error::not_a_table(path, detail);
     let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
         return Err(not_ours("it is too short; it may have been cut off"));
     };
@@ -412,7 +412,7 @@ pub(in crate::table) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<
     }
     let version = u32::from_le_bytes([footer[8], footer[9], footer[10], footer[11]]);
     if version == 0 || version > FORMAT_VERSION {
-        return Err(Error::UnknownVersion { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
+        return Err(Error::version(path, version, FORMAT_VERSION));
     }
     Ok(footer)
 }
@@ -420,7 +420,7 @@ pub(in crate::table) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<
 /// Decodes the bytes of the opening read, which end at the end of a file of `file_bytes`.
 pub(in crate::table) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<TableTail> {
     let footer = match check_footer(path, read) {
-        Err(Error::UnknownVersion { .. }) if is_of_known_version(file_bytes, read) => {
+        Err(Error { cause: Cause::Version { .. }, .. }) if is_of_known_version(file_bytes, read) => {
             let offset = file_bytes - FOOTER_BYTES as u64 + 8;
             return Err(Error::damaged(path, offset, "the format version in its footer is damaged"));
         }

@@ -90,7 +90,7 @@ impl ValueWriter {
     /// [`ValuePointer::stored_bytes`] there.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] before anything is written; errors of the sink.
+    /// [`Cause::ValueTooLarge`](crate::Cause::ValueTooLarge) before anything is written; errors of the sink.
     pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut ValueSink<'_>) -> Result<ValuePointer> {
         if value.len() as u64 > VALUE_BYTES_MAX {
             return Err(self.too_large(value.len() as u64));
@@ -101,7 +101,7 @@ impl ValueWriter {
     /// Writes all of `source` to `sink`, whose next byte is at `offset` of the file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the source fails, [`Error::ValueTooLarge`] if it yields more than [`VALUE_BYTES_MAX`], and
+    /// `Cause::Io` if the source fails, `Cause::ValueTooLarge` if it yields more than [`VALUE_BYTES_MAX`], and
     /// errors of the sink. Chunks may have been written by then: bytes of the file to which no pointer leads.
     pub fn write_stream(
         &mut self,
@@ -136,7 +136,7 @@ impl ValueWriter {
     }
 
     fn too_large(&self, length: u64) -> Error {
-        Error::ValueTooLarge { path: self.path.clone(), length, limit: VALUE_BYTES_MAX }
+        Error::value_too_large(self.path.clone(), length, VALUE_BYTES_MAX)
     }
 }
 
@@ -153,7 +153,7 @@ impl ValueReader {
     /// Creates a reader of the value at `pointer`, without reading yet.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the pointer leads past the end of the file, or states a length that no value has.
+    /// `Cause::Damaged` if the pointer leads past the end of the file, or states a length that no value has.
     pub fn new(file: Arc<dyn ReadableFile>, file_id: u64, pointer: ValuePointer) -> Result<Self> {
         let end = pointer.offset.checked_add(pointer.stored_bytes());
         if pointer.length > VALUE_BYTES_MAX || end.is_none_or(|end| end > file.len()) {
@@ -196,7 +196,7 @@ impl ValueReader {
     /// The next bytes, at most one chunk; `None` at the end of the value.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a chunk with a wrong checksum; errors of the file.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) for a chunk with a wrong checksum; errors of the file.
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         self.chunks.next_chunk()
     }
@@ -204,7 +204,7 @@ impl ValueReader {
     /// Reads the rest of the value into one buffer.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] if that is more than `limit_bytes`, before anything is allocated or read; errors of
+    /// `Cause::ValueTooLarge` if that is more than `limit_bytes`, before anything is allocated or read; errors of
     /// [`ValueReader::next_chunk`].
     pub fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)
@@ -304,6 +304,7 @@ impl ChunkSource for TableChunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cause;
     use proptest::prelude::*;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -419,7 +420,7 @@ mod tests {
         let file = file(content);
         let reader = ValueReader::new(Arc::clone(&file) as Arc<dyn ReadableFile>, FILE_ID, pointer).unwrap();
         let refused = reader.read_to_vec(999);
-        assert!(matches!(refused, Err(Error::ValueTooLarge { length: 1000, limit: 999, .. })));
+        assert!(matches!(refused, Err(Error { cause: Cause::ValueTooLarge { length: 1000, limit: 999 }, .. })));
         assert_eq!(file.longest_read.load(Ordering::Relaxed), 0);
     }
 
@@ -432,7 +433,7 @@ mod tests {
             Ok(())
         };
         let refused = writer.write_stream(0, &mut io::repeat(1).take(VALUE_BYTES_MAX + 1), &mut sink);
-        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: VALUE_BYTES_MAX, .. })));
+        assert!(matches!(refused, Err(Error { cause: Cause::ValueTooLarge { limit: VALUE_BYTES_MAX, .. }, .. })));
         assert!(written <= VALUE_BYTES_MAX + (1 << 20));
         assert!(writer.chunk.capacity() <= 2 * CHUNK_BYTES, "the writer holds {} bytes", writer.chunk.capacity());
     }
@@ -448,10 +449,10 @@ mod tests {
         }
         let mut writer = ValueWriter::new(FILE_ID, "values");
         let failed = writer.write_stream(0, &mut Broken, &mut |_| Ok(()));
-        assert!(matches!(failed, Err(Error::Io { .. })));
+        assert!(matches!(failed, Err(Error { cause: Cause::Io(_), .. })));
         let mut full = |_: &[u8]| Err(Error::io("write", "values", io::ErrorKind::StorageFull.into()));
         let failed = writer.write(0, b"value", &mut full);
-        assert!(matches!(failed, Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull));
+        assert!(matches!(failed, Err(Error { cause: Cause::Io(io::ErrorKind::StorageFull), .. })));
     }
 
     #[test]
@@ -498,7 +499,10 @@ mod tests {
         ];
         for pointer in bad {
             let refused = ValueReader::new(file(content.clone()), FILE_ID, pointer);
-            assert!(matches!(refused, Err(Error::Damaged { offset, .. }) if offset == pointer.offset), "{pointer:?}");
+            assert!(
+                matches!(refused, Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(pointer.offset)),
+                "{pointer:?}"
+            );
         }
     }
 
@@ -519,7 +523,7 @@ mod tests {
         }
         let at = |length| ValueReader::new(Arc::new(Huge), FILE_ID, ValuePointer { offset: 0, length });
         assert!(at(VALUE_BYTES_MAX).is_ok());
-        assert!(matches!(at(VALUE_BYTES_MAX + 1), Err(Error::Damaged { .. })));
+        assert!(matches!(at(VALUE_BYTES_MAX + 1), Err(Error { cause: Cause::Damaged, .. })));
     }
 
     #[test]
@@ -529,7 +533,10 @@ mod tests {
         for bit in 3 * 8..content.len() * 8 {
             let mut damaged = content.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(matches!(read(damaged, pointer), Err(Error::Damaged { offset: 3, .. })), "bit {bit}");
+            assert!(
+                matches!(read(damaged, pointer), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(3)),
+                "bit {bit}"
+            );
         }
     }
 
@@ -538,9 +545,13 @@ mod tests {
         let (content, pointer) = stored(0, &vec![5; 2 * CHUNK_PAYLOAD_BYTES]);
         let mut swapped = content[CHUNK_BYTES..].to_vec();
         swapped.extend_from_slice(&content[..CHUNK_BYTES]);
-        assert!(matches!(read(swapped, pointer), Err(Error::Damaged { offset: 0, .. })));
+        assert!(
+            matches!(read(swapped, pointer), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(0))
+        );
         let other = ValueReader::new(file(content), FILE_ID + 1, pointer).unwrap();
-        assert!(matches!(other.read_to_vec(1 << 20), Err(Error::Damaged { offset: 0, .. })));
+        assert!(
+            matches!(other.read_to_vec(1 << 20), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(0))
+        );
     }
 
     #[test]
@@ -552,7 +563,9 @@ mod tests {
         for _ in 0..3 {
             let error = reader.read(&mut [0; 100]).unwrap_err();
             let error = error.get_ref().unwrap().downcast_ref::<Error>();
-            assert!(matches!(error, Some(Error::Damaged { offset, .. }) if *offset == CHUNK_BYTES as u64));
+            assert!(
+                matches!(error, Some(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(CHUNK_BYTES as u64))
+            );
             assert!(reader.next_chunk().is_err());
         }
         assert!(reader.read_to_vec(1 << 20).is_err());
@@ -564,8 +577,8 @@ mod tests {
         let file = file(content);
         file.fails_once.store(true, Ordering::Relaxed);
         let mut reader = ValueReader::new(file, FILE_ID, pointer).unwrap();
-        assert!(matches!(reader.next_chunk(), Err(Error::Io { .. })));
-        assert!(matches!(reader.next_chunk(), Err(Error::Damaged { .. })));
+        assert!(matches!(reader.next_chunk(), Err(Error { cause: Cause::Io(_), .. })));
+        assert!(matches!(reader.next_chunk(), Err(Error { cause: Cause::Damaged, .. })));
         assert!(reader.read(&mut [0; 10]).is_err());
     }
 
@@ -582,7 +595,7 @@ mod tests {
             content in proptest::collection::vec(any::<u8>(), 0..5000), offset in 0_u64..6000, length in 1_u64..6000,
         ) {
             let refused = read(content, ValuePointer { offset, length });
-            let is_damage = matches!(refused, Err(Error::Damaged { .. }));
+            let is_damage = matches!(refused, Err(Error { cause: Cause::Damaged, .. }));
             prop_assert!(is_damage);
         }
 

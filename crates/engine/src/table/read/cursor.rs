@@ -293,11 +293,11 @@ impl TableCursor {
     /// Moves, unless the cursor has failed before; an error leaves no position.
     fn moved(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if let Some(error) = &self.failed {
-            return Err(again(error));
+            return Err(error.again());
         }
         let done = step(self);
         if let Err(error) = &done {
-            self.failed = Some(again(error));
+            self.failed = Some(error.again());
             self.at = None;
             self.forget_ahead();
         }
@@ -544,18 +544,5 @@ impl TableInner {
             Ok((block, self.check(0, block, *section, &bytes[at..][..section.bytes as usize])?))
         };
         (first..).zip(sections).map(block).collect()
-    }
-}
-
-/// A copy of an error.
-fn again(error: &Error) -> Error {
-    match error {
-        Error::Damaged { path, offset, detail } => Error::damaged(path, *offset, detail.clone()),
-        Error::Io { action, path, source } => Error::io(action, path.clone(), source.kind().into()),
-        Error::ValueTooLarge { path, length, limit } => {
-            Error::ValueTooLarge { path: path.clone(), length: *length, limit: *limit }
-        }
-        Error::Changed { path, detail } => Error::Changed { path: path.clone(), detail: detail.clone() },
-        other => Error::InvalidArgument(other.to_string()),
     }
 }

@@ -51,9 +51,9 @@ impl Table {
     /// Returns the value of `key`, or of its first record if there are several.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] if the key does not have the fixed width of [`Self::key_type`]; reporting such a key as
-    /// absent would hide a mistake. [`Error::ValueTooLarge`] for a value larger than the memory budget; use
-    /// [`Self::value_reader`] instead. Storage errors, and [`Error::Damaged`].
+    /// `Cause::KeyLength` if the key does not have the fixed width of [`Self::key_type`]; reporting such a key as
+    /// absent would hide a mistake. `Cause::ValueTooLarge` for a value larger than the memory budget; use
+    /// [`Self::value_reader`] instead. Storage errors, and [`Cause::Damaged`](crate::Cause::Damaged).
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.quiet().get(key)
     }
@@ -120,13 +120,13 @@ impl Table {
     /// In a versioned table, returns the newest version of `key` with a sequence number of at most `sequence`.
     ///
     /// # Errors
-    /// As [`Self::get`]; [`Error::InvalidArgument`] for a table that is not versioned.
+    /// As [`Self::get`]; [`Cause::Input`](crate::Cause::Input) for a table that is not versioned.
     pub fn get_version(&self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
         self.quiet().get_version(key, sequence)
     }
 
     /// Returns an iterator over the records whose keys lie within `bounds`, from either end. If a bound does not have
-    /// the fixed width of [`Self::key_type`], the first item is [`Error::KeyLength`], and the iterator ends.
+    /// the fixed width of [`Self::key_type`], the first item is `Cause::KeyLength`, and the iterator ends.
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> TableRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         TableRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())))
@@ -140,8 +140,8 @@ impl Table {
     /// Returns the number of records with keys less than `key`, whether or not `key` is present.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] if the key does not have the fixed width of [`Self::key_type`]; storage errors, and
-    /// [`Error::Damaged`].
+    /// `Cause::KeyLength` if the key does not have the fixed width of [`Self::key_type`]; storage errors, and
+    /// [`Cause::Damaged`](crate::Cause::Damaged).
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         self.quiet().rank(key)
     }
@@ -266,7 +266,7 @@ impl Traced<'_> {
 
     pub fn get_version(&mut self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
         if !self.table.inner.meta.versioned {
-            return Err(Error::InvalidArgument("this table is not versioned".into()));
+            return Err(Error::input("this table is not versioned"));
         }
         let mut found = None;
         self.visit_versions(key, |inner, position| {
@@ -431,7 +431,7 @@ impl TableInner {
     fn wrong_width(&self, key: &[u8], width: usize) -> Error {
         let path = self.file.path().to_owned();
         let detail = format!("its keys are {}, of {width} bytes each", self.meta.record_type.keys);
-        Error::KeyLength { path, length: key.len() as u64, detail }
+        Error::key_length(path, key.len() as u64, detail)
     }
 
     /// The record at a position, as it is stored.
@@ -458,7 +458,7 @@ impl TableInner {
     pub(in crate::table) fn long_value(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
         if pointer.length > self.memory_bytes {
             let path = self.data.path().to_owned();
-            return Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.memory_bytes });
+            return Err(Error::value_too_large(path, pointer.length, self.memory_bytes));
         }
         self.value_stream(pointer)?.read_to_vec(self.memory_bytes)
     }

@@ -198,7 +198,7 @@ impl TableRange {
     /// ```
     ///
     /// # Errors
-    /// Storage errors, and [`crate::Error::Damaged`]; the range has then ended.
+    /// Storage errors, and [`crate::Cause::Damaged`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
         self.visit_stored(|inner, key, value| match value.in_block() {
             Some(value) => Ok(visit(key, value)),

@@ -8,7 +8,7 @@ use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::compress::CodecError;
 use crate::block::slots::SlotDirectory;
 use crate::block::{NumberHash, checksum, compress};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result, Setting};
 use crate::file_format::FileFormat;
 use crate::io::local::sync::Mutex;
 use crate::io::{FastPaths, ListedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate, spoiled};
@@ -38,8 +38,8 @@ const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of up to this size is made with any budget, in bytes.
 const OPENING_BYTES_MIN: u64 = 1 << 20;
 /// The option that sets a table's memory, alone and in a store.
-const TABLE_MEMORY: &str = "`TableOptions::memory_bytes`";
-const STORE_MEMORY: &str = "`DbOptions::memory_bytes`";
+const TABLE_MEMORY: Setting = Setting::TableMemory;
+const STORE_MEMORY: Setting = Setting::StoreMemory;
 /// Largest index page in bytes: one group of separators of the longest keys takes less.
 const INDEX_PAGE_BYTES_MAX: u64 = 1 << 20;
 /// Largest block in bytes, before compression: a key and a value of the greatest lengths.
@@ -129,8 +129,8 @@ impl Table {
     /// Opens a table with one read at its end.
     ///
     /// # Errors
-    /// [`Error::NotATable`], [`Error::UnknownVersion`] or [`Error::Damaged`] for the file; [`Error::Changed`] if the
-    /// data of an external index has changed; [`Error::MemoryShort`] if the budget is too small; storage errors.
+    /// [`Cause::NotATable`], [`Cause::Version`] or [`Cause::Damaged`] for the file; [`Cause::Changed`] if the
+    /// data of an external index has changed; [`Cause::Memory`] if the budget is too small; storage errors.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
         let table = Self::open_in(storage, name, options, None)?;
         if let Some(bytes) = options.warm_bytes {
@@ -218,7 +218,7 @@ impl Table {
     /// As [`Self::open`], except for a budget that is too small.
     pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
         match Self::open(Arc::clone(&storage), name, options) {
-            Err(Error::MemoryShort { needed_bytes, .. }) => {
+            Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
                 let memory_bytes = options.memory_bytes.saturating_add(needed_bytes);
                 Self::open(storage, name, &TableOptions { memory_bytes, ..options.clone() })
             }
@@ -344,12 +344,12 @@ impl Table {
 /// Makes the opening read and decodes the tail. `option` names the option that sets the budget.
 ///
 /// # Errors
-/// [`Error::MemoryShort`] if the read is larger than the budget.
+/// [`Cause::Memory`] if the read is larger than the budget.
 pub(in crate::table) fn read_tail(
     storage: &dyn Storage,
     name: &str,
     memory_bytes: u64,
-    option: &'static str,
+    option: Setting,
 ) -> Result<(Arc<dyn ReadableFile>, TracedRead, TableTail)> {
     let file = storage.open(name)?;
     let bytes = format::opening_bytes_of_file(file.len());
@@ -384,25 +384,28 @@ pub(in crate::table) fn record_bytes(meta: &TableMeta) -> u64 {
 
 /// The error for a file whose opening read exceeds the budget: either a large file of another kind, or a table with a
 /// large root.
-fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, memory_bytes: u64, option: &'static str) -> Error {
+fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, memory_bytes: u64, option: Setting) -> Error {
     let mut footer = vec![0; format::FOOTER_BYTES];
     let offset = file.len().saturating_sub(format::FOOTER_BYTES as u64);
     let read = file.read(ReadRequest { offset, buffer: &mut footer, purpose: Purpose::Open });
     if let Err(error) = read.and_then(|()| format::check_footer(file.path(), &footer).map(|_| ())) {
         return with_format(error, file);
     }
-    Error::MemoryShort { path: file.path().to_owned(), needed_bytes: bytes, given_bytes: memory_bytes, option }
+    Error::memory(file.path(), bytes, memory_bytes, option)
 }
 
 /// Adds to the error for a file that is no table what else of Ogive the file is.
 fn with_format(error: Error, file: &dyn ReadableFile) -> Error {
-    let Error::NotATable { path, detail } = error else { return error };
+    if error.cause != Cause::NotATable {
+        return error;
+    }
     match FileFormat::of_file(file) {
-        Err(development @ Error::UnknownVersion { .. }) => development,
+        Err(development @ Error { cause: Cause::Version { .. }, .. }) => development,
         Ok(Some(format)) if format != FileFormat::Table => {
-            Error::NotATable { path, detail: format.advice().to_owned() }
+            let (detail, advice) = format.advice();
+            error.with_detail(detail).advise(advice)
         }
-        _ => Error::NotATable { path, detail },
+        _ => error,
     }
 }
 
@@ -412,7 +415,7 @@ fn open_source(
     file_id: u64,
     meta: &TableMeta,
 ) -> Result<(Arc<dyn ReadableFile>, u64)> {
-    let changed = |path: PathBuf, detail: String| Error::Changed { path, detail };
+    let changed = |path: PathBuf, detail: String| Error::changed(path, detail);
     match &meta.source {
         DataSource::Own => Ok((file.clone(), file_id)),
         DataSource::Table { name, file_id } => {
@@ -433,7 +436,9 @@ fn open_source(
                 false => storage.open(name),
             };
             let data = match opened {
-                Err(Error::ObjectChanged { path, detail }) => return Err(changed(path, detail)),
+                Err(error @ Error { cause: Cause::ObjectChanged, .. }) => {
+                    return Err(changed(error.place(), error.detail().to_owned()));
+                }
                 opened => opened?,
             };
             match format::difference(&*data, *file_bytes, *modified_ns) {
@@ -670,7 +675,7 @@ impl TableInner {
         match read_tail(&*self.storage, name, self.memory_bytes, TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
                 let detail = "another table has replaced it".to_owned();
-                Err(Error::Changed { path: data.path().to_owned(), detail })
+                Err(Error::changed(data.path(), detail))
             }
             _ => Ok(()),
         }
@@ -679,7 +684,7 @@ impl TableInner {
     /// Decompresses a block at this offset.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Unsupported`] if this program was built without the codec.
+    /// [`Cause::Damaged`]; [`Cause::Unsupported`] if this program was built without the codec.
     pub(in crate::table) fn unpack(&self, block: u64, offset: u64, bytes: &[u8], codec: u8) -> Result<Vec<u8>> {
         let unpacked = self.unpack_with(bytes, codec);
         let damaged = || spoiled(&*self.data, offset, format!("block {block} cannot be decompressed"));

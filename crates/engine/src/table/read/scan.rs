@@ -52,7 +52,7 @@ impl<'a> ScanRecords<'a> {
     /// Appends the key of a record, and returns its value; `front` keeps what was decoded of this block.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a malformed record.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) for a malformed record.
     pub(crate) fn push_key(&self, record: usize, front: &mut FrontKeys, keys: &mut Vec<u8>) -> Result<ScanValue<'a>> {
         let malformed = || self.inner.malformed(self.block);
         if self.view.is_front() {
@@ -130,7 +130,7 @@ impl Table {
     /// Offset and length of a block in the file that holds it.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if the location is unknown.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) if the location is unknown.
     pub(crate) fn block_place(&self, block: u64) -> Result<(u64, u64)> {
         let section = self.inner.section(0, block)?;
         Ok((section.offset, section.bytes))
@@ -158,7 +158,7 @@ impl Table {
     /// called once, before [`Self::open_block`].
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Changed`] if another table has replaced the one that this index is for.
+    /// `Cause::Damaged`; `Cause::Changed` if another table has replaced the one that this index is for.
     pub(crate) fn check_block(&self, block: u64, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let inner = &*self.inner;
         if let DataSource::Foreign { little_endian, .. } = inner.meta.source {
@@ -178,7 +178,7 @@ impl Table {
     /// Decodes a checked block; a compressed one is decompressed into `unpacked`.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a malformed block.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) for a malformed block.
     pub(crate) fn open_block<'a>(
         &'a self,
         block: u64,
@@ -235,7 +235,7 @@ impl Table {
     /// Reads a value that is stored outside the blocks.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] if it is longer than `limit_bytes`; storage errors and damage.
+    /// `Cause::ValueTooLarge` if it is longer than `limit_bytes`; storage errors and damage.
     pub(crate) fn long_value(&self, pointer: ValuePointer, limit_bytes: u64) -> Result<Vec<u8>> {
         let inner = &*self.inner;
         inner.value_stream(pointer)?.read_to_vec(limit_bytes)

@@ -119,7 +119,7 @@ impl Table {
     /// Finds the newest version of a key with a sequence number of at most `at`; calls `ended` at the end of each step.
     ///
     /// # Errors
-    /// Storage errors and damage; [`crate::Error::ValueTooLarge`] for a separately stored value larger than the options
+    /// Storage errors and damage; [`crate::Cause::ValueTooLarge`] for a separately stored value larger than the options
     /// allow.
     #[inline]
     pub(crate) fn find_version(

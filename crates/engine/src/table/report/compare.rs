@@ -25,7 +25,7 @@ pub struct BuiltDesigns {
 /// why the design does not support the keys. All designs but the tuned one have blocks of `fixed_block_bytes`.
 ///
 /// # Errors
-/// Those of `build`. [`Error::InvalidArgument`] for a size that blocks do not have, and if the first design does not
+/// Those of `build`. `Cause::Input` for a size that blocks do not have, and if the first design does not
 /// support the keys.
 pub fn compare_designs<E: From<Error>>(
     designs: &[(String, DesignRequest)],
@@ -39,7 +39,7 @@ pub fn compare_designs<E: From<Error>>(
         let fixed = (*design != DesignRequest::Tuned).then_some(fixed_block_bytes);
         match build(name, options.clone().design(design.clone()).block_bytes(fixed))? {
             Ok(report) => compared.built.push((name.clone(), report)),
-            Err(reason) if compared.built.is_empty() => return Err(Error::InvalidArgument(reason).into()),
+            Err(reason) if compared.built.is_empty() => return Err(Error::input(reason).into()),
             Err(reason) => compared.left_out.push((name.clone(), reason)),
         }
     }

@@ -105,7 +105,7 @@ impl LookupSample {
     /// file at `path`. `key_type` is that of the table or keyspace.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the file cannot be written.
+    /// [`Cause::Io`](crate::Cause::Io) if the file cannot be written.
     pub fn save(&self, path: &Path, key_type: KeyType) -> Result<()> {
         let lines: String = self.keys().iter().map(|key| key_type.display(key) + "\n").collect();
         save_text(&lines, path)

@@ -156,7 +156,7 @@ impl Table {
     /// The decoded root; `None` without an index.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] for malformed nodes.
+    /// [`crate::Cause::Damaged`] for malformed nodes.
     pub fn root_nodes(&self) -> Result<Option<IndexPageNodes>> {
         let inner = &*self.inner;
         let Some(top) = inner.meta.layers.len().checked_sub(1) else { return Ok(None) };
@@ -172,7 +172,7 @@ impl Table {
     /// [`Self::root_nodes`].
     ///
     /// # Errors
-    /// Storage errors, [`crate::Error::Damaged`], and those of `visit`.
+    /// Storage errors, [`crate::Cause::Damaged`], and those of `visit`.
     pub fn visit_index_pages(
         &self,
         layer: usize,
@@ -210,7 +210,7 @@ impl Table {
     /// The place of a block in the file that holds the records.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] if there is no such block, or its stored place is invalid.
+    /// [`crate::Cause::Damaged`] if there is no such block, or its stored place is invalid.
     pub fn block_part(&self, block: u64) -> Result<FilePart> {
         let section = self.inner.section(0, block)?;
         Ok(FilePart { offset: section.offset, bytes: section.bytes })

@@ -137,7 +137,7 @@ impl<T: TemporaryFile> ClosedChunkFile<T> {
     /// Opens the file for reading.
     ///
     /// # Errors
-    /// Errors of the storage; [`Error::Damaged`] if the file is not as long as what was written.
+    /// Errors of the storage; [`Cause::Damaged`](crate::Cause::Damaged) if the file is not as long as what was written.
     pub(crate) fn open(self) -> Result<Arc<ChunkFile<T>>> {
         let Self { name, length } = self;
         let file = name.storage().open(name.name())?;
@@ -171,7 +171,7 @@ impl<T: TemporaryFile> ChunkFile<T> {
     /// Reads many chunks into their buffers and verifies them; as many reads at once as the storage serves.
     ///
     /// # Errors
-    /// As [`Self::read`]; [`Error::Damaged`] for a chunk that is not what was written.
+    /// As [`Self::read`]; [`Cause::Damaged`](crate::Cause::Damaged) for a chunk that is not what was written.
     pub(crate) fn read_chunks(&self, mut chunks: Vec<(u64, &mut [u8])>) -> Result<()> {
         let bytes = chunks.iter().map(|(_, buffer)| buffer.len() as u64).sum();
         let requests: Vec<_> = chunks
@@ -185,7 +185,7 @@ impl<T: TemporaryFile> ChunkFile<T> {
     /// Verifies the checksum of a chunk read from `offset`.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it does not match.
+    /// [`Cause::Damaged`](crate::Cause::Damaged) if it does not match.
     pub(crate) fn check(&self, offset: u64, chunk: &[u8]) -> Result<()> {
         if chunk.len() > CHECKSUM_BYTES && check(self.name.identity(), offset, chunk) {
             return Ok(());

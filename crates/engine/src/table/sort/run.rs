@@ -7,7 +7,7 @@ use super::buffer::{HEADER_BYTES, record_bytes};
 use super::chunks::{ChunkFileWriter, TemporaryFile};
 use super::stream::{ByteStreamReader, ByteStreamWriter, ClosedByteStream};
 use crate::block::checksum::CHECKSUM_BYTES;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
 
@@ -104,9 +104,8 @@ impl RunWriter {
     pub(super) fn create(storage: &Arc<dyn Storage>, prefix: &str, number: u64, chunk_bytes: usize) -> Result<Self> {
         let name = run_name(prefix, number);
         if storage.is_object_store() {
-            let hint = "it exceeds the memory; raise the memory limit, or sort on a file system \
-                        (`SortingWriter::create_with_scratch`)";
-            return Err(Error::Unsupported { path: storage.path(&name), action: "sort in", hint: hint.to_owned() });
+            let error = Error::unsupported(storage.path(&name), "sort in", "the records exceed the memory");
+            return Err(error.advise(Advice::Use(Call::SortElsewhere)));
         }
         // A file that exists already is not a run of this sort, and stays.
         let writer = storage.create(&name)?;

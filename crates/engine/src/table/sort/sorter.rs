@@ -54,7 +54,7 @@ struct SortLimits {
 impl SortLimits {
     fn new(budget_bytes: u64) -> Result<Self> {
         if budget_bytes < SORT_BUDGET_BYTES_MIN {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a sort needs a budget of at least {SORT_BUDGET_BYTES_MIN} bytes; {budget_bytes} are too few"
             )));
         }
@@ -134,7 +134,7 @@ impl Sorter {
     /// that begin with `prefix`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a budget below [`SORT_BUDGET_BYTES_MIN`].
+    /// [`Cause::Input`](crate::Cause::Input) for a budget below [`SORT_BUDGET_BYTES_MIN`].
     pub fn new(storage: Arc<dyn Storage>, budget_bytes: u64, prefix: &str) -> Result<Self> {
         let limits = SortLimits::new(budget_bytes)?;
         let buffer = RecordBuffer::new(limits.buffer_bytes());
@@ -162,13 +162,13 @@ impl Sorter {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for a record larger than [`Sorter::record_bytes_max`], which leaves the sorter usable.
-    /// Any other error, such as a full disk, ends the sort: further calls return [`Error::Poisoned`].
+    /// `Cause::ValueTooLarge` for a record larger than [`Sorter::record_bytes_max`], which leaves the sorter usable.
+    /// Any other error, such as a full disk, ends the sort: further calls return `Cause::Poisoned`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
         if record_bytes(key, value) > self.limits.record_bytes_max {
             let (path, limit) = (self.storage.path(&self.prefix), self.record_bytes_max());
-            return Err(Error::ValueTooLarge { path, length: (key.len() + value.len()) as u64, limit });
+            return Err(Error::value_too_large(path, (key.len() + value.len()) as u64, limit));
         }
         let pushed = self.push_or_spill(key, value);
         self.failed = pushed.is_err();
@@ -194,7 +194,7 @@ impl Sorter {
     /// Ends the input and returns all records in order.
     ///
     /// # Errors
-    /// Storage errors, and [`Error::Poisoned`] after a failed [`Sorter::push`].
+    /// Storage errors, and [`Cause::Poisoned`](crate::Cause::Poisoned) after a failed [`Sorter::push`].
     pub fn finish(self) -> Result<Sorted> {
         self.finish_observed(&mut |_, _| {})
     }
@@ -232,7 +232,7 @@ impl Sorter {
     }
 
     fn check_usable(&self) -> Result<()> {
-        if self.failed { Err(Error::Poisoned { path: self.storage.path(&self.prefix) }) } else { Ok(()) }
+        if self.failed { Err(Error::poisoned(self.storage.path(&self.prefix))) } else { Ok(()) }
     }
 
     fn push_or_spill(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -247,7 +247,7 @@ impl Sorter {
             "the system refuses the {} bytes of memory for a sort; lower the budget",
             self.limits.buffer_bytes()
         );
-        Err(Error::InvalidArgument(message))
+        Err(Error::input(message))
     }
 
     /// Writes the buffer as a run.
@@ -346,7 +346,7 @@ impl Sorted {
     /// Key and value of the next record, without copying.
     ///
     /// # Errors
-    /// Storage errors, and [`Error::Damaged`] if a temporary file is not what was written.
+    /// Storage errors, and [`Cause::Damaged`](crate::Cause::Damaged) if a temporary file is not what was written.
     pub fn next_record(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.failed {
             return Ok(None);

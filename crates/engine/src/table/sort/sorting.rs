@@ -1,7 +1,7 @@
 //! The table writer for unsorted input: an external sort in front of the sorted writer.
 
 use super::{Sorter, remove_leftovers};
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::io::Storage;
 use crate::table::block::parts::{VERSION_TAG_BYTES, VersionTag};
 use crate::table::format::options::TableWriteOptions;
@@ -75,7 +75,7 @@ impl SortingWriter {
     /// In an object store only records that fit the memory can be sorted; see [`Self::create_with_scratch`].
     ///
     /// # Errors
-    /// As [`TableWriter::create`]; [`Error::InvalidArgument`] for a budget that is too small.
+    /// As [`TableWriter::create`]; [`Cause::Input`](crate::Cause::Input) for a budget that is too small.
     pub fn create(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -115,7 +115,7 @@ impl SortingWriter {
     /// Appends a record.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that must be stored in a block, as those of a fixed
+    /// `Cause::KeyLength`; `Cause::ValueTooLarge` for a record that must be stored in a block, as those of a fixed
     /// width and of versions must, and takes more than a quarter of the budget, which leaves the writer usable; storage
     /// errors, which end the sort.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -135,7 +135,7 @@ impl SortingWriter {
                 push_escaped(sort_key, key);
                 let Some(tag) = value.first_chunk::<VERSION_TAG_BYTES>() else {
                     let refused = "values of a versioned table begin with a kind byte and a sequence number";
-                    return Err(Error::InvalidArgument(refused.into()));
+                    return Err(Error::input(refused));
                 };
                 sort_key.extend_from_slice(&tag[1..]);
                 self.sorter.push(sort_key, value)?;
@@ -148,12 +148,11 @@ impl SortingWriter {
     /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or versioned records.
+    /// As [`Self::append`]; [`Cause::Input`](crate::Cause::Input) in a table of dense or versioned records.
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
         if !self.writer.takes_streams() {
-            return Err(Error::InvalidArgument(
-                "values of fixed width or with versions cannot be streamed; use `append`".into(),
-            ));
+            return Err(Error::input("values of fixed width or with versions cannot be streamed")
+                .advise(Advice::Use(Call::AppendWhole)));
         }
         self.writer.check_shape(self.records, key, 0)?;
         self.append_separate_value(key, value)
@@ -162,10 +161,10 @@ impl SortingWriter {
     /// Appends a version of a record; the versions of one key are ordered by sequence number, largest first.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
+    /// As [`Self::append`]; [`Cause::Input`](crate::Cause::Input) in a table that is not versioned.
     pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
         if self.order != SortLayout::Tagged {
-            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
+            return Err(Error::input("this table is not versioned").advise(Advice::Use(Call::CreateVersioned)));
         }
         self.append(key, &[&VersionTag { kind: tag, sequence }.to_bytes()[..], value].concat())
     }

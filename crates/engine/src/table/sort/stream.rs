@@ -119,7 +119,7 @@ impl<T: TemporaryFile> ClosedByteStream<T> {
     /// Opens the stream for reading.
     ///
     /// # Errors
-    /// Those of the storage; [`Error::Damaged`] if the file is not as long as what was written.
+    /// Those of the storage; [`Cause::Damaged`](crate::Cause::Damaged) if the file is not as long as what was written.
     pub(crate) fn open(self) -> Result<ByteStream<T>> {
         let range = StreamRange { offset: 0, end: self.file.length() };
         Ok(ByteStream { file: self.file.open()?, payload_bytes: self.payload_bytes, range })
@@ -196,7 +196,7 @@ impl<T: TemporaryFile> ByteStreamReader<T> {
     /// Moves to the next chunk, discarding the rest of the current one; `false` at the end.
     ///
     /// # Errors
-    /// Those of the storage; [`Error::Damaged`], and those of the owner.
+    /// Those of the storage; [`Cause::Damaged`](crate::Cause::Damaged), and those of the owner.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.next_chunk == self.stored.len() && !self.load()? {
             self.payload = 0..0;

@@ -2,7 +2,7 @@
 //! a fault at every storage call.
 
 use super::*;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{
     MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper,
 };
@@ -138,7 +138,7 @@ fn records_as_long_as_the_budget_allows_are_sorted_and_longer_ones_refused() {
     let longest = usize::try_from(sorter.record_bytes_max()).unwrap();
     assert!(longest >= 16_000);
     let refused = sorter.push(b"key", &vec![0; longest - 2]);
-    assert!(matches!(refused, Err(Error::ValueTooLarge { length, limit, .. }) if length == limit + 1));
+    assert!(matches!(refused, Err(Error { cause: Cause::ValueTooLarge { length, limit }, .. }) if length == limit + 1));
     sorter.push(b"key", b"the sort goes on").unwrap();
     assert_eq!(sorter.finish().unwrap().count(), 1);
 
@@ -164,7 +164,7 @@ fn a_change_from_long_to_short_records_does_not_make_tiny_runs() {
 fn a_budget_too_small_to_work_with_is_refused() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for budget in [0, SMALL - 1] {
-        assert!(matches!(Sorter::new(Arc::clone(&storage), budget, "table"), Err(Error::InvalidArgument(_))));
+        assert!(matches!(Sorter::new(Arc::clone(&storage), budget, "table"), Err(Error { cause: Cause::Input, .. })));
     }
 }
 
@@ -239,7 +239,7 @@ fn leftovers_of_a_killed_sort_are_removed_and_nothing_else() {
     let leftovers = ["table.000001.ogive-sort", "table.000002.ogive-sort", "table.12345678.ogive-sort"];
     others.iter().chain(&leftovers).for_each(|name| storage.put(name, vec![1]).unwrap());
     let refused = sort(&(Arc::new(storage.clone()) as Arc<dyn Storage>), SMALL, &records(10_000, 9, 8));
-    assert!(matches!(refused, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+    assert!(matches!(refused, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
     assert_eq!(storage.content("table.000001.ogive-sort").unwrap(), [1], "a foreign file was removed");
     assert_eq!(remove_leftovers(&storage, "table").unwrap(), 3);
     let mut left = others.map(str::to_owned);
@@ -271,7 +271,10 @@ fn every_damage_of_a_run_is_an_error_and_never_a_shorter_result() {
         storage.put(&name, run).unwrap();
         let mut outcome = sorter.finish().map(Iterator::collect::<Result<Vec<_>>>);
         outcome = outcome.and_then(|found| found.map(Ok));
-        assert!(matches!(outcome, Err(Error::Damaged { path, .. }) if path.ends_with(&name)), "{what}");
+        assert!(
+            matches!(outcome, Err(error @ Error { cause: Cause::Damaged, .. }) if error.path().unwrap().ends_with(&name)),
+            "{what}"
+        );
         assert!(storage.list().unwrap().is_empty(), "{what}: files were left behind");
     }
 }
@@ -379,7 +382,7 @@ fn a_disk_that_fills_up_at_any_call_is_a_typed_error_and_leaves_no_file() {
                 return;
             }
             Err(error) => assert!(
-                matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::StorageFull),
+                matches!(&error, Error { cause: Cause::Io(ErrorKind::StorageFull), .. }),
                 "call {calls}: {error}"
             ),
         }
@@ -392,8 +395,8 @@ fn after_a_failed_push_the_sort_takes_and_gives_nothing() {
     let mut sorter = Sorter::new(Arc::clone(&storage) as Arc<dyn Storage>, SMALL, "table").unwrap();
     assert!(push_all(&mut sorter, &records(10_000, 1 << 40, 8)).is_err());
     storage.calls_left.store(i64::MAX, Ordering::Relaxed);
-    assert!(matches!(sorter.push(b"key", b"value"), Err(Error::Poisoned { .. })));
-    assert!(matches!(sorter.finish(), Err(Error::Poisoned { .. })));
+    assert!(matches!(sorter.push(b"key", b"value"), Err(Error { cause: Cause::Poisoned, .. })));
+    assert!(matches!(sorter.finish(), Err(Error { cause: Cause::Poisoned, .. })));
     assert!(storage.list().unwrap().is_empty());
 }
 

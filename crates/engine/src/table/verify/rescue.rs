@@ -2,7 +2,7 @@
 //! its records and the chunks of its long values are intact.
 
 use crate::block::compress::Compression;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::Profile;
 use crate::table::block::parts::StoredValue;
 use crate::table::block::view::BlockView;
@@ -47,7 +47,7 @@ impl Table {
     pub(crate) fn stated_records(&self, block: u64) -> Result<Option<u64>> {
         match self.inner.counts(&mut ReadContext::default()) {
             Ok(counts) => Ok(counts.before(block).zip(counts.before(block + 1)).and_then(|(a, b)| b.checked_sub(a))),
-            Err(Error::Damaged { .. }) => Ok(None),
+            Err(Error { cause: Cause::Damaged, .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -55,7 +55,7 @@ impl Table {
     /// Reads and checks a block.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it is not as it was written; storage errors.
+    /// [`Cause::Damaged`] if it is not as it was written; storage errors.
     pub(crate) fn rescue(&self, block: u64) -> Result<RescuedBlock> {
         let inner = &self.inner;
         let bytes = inner.child(0, block, &mut ReadContext::default())?;
@@ -110,7 +110,7 @@ impl RescuedBlock {
     /// The key of a record, and its value.
     ///
     /// # Errors
-    /// [`Error::Damaged`], which [`Table::rescue`] has excluded.
+    /// [`Cause::Damaged`], which [`Table::rescue`] has excluded.
     pub(crate) fn record(&self, record: usize) -> Result<(Vec<u8>, RescuedValue<'_>)> {
         let view: BlockView<'_> = self.table.view(self.block, &self.bytes)?;
         let found = view.key(record).zip(view.value(record));
@@ -155,7 +155,7 @@ impl RescuedBlock {
         };
         match read() {
             Ok(()) => Ok(true),
-            Err(Error::Damaged { .. }) => Ok(false),
+            Err(Error { cause: Cause::Damaged, .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }

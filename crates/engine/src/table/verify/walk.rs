@@ -2,7 +2,7 @@
 
 use super::report::TableVerifyReport;
 use super::route::RouteCache;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
 use crate::table::format::meta as format;
 use crate::table::format::meta::{DataSource, Section};
@@ -80,14 +80,15 @@ impl VerifyWalk<'_> {
     pub(super) fn absorb<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(Error::Changed { path, detail }) => {
-                self.report.add(0, format!("{} has changed: {detail}", path.display()));
+            Err(error @ Error { cause: Cause::Changed, .. }) => {
+                self.report.add(0, format!("{} has changed: {}", error.place().display(), error.detail()));
                 Ok(None)
             }
-            Err(Error::Damaged { path, offset, detail }) => {
+            Err(error @ Error { cause: Cause::Damaged, .. }) => {
+                let (path, detail) = (error.place(), error.detail());
                 let is_own = path == self.inner.file.path();
-                let detail = if is_own { detail } else { format!("{}: {detail}", path.display()) };
-                self.report.add(offset, detail);
+                let detail = if is_own { detail.to_owned() } else { format!("{}: {detail}", path.display()) };
+                self.report.add(error.offset().unwrap_or(0), detail);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -115,8 +116,8 @@ impl VerifyWalk<'_> {
         let opening = Section { offset: inner.opening.offset, bytes: inner.opening.bytes };
         let read = self.read(opening)?;
         let tail = match format::decode_tail(inner.file.path(), inner.file.len(), &read) {
-            Err(error @ (Error::NotATable { .. } | Error::UnknownVersion { .. })) => {
-                self.report.add(inner.tail_offset, error.to_string());
+            Err(error @ Error { cause: Cause::NotATable | Cause::Version { .. }, .. }) => {
+                self.report.add(inner.tail_offset, error.message());
                 return Ok(());
             }
             tail => self.absorb(tail)?,

@@ -51,7 +51,7 @@ impl Table {
     /// The records of a checked and decompressed block that is not dense.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] for a malformed block.
+    /// [`crate::Cause::Damaged`] for a malformed block.
     pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<ScanRecords<'a>> {
         Ok(ScanRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
     }

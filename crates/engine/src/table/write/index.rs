@@ -140,7 +140,7 @@ pub(in crate::table) fn check_design(options: &TableWriteOptions) -> Result<()> 
     if options.key_type.is_numeric() || known {
         return Ok(());
     }
-    Err(Error::InvalidArgument(format!(
+    Err(Error::input(format!(
         "design {} models keys of eight bytes as numbers; keys of type {} take tuned, coded or none",
         options.design, options.key_type
     )))

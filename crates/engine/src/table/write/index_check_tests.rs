@@ -2,7 +2,7 @@
 //! whose separators are corrupted before the table ends, and layers whose nodes are shifted by one.
 
 use super::index_check::{coded_lead, steps_lead};
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::io::{MemoryStorage, Storage};
 use crate::table::format::options::{TableOptions, TableWriteOptions};
 use crate::table::{Table, TableWriter};
@@ -72,7 +72,7 @@ fn a_table_whose_separators_were_spoiled_is_never_published_as_an_object() {
     for _ in 0..2 {
         let mut writer = full_writer(&storage, options(KeyType::Text, DesignRequest::Tuned));
         writer.corrupt_separators(|strings, _| *strings = shifted_strings(strings.children()));
-        assert!(matches!(writer.finish(), Err(Error::Internal { .. })));
+        assert!(matches!(writer.finish(), Err(Error { cause: Cause::Bug, .. })));
         assert_eq!(storage.list().unwrap(), Vec::<String>::new());
     }
     full_writer(&storage, options(KeyType::Text, DesignRequest::Tuned)).finish().unwrap();
@@ -86,7 +86,7 @@ fn a_table_whose_plain_separators_are_wrong_too_is_refused_and_leaves_nothing() 
     writer.corrupt_separators(|strings, _| *strings = shifted_strings(strings.children()));
     writer.take_for_second_try();
     match writer.finish() {
-        Err(Error::Internal { path, .. }) => assert!(path.ends_with("t")),
+        Err(error @ Error { cause: Cause::Bug, .. }) => assert!(error.path().unwrap().ends_with("t")),
         other => panic!("{other:?}"),
     }
     assert_eq!(storage.list().unwrap(), Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! An output file that is published atomically when it is complete: written under a temporary name that is renamed, or
 //! uploaded as an object, which appears as a whole.
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result, Setting};
 use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64, remove_if_present};
 use crate::table::format::options::TableOptions;
 use crate::table::read::reader::read_tail;
@@ -56,7 +56,7 @@ impl PublishedFile {
     /// Creates a file that will be named `name`; removes leftovers of killed writers of that name.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; [`Error::NotATable`] if it
+    /// [`Cause::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; [`Cause::NotATable`] if it
     /// belongs to a file that is not an Ogive table; storage errors.
     pub(crate) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         check_replaced(&*storage, name, replace)?;
@@ -66,7 +66,7 @@ impl PublishedFile {
     /// Creates a file of a foreign format, which replaces any file if `replace` is set.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; storage errors.
+    /// [`Cause::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; storage errors.
     pub(crate) fn create_plain(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         if !replace && storage.exists(name)? {
             return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
@@ -165,7 +165,7 @@ impl PublishedFile {
     }
 
     fn check_poison(&self) -> Result<()> {
-        if self.poisoned { Err(Error::Poisoned { path: self.storage.path(&self.name) }) } else { Ok(()) }
+        if self.poisoned { Err(Error::poisoned(self.storage.path(&self.name))) } else { Ok(()) }
     }
 
     pub(crate) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
@@ -215,7 +215,7 @@ impl PublishedFile {
         let written = match (&mut self.behind, &mut self.file) {
             (Some(behind), _) => behind.append(std::mem::take(&mut self.buffer)).map(|empty| self.buffer = empty),
             (None, Some(file)) => file.append(&self.buffer),
-            (None, None) => Err(Error::Poisoned { path: self.storage.path(&self.name) }),
+            (None, None) => Err(Error::poisoned(self.storage.path(&self.name))),
         };
         self.poisoned = written.is_err();
         written?;
@@ -232,7 +232,7 @@ impl PublishedFile {
         }
         match &mut self.file {
             Some(file) => file.sync(),
-            None => Err(Error::Poisoned { path: self.storage.path(&self.name) }),
+            None => Err(Error::poisoned(self.storage.path(&self.name))),
         }
     }
 
@@ -250,7 +250,7 @@ impl PublishedFile {
     /// Syncs the file, renames it to its final name, and syncs the directory. An object is published by its sync.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` if another writer took the name, and this one does not replace; storage
+    /// [`Cause::Io`] of kind `AlreadyExists` if another writer took the name, and this one does not replace; storage
     /// errors. Before the rename there is no file under the name; after it, the complete file.
     pub(crate) fn publish(&mut self) -> Result<()> {
         self.sync()?;
@@ -259,10 +259,10 @@ impl PublishedFile {
             // empty one.
             match self.storage.open(&temporary.name) {
                 Ok(found) if found.len() != self.written => {
-                    return Err(Error::Locked { path: self.storage.path(&self.name), is_own: false });
+                    return Err(Error::locked(self.storage.path(&self.name), false));
                 }
                 // Some storages show a file only when it is complete.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {}
                 found => _ = found?,
             }
             match self.replaces {
@@ -295,10 +295,10 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
     if !replace {
         return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
-    match read_tail(storage, name, TableOptions::default().memory_bytes, "") {
+    match read_tail(storage, name, TableOptions::default().memory_bytes, Setting::TableMemory) {
         // A damaged table, one of a newer version, or one too large to open here is still a table. One of a
         // development version has records that only that version can save.
-        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { found: 1.., .. } | Error::MemoryShort { .. }) => {
+        Ok(_) | Err(Error { cause: Cause::Damaged | Cause::Version { found: 1.., .. } | Cause::Memory { .. }, .. }) => {
             Ok(())
         }
         Err(error) => Err(error),
@@ -316,7 +316,7 @@ fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
             match storage.lock(&file) {
                 Ok(_lock) => remove_if_present(storage, &file)?,
                 // Its writer is still running.
-                Err(Error::Locked { .. }) => {}
+                Err(Error { cause: Cause::Locked { .. }, .. }) => {}
                 Err(error) => return Err(error),
             }
         }

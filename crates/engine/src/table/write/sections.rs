@@ -17,7 +17,7 @@ pub(in crate::table) struct FilterWriter {
 
 impl FilterWriter {
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for an invalid number of bits.
+    /// [`crate::Cause::Input`] for an invalid number of bits.
     pub(in crate::table) fn new(bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, pages: Vec::new() })
     }

@@ -12,7 +12,7 @@ use super::plan::BlockPlan;
 use super::published_file::PublishedFile;
 use crate::block::checksum;
 use crate::block::compress::Compression;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result, Setting};
 use crate::io::Storage;
 use crate::table::block::key::KEY_BYTES_MAX;
 use crate::table::block::parts::{StoredValue, VERSION_TAG_BYTES, VersionTag};
@@ -108,8 +108,8 @@ impl TableWriter {
     /// Creates a table named `name`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for invalid options; [`Error::Io`] of kind `AlreadyExists` if the name is taken and
-    /// `replace` is off; [`Error::NotATable`] if the name belongs to a file that is not an Ogive table.
+    /// `Cause::Input` for invalid options; `Cause::Io` of kind `AlreadyExists` if the name is taken and
+    /// `replace` is off; `Cause::NotATable` if the name belongs to a file that is not an Ogive table.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Result<Self> {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
@@ -160,14 +160,12 @@ impl TableWriter {
     /// sequence number, big-endian with all bits flipped; [`Self::append_version`] takes them as arguments.
     ///
     /// # Errors
-    /// [`Error::Unsorted`], [`Error::KeyLength`] or [`Error::ValueTooLarge`] for the record; [`Error::InvalidArgument`]
+    /// `Cause::Unsorted`, `Cause::KeyLength` or `Cause::ValueTooLarge` for the record; `Cause::Input`
     /// if a value of a versioned table is too short to hold kind and sequence number; storage errors.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.options.versioned {
             let Some((tag, value)) = VersionTag::split(value) else {
-                return Err(Error::InvalidArgument(
-                    "values of a versioned table begin with a kind byte and a sequence number".into(),
-                ));
+                return Err(Error::input("values of a versioned table begin with a kind byte and a sequence number"));
             };
             return self.append_with(key, tag, value);
         }
@@ -184,7 +182,7 @@ impl TableWriter {
     /// Appends a batch of consecutive dense records, each a key and its value, in key order.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] if records are not of fixed width, are versioned, or the last
+    /// As [`Self::append`]; `Cause::Input` if records are not of fixed width, are versioned, or the last
     /// one is truncated.
     pub(crate) fn append_dense(&mut self, records: &[u8]) -> Result<()> {
         let Layout::Dense { key, value } = self.layout else { return Err(self.not_dense()) };
@@ -203,7 +201,7 @@ impl TableWriter {
 
     fn not_dense(&self) -> Error {
         let path = self.path();
-        Error::InvalidArgument(format!("{} takes complete records of fixed width, without versions", path.display()))
+        Error::input(format!("{} takes complete records of fixed width, without versions", path.display()))
     }
 
     /// Rejects records whose keys decrease; the key is the first `key` bytes of each `width`.
@@ -214,7 +212,7 @@ impl TableWriter {
             if key == 8 { order_of_numbers(last, records, width) } else { order_of_any(last, records, key, width) };
         if let Some(fallen) = order.falls_at {
             let record = self.records + fallen as u64;
-            return Err(Error::Unsorted { path: self.storage.path(&self.name), record });
+            return Err(Error::unsorted(self.storage.path(&self.name), record));
         }
         // The very first record was compared with itself.
         self.distinct &= order.repeats == u64::from(first_ever);
@@ -231,12 +229,11 @@ impl TableWriter {
     /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or versioned records.
+    /// As [`Self::append`]; [`Cause::Input`](crate::Cause::Input) in a table of dense or versioned records.
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn std::io::Read) -> Result<()> {
         if !self.takes_streams() {
-            return Err(Error::InvalidArgument(
-                "values of fixed width or with versions cannot be streamed; use `append`".into(),
-            ));
+            return Err(Error::input("values of fixed width or with versions cannot be streamed")
+                .advise(Advice::Use(Call::AppendWhole)));
         }
         self.check(key, 0, 0)?;
         let pointer = self.write_separate_value(value)?;
@@ -279,10 +276,10 @@ impl TableWriter {
     /// Appends a version of a record; the versions of one key are ordered by sequence number, largest first.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
+    /// As [`Self::append`]; [`Cause::Input`](crate::Cause::Input) in a table that is not versioned.
     pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
         if !self.options.versioned {
-            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
+            return Err(Error::input("this table is not versioned").advise(Advice::Use(Call::CreateVersioned)));
         }
         self.append_with(key, VersionTag { kind: tag, sequence }, value)
     }
@@ -299,7 +296,7 @@ impl TableWriter {
         }
         let (path, bytes) = (self.storage.path(&self.name), value.len());
         let types = self.options.types();
-        Err(Error::InvalidArgument(format!(
+        Err(Error::input(format!(
             "record {record} of {} has a value of {bytes} bytes that is not of type {types}",
             path.display()
         )))
@@ -308,7 +305,7 @@ impl TableWriter {
     /// Rejects a record that no position in the table can hold; `record` is its number, for messages.
     pub(in crate::table) fn check_shape(&self, record: u64, key: &[u8], value_bytes: u64) -> Result<()> {
         let path = || self.storage.path(&self.name);
-        let wrong = |detail: String| Error::KeyLength { path: path(), length: key.len() as u64, detail };
+        let wrong = |detail: String| Error::key_length(path(), key.len() as u64, detail);
         match self.options.key_type.width() {
             Some(width) if key.len() != width => {
                 return Err(wrong(format!("keys of type {} have {width} bytes", self.options.key_type)));
@@ -317,10 +314,10 @@ impl TableWriter {
             _ => {}
         }
         if value_bytes > VALUE_BYTES_MAX {
-            return Err(Error::ValueTooLarge { path: path(), length: value_bytes, limit: VALUE_BYTES_MAX });
+            return Err(Error::value_too_large(path(), value_bytes, VALUE_BYTES_MAX));
         }
         if let Some(width) = self.options.value_width.filter(|&width| u64::from(width) != value_bytes) {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "record {record} of {} has a value of {value_bytes} bytes, but the table's values have {width} bytes",
                 path().display()
             )));
@@ -336,7 +333,7 @@ impl TableWriter {
             match keys.then((*last_sequence).cmp(&sequence)) {
                 std::cmp::Ordering::Less => {
                     let path = self.storage.path(&self.name);
-                    return Err(Error::Unsorted { path, record: self.records });
+                    return Err(Error::unsorted(path, self.records));
                 }
                 _ => self.distinct &= keys != std::cmp::Ordering::Equal,
             }
@@ -512,7 +509,7 @@ impl TableWriter {
     /// gives it its name. A table whose index fails its check is rewritten once with plain separators.
     ///
     /// # Errors
-    /// Storage errors; [`Error::Internal`] if the plain index fails its check too. In either case no file is left under
+    /// Storage errors; `Cause::Bug` if the plain index fails its check too. In either case no file is left under
     /// the name.
     pub fn finish(mut self) -> Result<TableReport> {
         self.drain(0)?;
@@ -594,7 +591,7 @@ impl TableWriter {
     /// Ends the file without an index and rewrites the table from a scan of it, with plain separators; `defect` says
     /// what is wrong with the index.
     fn rewrite_with_plain_separators(mut self, defect: String, locations: (&[u8], u64)) -> Result<TableReport> {
-        let internal = |detail| Error::Internal { path: self.storage.path(&self.name), detail };
+        let internal = |detail| Error::bug(self.storage.path(&self.name), detail);
         if self.has_plain_separators {
             return Err(internal(format!("{defect}, even with plain separators")));
         }
@@ -683,7 +680,7 @@ fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
 /// Rejects block sizes that the format does not allow.
 pub(in crate::table) fn check_block_bytes(block_bytes: u32) -> Result<()> {
     if !BLOCK_BYTES.contains(&block_bytes) || !block_bytes.is_power_of_two() {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "blocks of {block_bytes} bytes: the size is a power of two from {} to {}",
             BLOCK_BYTES.start(),
             BLOCK_BYTES.end()
@@ -700,12 +697,11 @@ fn check_options(options: &TableWriteOptions, block_bytes: u32) -> Result<()> {
         && record + crate::table::block::view::TRAILER_BYTES > block_bytes as usize
         && options.value_width.is_some()
     {
-        return Err(Error::InvalidArgument(format!(
-            "a record of {record} bytes does not fit a block of {block_bytes}; use larger blocks or unset `value_width`"
-        )));
+        let error = Error::input(format!("a record of {record} bytes does not fit a block of {block_bytes}"));
+        return Err(error.advise(Advice::Raise { option: Setting::BlockBytes, to: None }));
     }
     if options.versioned && options.value_width.is_some_and(|width| (width as usize) < VERSION_TAG_BYTES) {
-        return Err(Error::InvalidArgument(format!("versioned values have at least {VERSION_TAG_BYTES} bytes")));
+        return Err(Error::input(format!("versioned values have at least {VERSION_TAG_BYTES} bytes")));
     }
     Ok(())
 }
@@ -738,7 +734,7 @@ impl TableWriter {
     /// to a worker thread that syncs every `sync_every_bytes`. Must be called before the first write.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system cannot start a thread.
+    /// [`Cause::Io`](crate::Cause::Io) if the system cannot start a thread.
     pub(crate) fn write_behind(&mut self, bytes: u64, sync_every_bytes: u64) -> Result<()> {
         let bytes = self.limit_working_memory(bytes);
         self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes);

@@ -8,7 +8,7 @@ pub(crate) use draws::Draws;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace};
 use ogive::table::{TableWriteOptions, TableWriter};
-use ogive::{Durability, Error, KeyType, Result};
+use ogive::{Advice, Cause, Durability, Error, KeyType, Result, Setting};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,8 +84,12 @@ pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> 
     let mut memory_bytes = options.memory_bytes;
     loop {
         match Db::open_in(Arc::clone(storage), &options.clone().memory_bytes(memory_bytes)) {
-            Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) => {
-                assert_eq!((given_bytes, option), (memory_bytes, "`DbOptions::memory_bytes`"));
+            Err(error @ Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) => {
+                assert_eq!(given_bytes, memory_bytes);
+                assert_eq!(
+                    error.advice(),
+                    Some(&Advice::Raise { option: Setting::StoreMemory, to: Some(needed_bytes) })
+                );
                 assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
                 memory_bytes = needed_bytes;
             }

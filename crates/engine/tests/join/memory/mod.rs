@@ -188,7 +188,11 @@ pub(crate) fn check(
     let peak_bytes = ALLOCATOR.peak_usage().saturating_sub(before_bytes) as u64;
     let report = match outcome {
         Ok(report) => report,
-        Err(ogive::Error::InvalidArgument(reason)) if reason.contains("cannot join these") => return None,
+        Err(error @ ogive::Error { cause: ogive::Cause::Input, .. })
+            if error.detail().contains("cannot join these") =>
+        {
+            return None;
+        }
         Err(error) => panic!("{what}: {error}"),
     };
     let found = Sum { rows: sums[0].load(Ordering::Relaxed), sum: sums[1].load(Ordering::Relaxed) };

@@ -9,7 +9,7 @@ use crate::support::{
 use crate::{drawn_tunables, methods};
 use ogive::index::IndexKind;
 use ogive::join::{JoinKind, JoinMethod, JoinSource, Side, explain};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -94,7 +94,9 @@ fn a_key_with_more_bytes_than_memory_on_both_sides_is_joined_under_a_condition()
             let mut options =
                 options(kind, method, 1 << 20).condition(move |pair| Ok(condition(pair.key, pair.left, pair.right)));
             // A hash join divides its memory further.
-            while let Err(Error::JoinMemoryShort { needed_bytes, .. }) = collect(&sides.0, &sides.1, &options) {
+            while let Err(Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. }) =
+                collect(&sides.0, &sides.1, &options)
+            {
                 options.memory_bytes = needed_bytes;
             }
             assert!(options.memory_bytes < 4 << 20, "{method}: {}", options.memory_bytes);
@@ -109,11 +111,14 @@ fn the_error_of_a_condition_ends_the_join() {
     let sides = (table(&rows, DENSE), table(&rows, DENSE));
     for method in [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Inlj] {
         let options = options(JoinKind::Left, method, 4 << 20).condition(|pair| match pair.key {
-            [.., 3, 0] => Err(Error::InvalidArgument("no row".into())),
+            [.., 3, 0] => Err(Error::input("no row")),
             _ => Ok(true),
         });
         let refused = collect(&sides.0, &sides.1, &options).unwrap_err();
-        assert!(matches!(&refused, Error::InvalidArgument(text) if text == "no row"), "{method}: {refused}");
+        assert!(
+            matches!(&refused, error @ Error { cause: Cause::Input, .. } if error.detail() == "no row"),
+            "{method}: {refused}"
+        );
     }
 }
 
@@ -132,7 +137,10 @@ fn methods_that_cannot_give_the_rows_are_not_offered() {
         let known = explanation.alternatives.iter().find(|known| known.method == method.to_string()).unwrap();
         assert!(known.refused.as_ref().is_some_and(|refused| refused.contains(reason)), "{known:?}");
         let refused = collect(sides.0, sides.1, &options.clone().method(method)).unwrap_err();
-        assert!(matches!(&refused, Error::InvalidArgument(text) if text.contains(reason)), "{refused}");
+        assert!(
+            matches!(&refused, error @ Error { cause: Cause::Input, .. } if error.detail().contains(reason)),
+            "{refused}"
+        );
         let rows: Vec<Joined> = collect(sides.0, sides.1, options).unwrap().0;
         assert_eq!(rows.len(), 2000);
     }

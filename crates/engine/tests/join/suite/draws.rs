@@ -8,7 +8,7 @@ use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::path::Path;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ fn join_drawn(seed: u64) -> bool {
     let right = source(random, folder.path(), "right", keys, &theirs.0, theirs.1);
     let mut options = drawn_options(random);
     // Little memory may be too little, and a join that says so must do with more.
-    if let Err(Error::JoinMemoryShort { .. }) = collect(&left, &right, &options) {
+    if let Err(Error { cause: Cause::JoinMemory { .. }, .. }) = collect(&left, &right, &options) {
         options.memory_bytes = 256 << 20;
     }
     let expected = reference(options.kind, &ours.0, &theirs.0);

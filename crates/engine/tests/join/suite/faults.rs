@@ -9,7 +9,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -161,8 +161,8 @@ fn fail(files: &[(String, Vec<u8>)], method: JoinMethod, sorted: bool, operation
         // What was put aside and cannot be removed spoils nothing; nor does a directory that may lose what is whole.
         // What was read ahead, and what was not needed then, neither.
         (Ok(_), Operation::Remove | Operation::SyncDirectory | Operation::Read) => assert!(is_whole(&inner), "{what}"),
-        (Err(Error::Io { .. } | Error::Poisoned { .. }), Operation::SyncDirectory) => {}
-        (Err(Error::Io { .. } | Error::Poisoned { .. }), _) => assert!(!is_whole(&inner), "{what}"),
+        (Err(Error { cause: Cause::Io(_) | Cause::Poisoned, .. }), Operation::SyncDirectory) => {}
+        (Err(Error { cause: Cause::Io(_) | Cause::Poisoned, .. }), _) => assert!(!is_whole(&inner), "{what}"),
         (Err(error), _) => panic!("{what}: {error}"),
         (Ok(_), _) => panic!("{what}: the failure was not reported"),
     }
@@ -189,7 +189,7 @@ fn an_interruption_leaves_nothing() {
                 Arc::new(StopsAtRead { inner: inner.clone(), stop: stop.clone(), left: Arc::new(AtomicU64::new(at)) });
             let outcome = run(&storage, method, sorted, Some(stop));
             let what = format!("{method}, sorted: {sorted}, stopped at read {at} of {calls}: {outcome:?}");
-            assert!(matches!(outcome, Err(Error::Interrupted)), "{what}");
+            assert!(matches!(outcome, Err(Error { cause: Cause::Interrupted, .. })), "{what}");
             assert!(!is_whole(&inner), "{what}");
             assert_eq!(leftovers(&inner), [""; 0], "{what}");
         }

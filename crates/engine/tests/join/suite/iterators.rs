@@ -4,7 +4,7 @@
 
 use crate::support::{DENSE, collect, file, numbered, options, table, unsorted};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinPhase, JoinSource, RecordShape, join, join_rows};
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -93,7 +93,7 @@ fn few_rows_with_very_many_pairs_can_be_stopped() {
         // In any order: else a hash join would sort all pairs before it returns the first.
         let options = options(JoinKind::Inner, method, 64 << 20).any_order(true).stop(Some(stop));
         let outcome = join(&one_key, &one_key, output, &options);
-        assert!(matches!(outcome, Err(Error::Interrupted)), "{method}: {outcome:?}");
+        assert!(matches!(outcome, Err(Error { cause: Cause::Interrupted, .. })), "{method}: {outcome:?}");
         // Of the 1.6 billion pairs.
         assert!(pairs.load(Ordering::Relaxed) < 1 << 20, "{method}: {pairs:?}");
     }
@@ -104,22 +104,22 @@ fn errors_and_panics_come_last() {
     let rows = numbered(&(0..9000).collect::<Vec<_>>(), 1);
     let one = table(&rows, DENSE);
     let failing = options(JoinKind::Inner, JoinMethod::Merge, 8 << 20).condition(|pair| match pair.key {
-        [.., 30, 0] => Err(Error::InvalidArgument("no row".into())),
+        [.., 30, 0] => Err(Error::input("no row")),
         _ => Ok(true),
     });
     let found: Vec<_> = join_rows(&one, &one, &failing).unwrap().collect();
-    assert!(matches!(found.last(), Some(Err(Error::InvalidArgument(text))) if text == "no row"));
+    assert!(matches!(found.last(), Some(Err(error @ Error { cause: Cause::Input, .. })) if error.detail() == "no row"));
     assert!(found.len() <= 30 * 256 + 1 && found.iter().rev().skip(1).all(Result::is_ok));
 
     let stop = Arc::new(AtomicBool::new(true));
     let mut stopped = join_rows(&one, &one, &failing.clone().stop(Some(stop))).unwrap();
-    assert!(matches!(stopped.next(), Some(Err(Error::Interrupted))) && stopped.next().is_none());
+    assert!(matches!(stopped.next(), Some(Err(Error { cause: Cause::Interrupted, .. }))) && stopped.next().is_none());
 
     let panicking = options(JoinKind::Inner, JoinMethod::Merge, 8 << 20).condition(|_| panic!("as the test wants"));
     let phases = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&phases);
     let panicking = panicking.watcher(Some(Arc::new(move |progress| seen.lock().unwrap().push(progress.phase))));
     let mut ended = join_rows(&one, &one, &panicking).unwrap();
-    assert!(matches!(ended.next(), Some(Err(Error::InvalidArgument(_)))) && ended.next().is_none());
+    assert!(matches!(ended.next(), Some(Err(Error { cause: Cause::Input, .. }))) && ended.next().is_none());
     assert!(phases.lock().unwrap().contains(&JoinPhase::Joining) && ended.report().is_none());
 }

@@ -12,7 +12,7 @@ use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, exp
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::RecordType;
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use std::sync::Arc;
 
 const TYPES: [KeyType; 7] = [
@@ -111,11 +111,14 @@ fn types_whose_equal_keys_differ_in_bytes_are_refused() {
     for (left, right) in [(&of_u32, &of_u64), (&of_i128, &of_u128), (&of_u32, &of_i128)] {
         for (left, right) in [(left, right), (right, left)] {
             let error = explain(left, right, &JoinOptions::default()).map(drop).unwrap_err();
-            assert!(matches!(&error, Error::InvalidArgument(why) if why.contains("cannot be joined")), "{error}");
+            assert!(
+                matches!(&error, error @ Error { cause: Cause::Input, .. } if error.detail().contains("cannot be joined")),
+                "{error}"
+            );
         }
     }
     let no_width = unsorted(&[], KeyType::FixedBytes(0), None);
-    assert!(matches!(explain(&no_width, &no_width, &JoinOptions::default()), Err(Error::InvalidArgument(_))));
+    assert!(matches!(explain(&no_width, &no_width, &JoinOptions::default()), Err(Error { cause: Cause::Input, .. })));
 }
 
 #[test]

@@ -7,9 +7,9 @@ use crate::support::{
     DENSE, Draws, Row, Shape, check, collect, options, reference, reference_where, store, table, unsorted,
 };
 use crate::{drawn_tunables, methods};
-use ogive::Error;
 use ogive::join::{JoinKind, JoinMethod, JoinSource};
 use ogive::types::{KeyType, NullOrder, RecordType, Value, ValueType};
+use ogive::{Cause, Error};
 use ogive_testkit::Random;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -139,7 +139,9 @@ fn a_key_with_a_null_and_more_bytes_than_memory_on_both_sides_has_no_pairs() {
         assert_ne!(expected, reference(kind, &left, &right), "{kind}");
         for method in [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition] {
             let mut options = options(kind, method, 1 << 20);
-            while let Err(Error::JoinMemoryShort { needed_bytes, .. }) = collect(&sides.0, &sides.1, &options) {
+            while let Err(Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. }) =
+                collect(&sides.0, &sides.1, &options)
+            {
                 options.memory_bytes = needed_bytes;
             }
             assert!(options.memory_bytes < 4 << 20, "{method}: {}", options.memory_bytes);

@@ -37,7 +37,7 @@ fn run(left: &JoinSource, right: &JoinSource, method: JoinMethod, memory_bytes: 
         let before_ms = process_ms();
         let report = match join(left, right, output, &options) {
             Ok(report) => report,
-            Err(ogive::Error::InvalidArgument(_) | ogive::Error::JoinMemoryShort { .. }) => return None,
+            Err(ogive::Error { cause: ogive::Cause::Input | ogive::Cause::JoinMemory { .. }, .. }) => return None,
             Err(error) => panic!("{method}: {error}"),
         };
         let took_ms = process_ms() - before_ms;

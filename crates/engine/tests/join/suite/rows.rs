@@ -9,7 +9,7 @@ use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, RecordShape, explain, join};
 use ogive::table::{Table, TableOptions};
 use ogive::types::RecordType;
-use ogive::{Error, KeyType};
+use ogive::{Cause, Error, KeyType};
 use ogive_testkit::joined_values;
 use std::sync::Arc;
 
@@ -65,8 +65,8 @@ fn joined(left: &JoinSource, right: &JoinSource, options: &JoinOptions, what: &s
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     match join(left, right, JoinOutput::table(storage.clone(), "out", JoinOutput::options()), options) {
         Ok(_) => Some(Table::open(storage, "out", &TableOptions::default()).unwrap()),
-        Err(Error::InvalidArgument(reason))
-            if reason.contains("cannot join these") || reason.contains("no way to be") =>
+        Err(error @ Error { cause: Cause::Input, .. })
+            if error.detail().contains("cannot join these") || error.detail().contains("no way to be") =>
         {
             None
         }
@@ -154,7 +154,7 @@ fn values_of_another_width_than_was_stated_are_refused() {
         let rows: Vec<Row> = vec![(vec![1; 8], vec![9; 8])];
         let honest = unsorted(&rows, key_type, Some(8));
         let refused = collect(&lying, &honest, &options(JoinKind::Inner, JoinMethod::Merge, MEMORY_BYTES));
-        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+        assert!(matches!(refused, Err(Error { cause: Cause::Input, .. })));
     }
 }
 
@@ -194,7 +194,7 @@ fn auto_merges_where_lookups_do_not_fit_memory() {
     let (one, other) = (table(&left, WIDE), table(&right, Shape { block_bytes: 4096, ..WIDE }));
     let asked = |method| options(JoinKind::Inner, method, 8 << 20);
     let looked_up = collect(&one, &other, &asked(JoinMethod::Inlj));
-    assert!(matches!(looked_up, Err(Error::JoinMemoryShort { .. })), "{looked_up:?}");
+    assert!(matches!(looked_up, Err(Error { cause: Cause::JoinMemory { .. }, .. })), "{looked_up:?}");
     let expected = reference(JoinKind::Inner, &left, &right);
     assert!(check(&one, &other, &asked(JoinMethod::Auto), &expected, "blocks of a mebibyte"));
     let (_, report) = collect(&one, &other, &asked(JoinMethod::Auto)).unwrap();

@@ -1,12 +1,12 @@
 //! Random options of a join, and random places for its relations, spill files and output.
 
 use super::{Joined, Row, Shape, check, collect, options};
-use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinCondition, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::{Cause, Error};
 use ogive_testkit::{Random, Repeat, fast_paths, joined_values, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
@@ -106,7 +106,7 @@ impl Draws {
         let mut options = self.options(kind, method);
         options.condition.clone_from(&self.condition);
         // Little memory may be too little, and a join that says so must do with more.
-        if let Err(Error::JoinMemoryShort { needed_bytes, .. }) = collect(sides.0, sides.1, &options) {
+        if let Err(Error { cause: Cause::JoinMemory { needed_bytes, .. }, .. }) = collect(sides.0, sides.1, &options) {
             assert!(needed_bytes > options.memory_bytes, "{what}: raised to no more");
             options.memory_bytes = 256 << 20;
         }
@@ -135,8 +135,8 @@ fn is_done(outcome: ogive::Result<ogive::join::JoinReport>, rows: usize, what: &
             assert_eq!(report.rows, rows as u64, "{what}");
             true
         }
-        Err(Error::InvalidArgument(reason))
-            if reason.contains("cannot join these") || reason.contains("no way to be") =>
+        Err(error @ Error { cause: Cause::Input, .. })
+            if error.detail().contains("cannot join these") || error.detail().contains("no way to be") =>
         {
             false
         }

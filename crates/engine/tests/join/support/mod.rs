@@ -11,7 +11,7 @@ use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, Joi
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{Error, KeyType, Result};
+use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -88,8 +88,8 @@ pub fn check(left: &JoinSource, right: &JoinSource, options: &JoinOptions, expec
     let what = format!("{what}: {} by {}, {} threads", options.kind, options.method, options.threads);
     let (mut rows, report) = match collect(left, right, options) {
         Ok(joined) => joined,
-        Err(Error::InvalidArgument(reason))
-            if reason.contains("cannot join these") || reason.contains("no way to be") =>
+        Err(error @ Error { cause: Cause::Input, .. })
+            if error.detail().contains("cannot join these") || error.detail().contains("no way to be") =>
         {
             return false;
         }

@@ -1,9 +1,9 @@
 //! Random write and open options, drawn anew for each table.
 
-use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::{Cause, Error};
 use ogive_testkit::{Random, Record, fast_paths};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
@@ -94,7 +94,7 @@ impl Drawn {
         let mut options = self.opened;
         let table = loop {
             match Table::open(Arc::clone(&storage), "t", &options) {
-                Err(Error::MemoryShort { needed_bytes, given_bytes, .. }) => {
+                Err(Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) => {
                     assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
                     options.memory_bytes = needed_bytes;
                 }

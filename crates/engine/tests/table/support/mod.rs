@@ -5,8 +5,8 @@
 mod draws;
 
 pub use draws::{Drawn, value_bytes, value_width};
-use ogive::Error;
 use ogive::table::Table;
+use ogive::{Cause, Error};
 use ogive_testkit::{Random, Record, ReferenceTable};
 
 /// Keys to query: a selection of the present ones, their neighbours, and the extremes.
@@ -38,7 +38,8 @@ fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
 /// Checks that a key of a wrong width is an error in every operation and at either end of a range.
 pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
     let is_refused = |outcome: Result<(), Error>| {
-        let told = matches!(&outcome, Err(Error::KeyLength { length, .. }) if *length == key.len() as u64);
+        let told =
+            matches!(&outcome, Err(Error { cause: Cause::KeyLength { length }, .. }) if *length == key.len() as u64);
         assert!(told, "{name}: {key:?} gives {outcome:?}");
     };
     is_refused(table.get(key).map(drop));

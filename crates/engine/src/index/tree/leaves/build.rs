@@ -27,7 +27,7 @@ pub(super) fn bulk_load<W: Word, R: Router<W>>(
 ) -> Result<Vec<u8>> {
     let shape = tree.shape::<W>(tx);
     if shape.capacity < CAPACITY_MIN {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "payloads of {} bytes are too long for pages of {} bytes: a leaf would hold {} entries; take larger pages",
             tree.layout.payload_bytes,
             tx.payload_bytes(),

@@ -44,7 +44,7 @@ impl<'a, W: Word> PendingEntries<'a, W> {
             if let Some(&last) = self.keys.last()
                 && (key < last || key == last && !self.duplicates)
             {
-                return Err(Error::InvalidArgument(format!(
+                return Err(Error::input(format!(
                     "key {key} of a bulk load comes behind key {last}; sort the entries, or insert them one by one"
                 )));
             }

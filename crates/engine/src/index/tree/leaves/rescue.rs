@@ -9,7 +9,7 @@
 use super::chain::ChainState;
 use super::leaf::{Leaf, NO_PAGE};
 use super::tree::LeafTree;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Router;
 use crate::index::tree::structure::{Rescued, RescuedEntries};
@@ -274,5 +274,5 @@ impl<W: Word, R: Router<W>> RescuedEntries<W> for RescueCursor<R> {
 }
 
 fn is_damage(error: &Error) -> bool {
-    matches!(error, Error::Damaged { .. })
+    matches!(error, Error { cause: Cause::Damaged, .. })
 }

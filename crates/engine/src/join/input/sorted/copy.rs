@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// remaining budget; each scan of the copy will get about `scan_bytes`.
 ///
 /// # Errors
-/// Errors of the relation and the spill storage; [`crate::Error::JoinMemoryShort`] if memory is short;
-/// [`crate::Error::Interrupted`].
+/// Errors of the relation and the spill storage; [`crate::Cause::JoinMemory`] if memory is short;
+/// [`crate::Cause::Interrupted`].
 pub(crate) fn sorted_copy(
     relation: &Arc<dyn Relation>,
     spill: &Arc<Spill>,

@@ -70,7 +70,7 @@ impl<'a> SortInput<'a> {
     /// Moves to the next chunk; `false` at the end.
     ///
     /// # Errors
-    /// Errors of the relation; [`Error::Interrupted`].
+    /// Errors of the relation; [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub(crate) fn advance(&mut self) -> Result<bool> {
         self.task.check()?;
         let is_there = self.stream.advance(None)?;
@@ -86,7 +86,7 @@ impl<'a> SortInput<'a> {
     /// The rows of the chunk as arrays of `N` bytes, key and value; `copies` holds them unless they are dense.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a row of another width, an error of the source.
+    /// [`Cause::Input`](crate::Cause::Input) for a row of another width, an error of the source.
     pub(crate) fn arrays<'b, const N: usize>(
         &'b self,
         key: usize,
@@ -102,7 +102,7 @@ impl<'a> SortInput<'a> {
         for row in 0..rows.len() {
             let (key_bytes, value) = (rows.key(row), rows.value(row));
             if rows.is_long(row) || key_bytes.len() != key || key_bytes.len() + value.len() != N {
-                return Err(Error::InvalidArgument(format!("a row is not {N} bytes wide, unlike its relation states")));
+                return Err(Error::input(format!("a row is not {N} bytes wide, unlike its relation states")));
             }
             let mut copy = [0; N];
             copy[..key].copy_from_slice(key_bytes);

@@ -130,9 +130,8 @@ impl BucketScan {
         if widths.is_none() {
             let mut at = 0;
             while at < self.bytes.len() {
-                let (key, value) = framed(&self.bytes[at..]).ok_or_else(|| {
-                    Error::InvalidArgument("a spill file does not consist of whole rows; run the join again".into())
-                })?;
+                let (key, value) = framed(&self.bytes[at..])
+                    .ok_or_else(|| Error::input("a spill file does not consist of whole rows; run the join again"))?;
                 let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
                 self.spans.push(Span::of_row(key_at, key, value));
                 at = end;

@@ -43,7 +43,7 @@ impl OrderSink {
                 Some(((*flag & 2 > 0).then_some(left), (*flag & 1 > 0).then_some(right)))
             });
             let Some((left, right)) = parts else {
-                return Err(Error::InvalidArgument("a sorted row differs from the row that was sorted".into()));
+                return Err(Error::input("a sorted row differs from the row that was sorted"));
             };
             sink.row(key, left, right)?;
             given += 1;

@@ -28,7 +28,7 @@ pub(super) struct HashProbe<'a> {
 
 impl<'a> HashProbe<'a> {
     /// # Errors
-    /// [`crate::Error::JoinMemoryShort`] if memory is short.
+    /// [`crate::Cause::JoinMemory`] if memory is short.
     pub(super) fn new(task: &'a Task, table: &'a HashTable, build: Side) -> Result<Self> {
         let matched = match task.kind.keeps_unmatched_right() {
             true => {

@@ -60,8 +60,8 @@ impl HashJoin<'_> {
     /// in any order. Calls `done` with numbers of processed left rows.
     ///
     /// # Errors
-    /// Errors of the relations, the spill storage and the sink; [`crate::Error::JoinMemoryShort`] if memory is short;
-    /// [`crate::Error::Interrupted`].
+    /// Errors of the relations, the spill storage and the sink; [`crate::Cause::JoinMemory`] if memory is short;
+    /// [`crate::Cause::Interrupted`].
     pub(crate) fn run(
         &self,
         range: &KeyRange,

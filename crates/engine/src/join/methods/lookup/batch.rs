@@ -59,7 +59,7 @@ impl OuterBatcher {
     /// Fills a batch with the next rows; with none at the end.
     ///
     /// # Errors
-    /// Errors of the stream; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) for a row larger than a batch.
+    /// Errors of the stream; [`Cause::JoinMemory`](crate::Cause::JoinMemory) for a row larger than a batch.
     pub(super) fn fill(&mut self, batch: &mut OuterBatch) -> Result<()> {
         batch.clear();
         let filled = self.fill_up(batch);

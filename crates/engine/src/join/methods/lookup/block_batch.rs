@@ -182,7 +182,7 @@ fn edges(records: &ScanRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
 }
 
 fn too_large(bytes: u64) -> Error {
-    Error::InvalidArgument(format!("{bytes} bytes of a table cannot be held in memory at once"))
+    Error::input(format!("{bytes} bytes of a table cannot be held in memory at once"))
 }
 
 /// The layout of the blocks in the file and in the buffer.

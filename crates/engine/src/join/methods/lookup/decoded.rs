@@ -40,7 +40,7 @@ impl DecodedRows {
     /// not fit.
     ///
     /// # Errors
-    /// Damage; [`Error::JoinMemoryShort`] for a row that exceeds the memory.
+    /// Damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory) for a row that exceeds the memory.
     pub(super) fn load(
         &mut self,
         table: &Table,
@@ -106,11 +106,11 @@ impl DecodedRows {
     /// Fetches the out-of-line value of a row into `value`, replacing its content.
     ///
     /// # Errors
-    /// Errors of the storage, and damage; [`Error::JoinMemoryShort`] for a value that exceeds the memory.
+    /// Errors of the storage, and damage; `Cause::JoinMemory` for a value that exceeds the memory.
     pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
         let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };
-        let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
+        let pointer = pointer.ok_or_else(|| Error::input("this row has no long value"))?;
         value.clear();
         self.hold(table, pointer.length)?;
         *value = table.long_value(pointer, pointer.length)?;

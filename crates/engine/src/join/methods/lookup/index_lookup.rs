@@ -7,7 +7,7 @@ use super::planned::PlannedScan;
 use super::probe_method::{Probe, ProbeJob, ProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
-use crate::error::{Error, Result};
+use crate::error::{Advice, Call, Error, Result};
 use crate::join::input::source::{KeyRange, Relation};
 use crate::join::methods::group::KeyGroup;
 use crate::join::methods::merge::{self, RowSink};
@@ -47,7 +47,7 @@ impl IndexLookup {
     /// Loads or builds the index of a method over the relation on `inner_side`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the method cannot look keys up in that relation; [`Error::JoinMemoryShort`] if the
+    /// `Cause::Input` if the method cannot look keys up in that relation; `Cause::JoinMemory` if the
     /// index does not fit memory; errors of the storage, and damage.
     pub(crate) fn new(
         (left, right): (&Arc<dyn Relation>, &Arc<dyn Relation>),
@@ -61,13 +61,13 @@ impl IndexLookup {
             Side::Left => (right, left),
         };
         if inner_side == Side::Left && options.kind.keeps_unmatched() {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a join of kind {} reads its whole left relation, so only the right one can be the inner relation",
                 options.kind
             )));
         }
         if options.kind.keeps_unmatched_right() {
-            return Err(Error::InvalidArgument(format!(
+            return Err(Error::input(format!(
                 "a join of kind {} reads both relations whole, and the method {method} only one; use another method",
                 options.kind
             )));
@@ -95,7 +95,7 @@ impl IndexLookup {
     /// `group`. Calls `done` with the number of rows of each chunk of the left or outer relation.
     ///
     /// # Errors
-    /// Errors of the relations and the sink; [`Error::Interrupted`]; [`Error::JoinMemoryShort`] if memory is short.
+    /// Errors of the relations and the sink; `Cause::Interrupted`; `Cause::JoinMemory` if memory is short.
     pub(crate) fn run(
         &self,
         range: &KeyRange,
@@ -158,15 +158,16 @@ impl IndexLookup {
 /// The index of a registered method over a table.
 fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn Probe>> {
     let MethodImplementation::Probe(implementation) = method.implementation() else {
-        return Err(Error::InvalidArgument(format!("the method {method} has no index to look keys up in")));
+        return Err(Error::input(format!("the method {method} has no index to look keys up in")));
     };
     let inner = InnerTable { table, task };
     task.timed(TimedPhase::Loading, || implementation.prepare(inner, method.number(), &options.tunables))
 }
 
 fn unsupported(method: JoinMethod, inner: &dyn Relation, wanted: &str) -> Error {
-    Error::InvalidArgument(format!(
-        "the method {method} needs {wanted} as the inner relation, and {} is not one; use another method, or `auto`",
+    Error::input(format!(
+        "the method {method} needs {wanted} as the inner relation, and {} is not one",
         inner.facts().name
     ))
+    .advise(Advice::Use(Call::ChooseMethod))
 }

@@ -45,7 +45,7 @@ impl<'a> InnerTable<'a> {
     /// grant is the memory that they take.
     ///
     /// # Errors
-    /// Errors of the storage, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if they do not fit
+    /// Errors of the storage, and damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory) if they do not fit
     /// the memory of the join.
     pub fn separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
         self.loader().block_separators()
@@ -54,7 +54,7 @@ impl<'a> InnerTable<'a> {
     /// Adjusts the grant of an index over the blocks to `bytes`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if the join has too little memory left.
+    /// [`Cause::JoinMemory`](crate::Cause::JoinMemory) if the join has too little memory left.
     pub fn resize(&self, memory: &mut MemoryGrant, bytes: u64) -> Result<()> {
         self.loader().resize(memory, bytes)
     }
@@ -153,7 +153,7 @@ impl<'a> BlockReader<'a> {
     /// Prepares a block in memory for [`Self::rows`].
     ///
     /// # Errors
-    /// Damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if its rows exceed the memory of the reader.
+    /// Damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory) if its rows exceed the memory of the reader.
     pub fn decode(&mut self, block: usize) -> Result<()> {
         let InnerTable { table, task } = self.inner;
         if self.decoded.load(table, &self.batch, block, 0)?.is_none() {
@@ -187,7 +187,7 @@ impl<'a> BlockReader<'a> {
     /// Loads a value of the block that was decoded last into `value`, replacing its content.
     ///
     /// # Errors
-    /// Errors of the storage, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort).
+    /// Errors of the storage, and damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory).
     pub fn value(&self, block: usize, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let rows = self.rows(block);
         if rows.is_long(row) {

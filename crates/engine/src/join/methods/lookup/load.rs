@@ -32,7 +32,7 @@ impl LoadedIndex {
 /// Loads the index of a table, or builds one if the table stores none.
 ///
 /// # Errors
-/// Errors of the storage, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if the index does not
+/// Errors of the storage, and damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory) if the index does not
 /// fit memory.
 pub(crate) fn load(table: &Table, task: &Task) -> Result<LoadedIndex> {
     task.timed(TimedPhase::Loading, || {

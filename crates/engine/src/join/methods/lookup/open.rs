@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Joins by one probe per outer row. Calls `done` with the number of rows of each outer chunk.
 ///
 /// # Errors
-/// Errors of the relations and the sink; [`crate::Error::Interrupted`].
+/// Errors of the relations and the sink; [`crate::Cause::Interrupted`].
 pub(super) fn probe_open(
     task: &Arc<Task>,
     outer: &mut dyn RowStream,

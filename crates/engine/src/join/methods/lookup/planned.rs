@@ -27,7 +27,7 @@ impl PlannedScan {
     /// their keys. Takes all memory from `memory`, of which it can use [`super::wanted_bytes`].
     ///
     /// # Errors
-    /// [`crate::Error::JoinMemoryShort`] if memory is short; [`crate::Error::Io`] if no thread can be started.
+    /// [`crate::Cause::JoinMemory`] if memory is short; [`crate::Cause::Io`] if no thread can be started.
     pub(crate) fn start(
         outer: &Arc<dyn Relation>,
         range: &KeyRange,

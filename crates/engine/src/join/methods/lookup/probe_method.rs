@@ -33,7 +33,7 @@ pub trait ProbeMethod: Debug + Sync {
     /// Builds the index of a table, within the memory of the join.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for tunables that the method does not have; errors of
+    /// [`Cause::Input`](crate::Cause::Input) for tunables that the method does not have; errors of
     /// [`InnerTable`].
     fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn Probe>>;
 }
@@ -43,7 +43,7 @@ pub trait Probe: Debug + Send + Sync {
     /// Joins the rows of a range of keys.
     ///
     /// # Errors
-    /// Errors of the job: of the relations and the sink, and [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Errors of the job: of the relations and the sink, and [`Cause::Interrupted`](crate::Cause::Interrupted).
     fn run(&self, job: &mut ProbeJob<'_>) -> Result<()>;
 }
 
@@ -87,7 +87,7 @@ impl<'a> ProbeJob<'a> {
     /// Moves to the next chunk of outer rows; `false` at the end. Reports progress, and ends an interrupted join.
     ///
     /// # Errors
-    /// Errors of the outer relation; [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Errors of the outer relation; [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub fn advance(&mut self) -> Result<bool> {
         if !self.outer.advance(None)? {
             return Ok(false);

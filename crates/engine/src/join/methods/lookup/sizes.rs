@@ -44,7 +44,7 @@ pub(crate) fn wanted_bytes(table: &Table) -> u64 {
 /// Read sizes of a planned scan within its memory.
 ///
 /// # Errors
-/// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if the memory does not hold several of the largest blocks.
+/// [`Cause::JoinMemory`](crate::Cause::JoinMemory) if the memory does not hold several of the largest blocks.
 pub(super) fn read_sizes(table: &Table, task: &Task, memory: &MemoryGrant) -> Result<PlannedReadSizes> {
     let (profile, memory_bytes) = (&task.profile, memory.bytes());
     let largest = table.largest_block_bytes().max(1);

@@ -5,7 +5,7 @@ use super::load::{LoadedIndex, load};
 use super::planned::PlannedScan;
 use super::sizes::wanted_bytes;
 use super::window::{BlockIndex, Finger, Window};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::index::{Index, IndexOptions};
 use crate::io::{
     FastPaths, MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
@@ -416,7 +416,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
             let output = JoinOutput::caller(move |_: &[u8], _: Option<&[u8]>, _: Option<&[u8]>| {
                 rows += 1;
                 told.store(rows == 1000 && !fails, Ordering::Relaxed);
-                if rows < 1000 || !fails { Ok(()) } else { Err(Error::InvalidArgument("enough".into())) }
+                if rows < 1000 || !fails { Ok(()) } else { Err(Error::input("enough")) }
             });
             let options = JoinOptions {
                 method,
@@ -427,9 +427,11 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
             };
             let outcome = join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options);
             match fails {
-                true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
+                true => assert!(
+                    matches!(outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail() == "enough")
+                ),
                 // The flag is reset by the next row, so it may have been missed.
-                false => assert!(matches!(outcome, Err(Error::Interrupted) | Ok(_))),
+                false => assert!(matches!(outcome, Err(Error { cause: Cause::Interrupted, .. }) | Ok(_))),
             }
         }
     }
@@ -490,7 +492,7 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
             join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options)
         };
         left.store(0, Ordering::Relaxed);
-        assert!(matches!(run(), Err(Error::Io { .. })), "{method}");
+        assert!(matches!(run(), Err(Error { cause: Cause::Io(_), .. })), "{method}");
         left.store(u64::MAX, Ordering::Relaxed);
         assert_eq!(run().unwrap().rows, 60_000, "{method}");
     }

@@ -31,7 +31,7 @@ pub trait CopyMethod: Debug + Sync {
     /// Copies both relations.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for relations that cannot be copied; errors of the
+    /// [`Cause::Input`](crate::Cause::Input) for relations that cannot be copied; errors of the
     /// job.
     fn copy(&self, job: &mut CopyJob<'_>) -> Result<[CopiedRelation; 2]>;
 }
@@ -65,7 +65,7 @@ impl<'a> CopyJob<'a> {
     /// Takes memory of the join; `what` names its purpose in errors.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if fewer bytes are left.
+    /// [`Cause::JoinMemory`](crate::Cause::JoinMemory) if fewer bytes are left.
     pub fn take(&self, bytes: u64, what: &str) -> Result<MemoryGrant> {
         self.spill.task().budget.take(bytes, what)
     }
@@ -132,7 +132,7 @@ impl ArrivingRows<'_> {
     /// Moves to the next chunk; `false` at the end.
     ///
     /// # Errors
-    /// Errors of the relation; [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Errors of the relation; [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub fn advance(&mut self) -> Result<bool> {
         self.input.advance()
     }

@@ -89,7 +89,7 @@ pub(crate) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// The error for chunks with a valid checksum but malformed content.
 fn malformed() -> Error {
-    Error::InvalidArgument("a chunk of a spill file does not consist of whole rows; run the join again".into())
+    Error::input("a chunk of a spill file does not consist of whole rows; run the join again")
 }
 
 impl BucketRows for GeneralBucketRows {

@@ -111,8 +111,8 @@ impl<'a> PartitionInput<'a> {
 /// budget; each scan of a copy will get about `scan_bytes`.
 ///
 /// # Errors
-/// Errors of the relations and the spill storage; [`crate::Error::JoinMemoryShort`] if memory is short;
-/// [`crate::Error::Interrupted`].
+/// Errors of the relations and the spill storage; [`crate::Cause::JoinMemory`] if memory is short;
+/// [`crate::Cause::Interrupted`].
 pub(crate) fn sorted_copies(
     relations: [&Arc<dyn Relation>; 2],
     spill: &Arc<Spill>,

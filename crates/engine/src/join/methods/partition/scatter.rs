@@ -63,7 +63,7 @@ impl Scatter {
     /// Creates a file of `buckets` buckets, each with a buffer for `payload_bytes`.
     ///
     /// # Errors
-    /// Errors of the storage; [`crate::Error::JoinMemoryShort`] if memory is short.
+    /// Errors of the storage; [`crate::Cause::JoinMemory`] if memory is short.
     pub(crate) fn create(spill: &Arc<Spill>, buckets: usize, payload_bytes: usize) -> Result<Self> {
         let memory = spill.task().budget.take(Self::memory_bytes(buckets, payload_bytes), "scattering")?;
         let buffer_bytes = payload_bytes + ChunkWriter::OVERHEAD_BYTES;

@@ -2,7 +2,7 @@
 
 use super::files::ChunkWriter;
 use crate::block::checksum::identity;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{FileLock, Storage, random_u64};
 use crate::join::rows::task::{Task, TimedPhase};
@@ -108,12 +108,11 @@ impl SpillClaim {
                 // leftover.
                 Ok(_) if !storage.exists(&lock_name)? => {}
                 Ok(lock) => return Ok(Self { storage: Arc::clone(storage), id, lock_name, _lock: lock }),
-                Err(error @ Error::Locked { .. }) => refusal = Some(error),
+                Err(error @ Error { cause: Cause::Locked { .. }, .. }) => refusal = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        Err(refusal
-            .unwrap_or_else(|| Error::Locked { path: storage.path(&format!("{prefix}{LOCK_SUFFIX}")), is_own: false }))
+        Err(refusal.unwrap_or_else(|| Error::locked(storage.path(&format!("{prefix}{LOCK_SUFFIX}")), false)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Goal: spill files return the bytes written, detect damage, and are removed after success, failure and a kill.
 
 use super::*;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{LocalStorage, MemoryStorage, Purpose, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::join::rows::options::JoinOptions;
 use crate::join::rows::task::Task;
@@ -88,7 +88,9 @@ fn every_damage_is_an_error() {
         let mut content = storage.content(&name).unwrap();
         damage(&mut content);
         storage.open_update(&name).unwrap().write_at(0, &content, Purpose::Input).unwrap();
-        assert!(matches!(read_all(&bytes, 0), Err(Error::Damaged { path, .. }) if path.ends_with(&name)));
+        assert!(
+            matches!(read_all(&bytes, 0), Err(error @ Error { cause: Cause::Damaged, .. }) if error.path().unwrap().ends_with(&name))
+        );
     }
 }
 
@@ -191,8 +193,8 @@ fn a_join_that_is_stopped_writes_and_reads_nothing_more() {
     let mut stopped = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     let bytes = writer.finish().unwrap();
     stop.store(true, Ordering::Relaxed);
-    assert!(matches!(stopped.write(&noise(100)), Err(Error::Interrupted)));
-    assert!(matches!(read_all(&bytes, 0), Err(Error::Interrupted)));
+    assert!(matches!(stopped.write(&noise(100)), Err(Error { cause: Cause::Interrupted, .. })));
+    assert!(matches!(read_all(&bytes, 0), Err(Error { cause: Cause::Interrupted, .. })));
     drop((stopped, bytes, spill));
     assert!(storage.list().unwrap().is_empty());
 }
@@ -238,7 +240,7 @@ fn a_full_storage_is_a_typed_error_and_leaves_no_file() {
     let spill = Spill::open(&task, Arc::new(FullStorage(storage.clone(), 500)), "out").unwrap();
     let mut writer = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     let refused = writer.write(&noise(600));
-    assert!(matches!(refused, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::StorageFull));
+    assert!(matches!(refused, Err(Error { cause: Cause::Io(ErrorKind::StorageFull), .. })));
     drop((writer, spill));
     assert!(storage.list().unwrap().is_empty());
 }

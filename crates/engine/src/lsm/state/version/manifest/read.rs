@@ -41,7 +41,7 @@ impl ReadManifest {
 /// Reads the newest manifest; `None` if there is no store.
 ///
 /// # Errors
-/// [`Error::Damaged`] if the newest manifest is damaged, even if there is an older one, and if there are files of a
+/// `Cause::Damaged` if the newest manifest is damaged, even if there is an older one, and if there are files of a
 /// store but no manifest.
 pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>> {
     Ok(recover_on(storage, None)?.map(|(recovered, _)| recovered))
@@ -118,7 +118,7 @@ fn with_free_numbers(
 /// Reads a manifest.
 ///
 /// # Errors
-/// [`Error::Damaged`]; errors of the storage.
+/// [`Cause::Damaged`](crate::Cause::Damaged); errors of the storage.
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
     let (ReadManifest { state, .. }, closed) = read(storage, number, None)?;
     Ok(RecoveredManifest { state, number, closed })
@@ -192,7 +192,7 @@ impl Parser<'_> {
                 return self.damaged(0, "it does not begin with the header of a manifest");
             }
             Err(UnknownVersion(found)) => {
-                return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: newest_format() });
+                return Err(Error::version(self.path.clone(), found, newest_format()));
             }
         };
         let (nonce, format) = (head.binding.nonce, head.version);

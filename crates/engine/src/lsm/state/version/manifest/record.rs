@@ -158,8 +158,8 @@ pub(super) fn encode(
     synced: u64,
     body: &[u8],
 ) -> Result<()> {
-    let length = u32::try_from(body.len())
-        .map_err(|_| Error::InvalidArgument("a manifest has at most 4 GiB; use fewer tables".to_owned()))?;
+    let length =
+        u32::try_from(body.len()).map_err(|_| Error::input("a manifest has at most 4 GiB; use fewer tables"))?;
     let start = out.len();
     out.extend_from_slice(&length.to_le_bytes());
     out.push(kind as u8);

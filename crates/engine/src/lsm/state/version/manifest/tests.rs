@@ -4,7 +4,7 @@
 
 use super::record::ManifestHeader;
 use super::{ClosedLengths, Manifest, RecoveredManifest, recover, recover_with_true_version, remove_leftovers};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::state::version::edit::ManifestEdit;
 use crate::lsm::state::version::file_names::{FileKind, file_name};
@@ -47,7 +47,7 @@ fn read(bytes: &[u8]) -> Result<Option<RecoveredManifest>> {
 }
 
 fn is_damaged<T>(result: &Result<T>) -> bool {
-    matches!(result, Err(Error::Damaged { .. }))
+    matches!(result, Err(Error { cause: Cause::Damaged, .. }))
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_version_that_is_not_known_is_told() {
     let mut newer = Vec::new();
     ManifestHeader { version: 9, ..head }.encode(&mut newer);
     bytes[..newer.len()].copy_from_slice(&newer);
-    assert!(matches!(read(&bytes), Err(Error::UnknownVersion { found: 9, supported: 1, .. })));
+    assert!(matches!(read(&bytes), Err(Error { cause: Cause::Version { found: 9, supported: 1 }, .. })));
 }
 
 #[test]

@@ -1,74 +1,59 @@
-//! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
+//! What to do about errors of the engine, by what the file is that they are about.
 
-use crate::failure::VALUE_BYTES_MAX;
-use crate::size::exact_size;
+use crate::voice::Command;
 use ogive::lsm::is_store_file;
-use ogive::{Error, FileFormat, Profile};
+use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
+/// The error code of systems for a device that could not read or write.
+const EIO: i32 = 5;
 /// First bytes of a file that tell whether it is text.
 const TEXT_BYTES: u64 = 4 << 10;
 
-/// What the engine advises a program to do, and the advice for the command line.
-const WORDS: [(&str, &str); 15] = [
-    (
-        "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)",
-        "run the command again; if that does not help, an object of the store is missing: `ogive db verify` names it",
-    ),
-    ("sort the input, or use the sorting writer", "sort the input first"),
-    ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
-    ("drop old snapshots, or raise the limit of", "wait for those readers to finish; the limit of the log is"),
-    ("`JoinOptions::memory_bytes`", "--memory"),
-    ("`TableOptions::memory_bytes`", "--memory"),
-    ("`DbOptions::memory_bytes`", "--memory"),
-    ("`DbOptions::open_files`", "--open-files"),
-    ("fix the cause, then call `resume`, or open the store again", "fix the cause, then run the command again"),
-    (
-        "check the path, or set `create` to create a store",
-        "check the path; `ogive db put` and `ogive db import` create a store",
-    ),
-    ("open it with `Table::open`", "use `ogive get`, `ogive scan` and the other commands on tables"),
-    ("open it with `Index::open`", "use `ogive index`"),
-    ("open that index with `Index::open`", "use `ogive index` on that index"),
-    ("open its folder with `Db::open`", "use `ogive db` on its folder"),
-    ("remove its records with `remove_range(..)`", "remove its entries with `ogive db delete`"),
-];
+/// The message of an engine error; a file that is in the place of another is called what it is.
+pub(crate) fn message(error: &Error) -> String {
+    let Some((path, foreign, wanted)) = foreign_in_place(error) else { return error.message_in(&Command) };
+    let path = path.strip_prefix(".").unwrap_or(path).display();
+    match foreign {
+        Foreign::Other => format!("{path} is {foreign}"),
+        _ => format!("{path} is {foreign}, not {wanted}"),
+    }
+}
 
-/// The message of an engine error, in terms of the command.
-pub(crate) fn of_command(error: &Error) -> String {
-    if let Error::Damaged { path, offset, detail } = error {
-        // What to do depends on the kind of the file, which the hint names.
-        return format!("{} is damaged at byte {offset}: {detail}", path.display());
+/// What to do about an engine error.
+pub(crate) fn advice(error: &Error) -> Option<String> {
+    if let Some(advice) = advice_on_foreign(error) {
+        return Some(advice);
     }
-    if let Some((path, foreign, wanted)) = foreign_in_place(error) {
-        let path = path.strip_prefix(".").unwrap_or(path).display();
-        return match foreign {
-            Foreign::Other => format!("{path} is {foreign}"),
-            _ => format!("{path} is {foreign}, not {wanted}"),
-        };
-    }
-    if let Error::MemoryShort { path, needed_bytes, given_bytes, .. } = error {
-        let (path, needed, given) = (path.display(), exact_size(*needed_bytes), exact_size(*given_bytes));
-        return format!("{path} needs at least {needed} of memory, but --memory is {given}");
-    }
-    if let Error::ValueTooLarge { path, length, limit } = error
-        && *limit != VALUE_BYTES_MAX
-    {
-        // What to do depends on the file, which the hint names.
-        return format!("a value of {length} bytes exceeds the limit of {limit} bytes in {}", path.display());
-    }
-    let mut message = error.to_string();
-    for (programs, commands) in WORDS {
-        if message.contains(programs) {
-            message = message.replace(programs, commands);
+    let path = error.path().unwrap_or(Path::new(""));
+    match (error.cause, error.advice()) {
+        (Cause::Io(_), _) if cfg!(unix) && error.io_error().and_then(io::Error::raw_os_error) == Some(EIO) => Some(
+            "the device fails: copy what it still reads, as with `ddrescue`, and verify or repair the copy; zeros in \
+             place of the rest are repaired like other damage"
+                .into(),
+        ),
+        (Cause::Io(io::ErrorKind::IsADirectory), _) => Some(advice_on_folder(path)),
+        (Cause::Io(io::ErrorKind::NotFound), advice)
+            // An error with words of its own says what to do.
+            if (advice.is_some() || crate::urls::is_url(path)) && crate::urls::is_folder(path).unwrap_or(false) =>
+        {
+            Some(advice_on_folder(path))
         }
+        (Cause::Damaged, Some(Advice::Use(Call::Verify))) => Some(advice_on_damage(path)),
+        (_, Some(advice)) => Command.advise(advice),
+        (_, None) => None,
     }
-    message
+}
+
+/// An engine error and what to do, in one line.
+pub(crate) fn told(error: &Error) -> String {
+    let message = message(error);
+    advice(error).map_or_else(|| message.clone(), |advice| format!("{message}; {advice}"))
 }
 
 /// The format of a file that a table can be built from, by its name.
@@ -139,16 +124,17 @@ fn is_text(path: &Path) -> bool {
 
 /// A foreign file in the place of a table or an index, and which of them it is not.
 fn foreign_in_place(error: &Error) -> Option<(&Path, Foreign, &'static str)> {
-    let (path, wanted) = match error {
-        Error::NotATable { path, .. } => (path, "a table"),
-        Error::NotAPageFile { path, .. } | Error::NotAnIndex { path, .. } => (path, "an index"),
+    let wanted = match error.cause {
+        Cause::NotATable => "a table",
+        Cause::NotAnIndex => "an index",
         _ => return None,
     };
+    let path = error.path()?;
     Some((path, foreign(path)?, wanted))
 }
 
 /// What to do with a foreign file in the place of a table or an index; `None` for any other error.
-pub(crate) fn advice_on_foreign(error: &Error) -> Option<String> {
+fn advice_on_foreign(error: &Error) -> Option<String> {
     let (path, foreign, wanted) = foreign_in_place(error)?;
     let path = path.strip_prefix(".").unwrap_or(path);
     Some(match (foreign, wanted) {
@@ -171,14 +157,14 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
     };
     if is_store_file(path).unwrap_or(false) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        return both("db verify", "db repair", folder);
+        return both("verify", "repair", folder);
     }
     match FileFormat::of_path(path) {
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
-        Ok(Some(FileFormat::PageFile)) => both("index verify", "repair", path),
+        Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.
         _ => match index_of_segment(path) {
-            Some(index) => both("index verify", "repair", &index),
+            Some(index) => both("verify", "repair", &index),
             None => "restore it from a copy".into(),
         },
     }
@@ -202,43 +188,4 @@ pub(crate) fn index_of_segment(path: &Path) -> Option<PathBuf> {
     let (index, number) = name.rsplit_once(".log-")?;
     let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
     is_number.then(|| path.with_file_name(index))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Errors whose messages name methods or fields of the library.
-    fn errors() -> [Error; 8] {
-        let path = || "store".into();
-        [
-            Error::JoinMemoryShort { what: "a row is long".into(), needed_bytes: 2, given_bytes: 1 },
-            Error::MemoryShort {
-                path: path(),
-                needed_bytes: 2,
-                given_bytes: 1,
-                option: "`TableOptions::memory_bytes`",
-            },
-            Error::MemoryShort { path: path(), needed_bytes: 2, given_bytes: 1, option: "`DbOptions::memory_bytes`" },
-            Error::StoreReadOnly { path: path(), cause: "the disk is full".into() },
-            Error::NotAStore {
-                path: path(),
-                detail: "it contains no manifest; check the path, or set `create` to create a store".into(),
-            },
-            Error::ValueTooLarge { path: path(), length: 2, limit: 1 },
-            Error::Unsorted { path: path(), record: 1 },
-            Error::NotEmpty { path: path() },
-        ]
-    }
-
-    #[test]
-    fn no_message_names_what_only_a_program_can_do() {
-        for error in errors() {
-            let message = of_command(&error);
-            let is_plain = ["Options::", "resume", "value_reader", "set `create`", "writer", "insert into"]
-                .iter()
-                .all(|word| !message.contains(word));
-            assert!(is_plain && message != error.to_string(), "{message}");
-        }
-    }
 }
