@@ -48,7 +48,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ogive_papers::register();
     interrupt::tell_file_size_limits();
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = match command_line::parse(&words) {

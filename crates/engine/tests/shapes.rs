@@ -286,8 +286,6 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
 
 /// The failure of a seed, and the command that repeats it.
 fn failure_of(seed: u64, effort: Effort) -> Option<String> {
-    // Shapes name the learning policies of stores.
-    ogive_papers::register();
     let shape = Shape::of_seed(seed);
     println!("{shape:?}");
     let checked = std::panic::catch_unwind(|| shape.check(effort).map_err(|failure| failure.to_string()));
