@@ -38,14 +38,20 @@ impl Program {
         parser = parser.version(self.version).about(self.about);
         let parsed = ProgramArguments::<C>::from_arg_matches_mut(&mut parser.get_matches_mut());
         let arguments = parsed.unwrap_or_else(|error| error.format(&mut parser).exit());
-        let mut out = BufWriter::new(io::stdout().lock());
-        match run(&arguments.command, arguments.json, &mut out).and_then(|()| Ok(out.flush()?)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {}", with_causes(&error));
-                ExitCode::FAILURE
-            }
+        with_output(|out| run(&arguments.command, arguments.json, out))
+    }
+}
+
+/// Runs a sub-command with standard output, and prints its error to standard error. The exit code is that of
+/// [`Program::main`].
+pub(crate) fn with_output(run: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> ExitCode {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match run(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", with_causes(&error));
+            ExitCode::FAILURE
         }
     }
 }

@@ -1,10 +1,11 @@
-//! The `ogive-research` command: key sets and experiments.
+//! The `ogive-research` command: the whole command `ogive` with what the papers add to it, key sets and experiments.
 //!
-//! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error, 2 on
-//! wrong usage. A closed pipe is not an error.
+//! Results go to standard output and everything else to standard error. Exit codes are those of `ogive`: 0 on success, 1
+//! on an error or an absent key, 2 on wrong usage. A closed pipe is not an error.
 
 use std::process::ExitCode;
 
+use ogive_cli::Extension;
 use ogive_research::BenchCommand;
 use ogive_research::command_line::Program;
 use ogive_research::experiments::MemoryGauge;
@@ -16,7 +17,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 const PROGRAM: Program = Program {
     name: "ogive-research",
     version: env!("CARGO_PKG_VERSION"),
-    about: "Generate sorted key sets and run the experiments of the papers",
+    about: "The command ogive with structures, designs, join methods and policies of papers, and their experiments",
 };
 
 /// The memory gauge of the experiments: the counting allocator.
@@ -29,5 +30,12 @@ const MEMORY: MemoryGauge = MemoryGauge {
 };
 
 fn main() -> ExitCode {
-    BenchCommand::new(PROGRAM).memory(MEMORY).main()
+    ogive_research::register();
+    let bench = BenchCommand::new(PROGRAM).memory(MEMORY);
+    ogive_cli::main_with(Extension {
+        name: PROGRAM.name,
+        about: PROGRAM.about,
+        commands: BenchCommand::commands(),
+        run: Box::new(move |arguments, json| bench.run(arguments, json)),
+    })
 }

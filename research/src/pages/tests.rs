@@ -24,7 +24,7 @@ fn designs() -> Vec<Record> {
 
 #[test]
 fn numbers_of_the_page_are_those_of_the_records() -> Result<()> {
-    let html = page(&[Run::of_records(&designs())?], "ogive-research report");
+    let html = page(&[Run::of_records(&designs())?], "ogive-research page");
     for expected in ["ssd, btree: 1.47", "ratio_to_tuned 1.470", "lognormal, AirIndex: 573 us", "modelled_us 545.2"] {
         assert!(html.contains(expected), "{expected}");
     }

@@ -20,7 +20,7 @@ pub(super) enum Command {
     /// Run all experiments of papers, and judge what the papers say
     Paper(PaperArguments),
     /// Write a page of the results of runs, beside the figures of the papers
-    Report(ReportArguments),
+    Page(PageArguments),
     /// Write one picture of the results of runs as SVG
     Draw(DrawArguments),
     /// Compare stores: the same records, requests and memory for each, and a process of its own
@@ -88,7 +88,7 @@ pub(super) enum PaperCommand {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct ReportArguments {
+pub(super) struct PageArguments {
     /// What `ogive-research --json run` printed: a file, or a folder of files that end in .json or .jsonl
     pub(super) runs: PathBuf,
     /// Page to write (HTML)

@@ -1,11 +1,14 @@
-//! The whole command as a value, so that a program of another crate can add to it and run it.
+//! The commands of experiments as a value, so that a program of another crate can add to it and run it.
 
+use std::io::Write;
 use std::process::ExitCode;
 
+use clap::{ArgMatches, FromArgMatches, Subcommand};
 use ogive::index::IndexKind;
 
+use super::arguments::Command;
 use super::commands;
-use crate::command_line::Program;
+use crate::command_line::{Program, with_output};
 use crate::experiments::MemoryGauge;
 use crate::keys::{KeyGenerator, register};
 use crate::paper::quoted;
@@ -14,9 +17,9 @@ use crate::stores::{StoreBench, StoreSystem};
 /// Arguments that lead `ogive-research` to the worker of a store.
 const WORKER_WORDS: &[&str] = &["stores", "worker"];
 
-/// The command `ogive-research`, with structures, key sets and stores of one's own.
+/// The commands of experiments of `ogive-research`, with structures, key sets and stores of one's own.
 ///
-/// Everything else of the command is the same: an added structure is a `--structure` of the experiments on indexes and
+/// Everything else of the commands is the same: an added structure is a `--structure` of the experiments on indexes and
 /// among those they compare by default; an added key set is listed and taken by `--keys`; an added store is a
 /// `--system` of `stores run`.
 ///
@@ -80,16 +83,30 @@ impl BenchCommand {
     /// An added structure, key set or store whose name or code is taken is an error of the command. Exit codes are
     /// those of [`Program::main`].
     pub fn main(self) -> ExitCode {
-        self.program.main(|command, json, out| {
-            crate::register();
-            for kind in &self.kinds {
-                kind.register()?;
-            }
-            for generator in &self.key_sets {
-                register(*generator)?;
-            }
-            commands::run(&self, command, json, out)
-        })
+        self.program.main(|command, json, out| self.run_parsed(command, json, out))
+    }
+
+    /// The sub-commands, for a program that has others beside them and runs these by [`Self::run`].
+    #[must_use]
+    pub fn commands() -> Vec<clap::Command> {
+        let command = Command::augment_subcommands(clap::Command::new(""));
+        command.get_subcommands().cloned().collect()
+    }
+
+    /// Runs one of [`Self::commands`] by the arguments of a program that has them, as JSON or as tables.
+    pub fn run(&self, arguments: &ArgMatches, json: bool) -> ExitCode {
+        with_output(|out| self.run_parsed(&Command::from_arg_matches(arguments)?, json, out))
+    }
+
+    fn run_parsed(&self, command: &Command, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        crate::register();
+        for kind in &self.kinds {
+            kind.register()?;
+        }
+        for generator in &self.key_sets {
+            register(*generator)?;
+        }
+        commands::run(self, command, json, out)
     }
 
     /// The commands on stores.

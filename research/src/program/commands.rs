@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::{
-    Command, DrawArguments, FetchArguments, KeysArguments, KeysCommand, ReportArguments, RunArguments,
+    Command, DrawArguments, FetchArguments, KeysArguments, KeysCommand, PageArguments, RunArguments,
 };
 use super::bench::BenchCommand;
 use super::papers;
@@ -28,7 +28,7 @@ pub(super) fn run(bench: &BenchCommand, command: &Command, json: bool, out: &mut
         Command::Keys(keys) => print_keys(keys, json, out),
         Command::Run(run) => run_experiments(bench, run, &mut reporter(out, json).keep(run.html.is_some())),
         Command::Paper(arguments) => papers::run(bench, arguments, &mut reporter(out, json)),
-        Command::Report(report) => write_report(bench, report),
+        Command::Page(page) => write_page(bench, page),
         Command::Draw(draw) => write_picture(draw),
         Command::Stores { command } => bench.stores().run(command, json, out),
     }
@@ -217,7 +217,7 @@ fn run_experiments(bench: &BenchCommand, arguments: &RunArguments, out: &mut Rep
     Ok(())
 }
 
-fn write_report(bench: &BenchCommand, arguments: &ReportArguments) -> Result<()> {
+fn write_page(bench: &BenchCommand, arguments: &PageArguments) -> Result<()> {
     let html = pages::page(&Run::read_all(&arguments.runs)?, &bench.command_line());
     Ok(create(&arguments.output, arguments.force)?.write_all(html.as_bytes())?)
 }
