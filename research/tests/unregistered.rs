@@ -34,11 +34,11 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let open = || Index::<u64, u64>::open(storage.clone(), "f", &PageOptions::default());
     let error = open().unwrap_err();
     assert!(matches!(error, Error::UnregisteredKind { code: ALEX_CODE, kind: Some("alex"), .. }), "{error:?}");
-    for part in ["kind 'alex'", "ogive_research::register()", "command `ogive`"] {
+    for part in ["kind 'alex'", "open it with the command `ogive-research`"] {
         assert!(error.to_string().contains(part), "{error}");
     }
     let error = "alex".parse::<IndexKind>().unwrap_err();
-    assert!(error.contains("ogive-papers"), "{error}");
+    assert!(error.contains("command `ogive-research`"), "{error}");
     let options = IndexOptions::default().kind(ALEX);
     let error = Index::<u64, u64>::create(storage.clone(), "g", &options).unwrap_err();
     assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");

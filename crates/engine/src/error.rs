@@ -244,8 +244,8 @@ pub enum Error {
     },
     /// A join method is not registered in this program.
     #[error(
-        "the join method '{method}' is not registered in this program; call `ogive_papers::register()` for the methods \
-         of ogive-papers (or `JoinMethod::register` for one of another crate), or use the command `ogive`"
+        "the join method '{method}' is not registered in this program; use the command `ogive-research`, which has the \
+         methods of papers"
     )]
     UnregisteredMethod {
         /// The method, as text.
@@ -253,8 +253,8 @@ pub enum Error {
     },
     /// The learning policy of a store is not registered in this program.
     #[error(
-        "the learning policy '{name}' belongs to ogive-papers, which this program has not registered; \
-         call `ogive_papers::register()`"
+        "the learning policy '{name}' is one of papers, which this program has not registered; \
+         use the command `ogive-research`"
     )]
     UnregisteredPolicy {
         /// The name of the policy.
@@ -476,7 +476,7 @@ fn unregistered(code: u8, kind: Option<&str>) -> String {
     match kind {
         Some(kind) => format!(
             "kind '{kind}', which this program has not registered; \
-            call `ogive_papers::register()`, or open it with the command `ogive`"
+            open it with the command `ogive-research`"
         ),
         None => format!(
             "a kind with code {code}, which this program has not registered; \

@@ -220,7 +220,9 @@ fn clusters_in_two_layers_of_small_index_pages() {
 #[ignore = "long: 5 minutes"]
 fn shapes_by_name_at_full_size() {
     let numbers = Shape { key_type: KeyType::U64, rows: 3_000_000, ..PLAIN };
-    for (design, block_bytes) in [("tuned", 1 << 20), ("coded", 1 << 20), ("btree", 64 << 10), ("pgm:64", 64 << 10)] {
+    for (design, block_bytes) in
+        [("tuned", 1 << 20), ("coded", 1 << 20), ("btree", 64 << 10), ("layers=3,builder=pla,error=1", 64 << 10)]
+    {
         for ends in [Ends::Dense, Ends::Jittered, Ends::Clusters] {
             let table = TableForm { design, block_bytes: Some(block_bytes), ..TABLE };
             hold(&Shape { ends, table, ..numbers.clone() });

@@ -63,7 +63,6 @@ const WORDS: [(&str, &str); 49] = [
     ),
     ("read it as a stream with `value_reader`, or raise `memory_bytes`", "open it again with more memory: memory="),
     ("; restore it with `Backups::restore`", "; restore it with the command `ogive db restore`"),
-    ("call `ogive_papers::register()`, or open it with the command `ogive`", "open it with the command `ogive`"),
     ("register the crate of its structure (`IndexKind::register`) before opening it", "open it where it was made"),
     ("call `IndexKind::register` where the program starts", "choose one that this package has"),
     ("use larger blocks or unset `value_width`", "give larger blocks: block_size="),
@@ -85,11 +84,10 @@ const WORDS: [(&str, &str); 49] = [
     ),
     ("this table is not versioned; create it with `versioned`", "this table is not versioned"),
     (
-        "call `ogive_papers::register()` for the methods of ogive-papers (or `JoinMethod::register` for one of another \
-         crate), or use the command `ogive`",
-        "give method=\"auto\", or use the command `ogive`",
+        "use the command `ogive-research`, which has the methods of papers",
+        "give method=\"auto\", or use the command `ogive-research`, which has the methods of papers",
     ),
-    ("which this program has not registered; call `ogive_papers::register()`", "which this package does not have"),
+    ("which this program has not registered; use the command", "which this package does not have; use the command"),
     (" (`ulimit -n`, `--open-files`)", " (`ulimit -n`)"),
     ("remove its records with `remove_range(..)`", "remove its records with clear()"),
     (" (`SortingWriter::create_with_scratch`)", ""),
@@ -97,7 +95,7 @@ const WORDS: [(&str, &str); 49] = [
     ("set `JoinOptions::spill`, or raise ", "raise "),
     ("writes bypassed the index: call `rebuild`", "writes bypassed the index"),
     ("this program was built without the feature", "this package was built without the feature"),
-    ("open it with `DbOptions::learning`, such as a policy of ogive-papers", "use the command `ogive`"),
+    ("open it with one (`DbOptions::learning`)", "use the command `ogive-research`"),
 ];
 
 fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -> PyErr {

@@ -48,9 +48,10 @@ pub const AIRINDEX: IndexKind =
 pub const KINDS: [IndexKind; 10] =
     [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AIRINDEX];
 
-/// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used,
+/// Registers all kinds of index, designs of tables, join methods and learning policies of this crate with the engine: they can be used,
 /// and their names be parsed. Repeated calls have no effect; any thread may call it.
 pub fn register() {
+    crate::airindex::designs::register_designs();
     crate::bourbon::register();
     for method in METHODS {
         // The names are no names of the engine's methods.

@@ -594,8 +594,7 @@ impl Core {
             Some(learner) => learner.learn_all(&|| !self.is_stopped()),
             None if !self.options.fast_paths.models => Ok(()),
             None => Err(Error::InvalidArgument(
-                "the store has no learning policy; open it with `DbOptions::learning`, such as a policy of ogive-papers"
-                    .to_owned(),
+                "the store has no learning policy; open it with one (`DbOptions::learning`)".to_owned(),
             )),
         }
     }

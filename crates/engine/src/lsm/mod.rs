@@ -29,7 +29,7 @@
 //! | `pinned_types`, `stating` | the types of keyspaces: handles that use them, and changes that state them |
 //! | `ingest`, `tombstone_cleanup` | ingestion, cleanup of tombstones that iterators skip |
 //! | `checkpoint`, `live`, `closed_image` | checkpoints; images of stores that another process has open, and copies |
-//! | `extend`, `learning` | the extension API: learning policies of other crates |
+//! | `extend`, `learning` | learning policies, and the hidden seam by which `ogive-research` adds them |
 //! | `objects`, `in_flight` | the folder of a store on an object store; groups that are put at once |
 //! | `stats`, `table_stats`, `lookup_times` | statistics |
 
@@ -46,6 +46,7 @@ mod counters;
 pub(crate) mod cursor;
 mod db;
 pub(crate) mod entry;
+#[doc(hidden)]
 pub mod extend;
 pub(crate) mod file_numbers;
 mod folder;

@@ -35,7 +35,14 @@ macro_rules! without {
 // ---------------------------------------------------------------- tables
 
 /// The index designs, used in turn.
-const DESIGNS: [&str; 6] = ["tuned", "coded", "btree", "pgm:16", "layers=2,builder=gband/gband,lambda=4096/512", "rmi"];
+const DESIGNS: [&str; 6] = [
+    "tuned",
+    "coded",
+    "btree",
+    "layers=3,builder=pla,error=1",
+    "layers=2,builder=gband/gband,lambda=4096/512",
+    "layers=2,builder=eband/gstep,lambda=4096/512",
+];
 
 /// Records with their key type: hard numeric sets, dense, with values of any length, and as strings with suffixes; and
 /// separate string sets.
@@ -312,7 +319,8 @@ fn stores_answer_alike_whichever_paths_are_off() {
 fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let value_width = (key_type == KeyType::U64).then_some(8);
-    let design = if key_type == KeyType::U64 { ["coded", "tuned", "pgm:16"][turn % 3] } else { "coded" };
+    let design =
+        if key_type == KeyType::U64 { ["coded", "tuned", "layers=3,builder=pla,error=1"][turn % 3] } else { "coded" };
     write_table(
         &storage,
         "t",

@@ -1,9 +1,10 @@
 //! Figures 11 and 12: the best setting of each knob of fixed designs, compared with the tuned design.
 
+use crate::airindex::designs::{PaperDesign, rmi_builder};
+use crate::models::rmi::RootKind;
 use anyhow::Result;
 use ogive::io::Profile;
 use ogive::tune::{Builder, Design, DesignRequest};
-use ogive_model::rmi::RootKind;
 
 use super::keys::Keys;
 use super::rows::{Blocks, IntegerRecords, with_design};
@@ -25,7 +26,6 @@ const ERRORS_LOG2: std::ops::RangeInclusive<u32> = 3..=12;
 /// by a line over them.
 const RMI_ROOTS: [RootKind; 2] = [RootKind::Linear, RootKind::Cubic];
 const RMI_LEAVES_LOG2: std::ops::RangeInclusive<u32> = 6..=16;
-const LINE: Builder = Builder::Rmi { root: RootKind::Linear, leaves: 1 };
 const MOST_LAYERS: usize = 4;
 /// Maximum number of layers, more than a tree of the smallest pages needs.
 const TREE_LAYERS: usize = 32;
@@ -98,14 +98,16 @@ fn settings() -> Vec<Setting> {
         request,
     };
     let approximations =
-        errors().map(|error_keys| learned("error_keys", error_keys, DesignRequest::Pgm { error_keys }));
-    let plex = errors()
-        .map(|error_keys| learned("plex_error_keys", error_keys, DesignRequest::Plex { error_keys: Some(error_keys) }));
+        errors().map(|error_keys| learned("error_keys", error_keys, PaperDesign::Pgm { error_keys }.request()));
+    let plex = errors().map(|error_keys| {
+        learned("plex_error_keys", error_keys, PaperDesign::Plex { error_keys: Some(error_keys) }.request())
+    });
     let rmi = RMI_ROOTS.into_iter().flat_map(|root| {
         RMI_LEAVES_LOG2.step_by(2).flat_map(move |log2| {
             let leaves = 1_u64 << log2;
-            let lines = Builder::Rmi { root, leaves };
-            let designs = [vec![lines], vec![lines, LINE]];
+            let lines = rmi_builder(root, leaves);
+            // Alone, or under one line over all of their pages.
+            let designs = [vec![lines], vec![lines, rmi_builder(RootKind::Linear, 1)]];
             designs.map(|builders| learned("rmi_leaves", leaves, DesignRequest::Forced(builders)))
         })
     });

@@ -7,11 +7,11 @@ use super::options::AulidOptions;
 use super::reader::inner;
 use super::run;
 use super::shape::{AulidLayout, CHILDREN_MAX};
+use crate::models::fmcd::{self, SlotLine};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::{Gap, RouterBuilder};
 use ogive::page::{PageNumber, Transaction};
-use ogive_model::fmcd::{self, SlotLine};
 use std::iter::Peekable;
 use std::ops::Range;
 

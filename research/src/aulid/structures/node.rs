@@ -26,10 +26,10 @@
 
 use super::shape::{AulidLayout, CHILDREN_MAX};
 use crate::kinds::numbers::{u16_at, u32_at, u64_at};
+use crate::models::fmcd::SlotLine;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{Page, PageNumber, Pages};
-use ogive_model::fmcd::SlotLine;
 
 /// The index of a side entry that has its own page.
 const OWN_PAGE: u16 = u16::MAX;

@@ -6,11 +6,12 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use crate::models::Locate;
+use crate::models::pgm::{Pgm, UPPER_ERROR};
 use anyhow::{Result, ensure};
 use ogive::lsm::Learning;
 use ogive::lsm::extend::{GuidedStart, Learner, LearningPolicy, LookupStart, SearchHint, TableFile, TableGuide};
-use ogive_model::pgm::{Pgm, UPPER_ERROR};
-use ogive_model::{Fence, Locate};
+use ogive_model::Fence;
 
 use super::setting::{lookups, options, records, requests};
 use super::store::{Order, Store, StoreSetup};

@@ -1,9 +1,10 @@
 //! Table models: a map from a key to a window of positions.
 
 use super::key_fences::{KeyFences, key_number};
+use crate::models::plr;
 use ogive::io::Timer;
 use ogive::lsm::extend::{put_varint, take_varint};
-use ogive_model::{FenceRun, line, plr};
+use ogive_model::{FenceRun, line};
 
 /// Lines are fitted to this many records at a time, so that learning a table of any size takes little memory.
 const RECORDS_AT_ONCE: usize = 1 << 14;

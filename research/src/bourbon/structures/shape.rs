@@ -2,10 +2,11 @@
 
 use super::key_fences::{KeyFences, key_number};
 use super::model::PositionModel;
-use ogive_model::pgm::Pgm;
-use ogive_model::radix_spline::{RadixSpline, RadixSplineSetting};
-use ogive_model::rmi::{Rmi, RmiSetting, RootKind};
-use ogive_model::{Fence, Locate};
+use crate::models::Locate;
+use crate::models::pgm::Pgm;
+use crate::models::radix_spline::{RadixSpline, RadixSplineSetting};
+use crate::models::rmi::{Rmi, RmiSetting, RootKind};
+use ogive_model::Fence;
 use std::fmt::Debug;
 
 /// Nodes that a PGM-index searches on each level above its lines: the default of its authors' code.

@@ -1,7 +1,8 @@
 //! Hardness of key sets: segments of the optimal piecewise linear approximation, and conflicts under FMCD.
 
+use crate::models::fmcd;
 use anyhow::Result;
-use ogive_model::{fmcd, pla};
+use ogive_model::pla;
 
 use crate::experiments::indexes::distinct;
 use crate::experiments::{Context, Experiment, Output, each_set};

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use crate::joins;
+use crate::models::pgm::{Pgm, UPPER_ERROR};
+use crate::models::radix_spline::{self, RadixSpline};
+use crate::models::rmi::{self, Rmi};
+use crate::models::tuning::{EvaluatedSetting, pareto};
+use crate::models::{Locate, mean_window_children, sampled};
 use anyhow::Result;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{MemoryStorage, Profile, Storage, Timer};
 use ogive::join::{JoinMethod, JoinOptions, JoinSource};
-use ogive_model::pgm::{Pgm, UPPER_ERROR};
-use ogive_model::radix_spline::{self, RadixSpline};
-use ogive_model::rmi::{self, Rmi};
-use ogive_model::tuning::{EvaluatedSetting, pareto};
-use ogive_model::{Fence, Locate, mean_window_children, sampled};
+use ogive_model::Fence;
 
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, Place};

@@ -3,11 +3,12 @@
 //! A lookup needs a block, not a position, so training on blocks suffices, and costs a two-hundredth of the work of
 //! training on keys. An error in keys becomes one in blocks, rounded up, as in [`ogive::tune`].
 
+use crate::models::Locate;
 use ogive::Result;
 use ogive::join::extend::{
     BlockIndex, BlockSeparators, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of,
 };
-use ogive_model::{Fence, Locate};
+use ogive_model::Fence;
 use std::fmt::Debug;
 
 /// The mapping of keys to integers.

@@ -1,7 +1,7 @@
 //! The linear model of a LIPP node.
 
+use crate::models::fmcd;
 use ogive::index::extend::Word;
-use ogive_model::fmcd;
 
 /// Number of low bits of an f32 that a stored slope drops, in addition to the sign: 16 digits remain.
 const DROPPED_BITS: u32 = 7;

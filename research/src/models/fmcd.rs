@@ -72,7 +72,7 @@ const SPAN_MIN_RATIO: f64 = 1e-6;
 /// Source: LIPP (Wu et al., VLDB 2021), Section 4.1, Algorithm 3.
 ///
 /// ```
-/// use ogive_model::fmcd;
+/// use ogive_research::models::fmcd;
 /// let keys: Vec<u64> = (0..1000).map(|i| i * i).collect();
 /// let line = fmcd::fit(keys.len(), 2000, |i, j| (keys[j] - keys[i]) as f64);
 /// assert_eq!(line.slot(0.0, 2000), 0);

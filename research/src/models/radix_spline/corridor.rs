@@ -1,6 +1,6 @@
 //! The greedy spline corridor of RadixSpline.
 
-use crate::FenceRun;
+use ogive_model::FenceRun;
 use std::cmp::Ordering;
 
 /// The first keys of the children of a run, with the children's numbers in it, both strictly ascending. Of a run of

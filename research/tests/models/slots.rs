@@ -2,7 +2,7 @@
 //! Method: key sets that break learned indexes, and a search of all conflict degrees on random input.
 
 use crate::common::{Random, nasty_sets};
-use ogive_model::fmcd::{self, SlotLine};
+use ogive_research::models::fmcd::{self, SlotLine};
 use proptest::prelude::*;
 
 fn fit(keys: &[u64], slots: u64) -> SlotLine {

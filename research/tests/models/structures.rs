@@ -3,10 +3,11 @@
 //! key sets that break learned indexes.
 
 use crate::common::{Random, fences_of, nasty_sets, needed, probes};
-use ogive_model::pgm::Pgm;
-use ogive_model::radix_spline::{self, RadixSpline};
-use ogive_model::rmi::{self, Rmi, RootKind};
-use ogive_model::{Fence, ForwardWalk, Locate, mean_window_children, sampled, tuning};
+use ogive_model::Fence;
+use ogive_research::models::pgm::Pgm;
+use ogive_research::models::radix_spline::{self, RadixSpline};
+use ogive_research::models::rmi::{self, Rmi, RootKind};
+use ogive_research::models::{ForwardWalk, Locate, mean_window_children, sampled, tuning};
 use proptest::prelude::*;
 
 /// Calls `check` with structures of every kind and of several settings.

@@ -1,8 +1,8 @@
 //! RadixSpline: a spline within an error corridor, and a radix table from the leading bits of a key to its knots.
 
-use crate::locate::{Locate, last_between, last_from, mean_window_children};
-use crate::tuning::EvaluatedSetting;
-use crate::{Fence, FenceRun};
+use crate::models::locate::{Locate, last_between, last_from, mean_window_children};
+use crate::models::tuning::EvaluatedSetting;
+use ogive_model::{Fence, FenceRun};
 use std::ops::RangeInclusive;
 
 mod corridor;
@@ -46,7 +46,8 @@ struct Knot {
 /// and holds for the real line; here it is measured, for absent keys too.
 ///
 /// ```
-/// use ogive_model::{Fence, Locate, radix_spline::{RadixSpline, RadixSplineSetting}};
+/// use ogive_model::Fence;
+/// use ogive_research::models::{Locate, radix_spline::{RadixSpline, RadixSplineSetting}};
 /// let keys: Vec<u64> = (0..100_000).map(|i| i * i).collect();
 /// let fences: Vec<Fence> = keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect();
 /// let spline = RadixSpline::build(&fences, RadixSplineSetting { error_children: 32, radix_bits: 10 });
@@ -178,7 +179,7 @@ impl Locate for RadixSpline {
     }
 }
 
-/// Tries errors (powers of two up to `most_error_children`) and radix bits, for [`crate::tuning::pareto`].
+/// Tries errors (powers of two up to `most_error_children`) and radix bits, for [`crate::models::tuning::pareto`].
 ///
 /// The search width of a setting is the number of children in its window plus a term for the knots that a descent has
 /// to search beyond the first few, so that tables that are too small are not favoured.

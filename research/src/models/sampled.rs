@@ -1,6 +1,6 @@
 //! Sampled sequences: every n-th key stands for the keys up to the next sample.
 
-use crate::Fence;
+use ogive_model::Fence;
 use std::ops::RangeInclusive;
 
 /// The fences between groups of `every` keys, the last possibly shorter: a sequence whose children are groups.
@@ -14,7 +14,8 @@ use std::ops::RangeInclusive;
 /// Source: Chesetti and Pandey, "Evaluating Learned Indexes for External-Memory Joins" (2024), Section 6.6.
 ///
 /// ```
-/// use ogive_model::{Fence, sampled};
+/// use ogive_model::Fence;
+/// use ogive_research::models::sampled;
 /// assert_eq!(sampled::fences([1, 3, 3, 3, 9], 2), [Fence { low: 3, high: 3 }, Fence { low: 3, high: 9 }]);
 /// ```
 pub fn fences(keys: impl IntoIterator<Item = u64>, every: usize) -> Vec<Fence> {
@@ -35,7 +36,7 @@ pub fn fences(keys: impl IntoIterator<Item = u64>, every: usize) -> Vec<Fence> {
 /// The positions of the keys in a window of groups of `every` keys, of `count` keys in all; `None` if there are none.
 ///
 /// ```
-/// use ogive_model::sampled::positions;
+/// use ogive_research::models::sampled::positions;
 /// assert_eq!(positions(&(1..=2), 128, 300), Some(128..=299));
 /// assert_eq!(positions(&(0..=0), 128, 0), None);
 /// ```

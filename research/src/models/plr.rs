@@ -1,8 +1,8 @@
 //! Greedy piecewise linear regression (PLR), as in Bourbon.
 
-use crate::FenceRun;
-use crate::greedy::Part;
-use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
+use ogive_model::FenceRun;
+use ogive_model::extend::Part;
+use ogive_model::line::{LineNode, WINDOW_CHILDREN_MAX};
 
 /// Lines with an error of at most `error_children` at the first key of each child, chosen greedily with a cone of
 /// constant size; then the window of each is measured, about `2 * error_children + 2`.
@@ -21,7 +21,8 @@ use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
 /// representation for online stream approximation" (VLDB Journal 23, 2014). Takes O(n) time.
 ///
 /// ```
-/// use ogive_model::{Fence, FenceRun, plr};
+/// use ogive_model::{Fence, FenceRun};
+/// use ogive_research::models::plr;
 /// let fences: Vec<Fence> = (1..1000).map(|i| Fence { low: 70 * i - 7, high: 70 * i }).collect();
 /// assert_eq!(plr::greedy(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```
@@ -32,14 +33,7 @@ pub fn greedy(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
     while let Some(part) = next {
         let (mut end, slope, offset) = cone_from(run, part, error);
         let node = loop {
-            match fit(
-                &part.span(run, end),
-                part.first_child(run),
-                slope,
-                offset,
-                2 * error as u64 + 2,
-                WINDOW_CHILDREN_MAX,
-            ) {
+            match part.fit(run, end, (slope, offset), 2 * error as u64 + 2) {
                 Ok(node) => break node,
                 Err(_) => {
                     let shorter = part.halve(run, end);

@@ -1,7 +1,7 @@
 //! RMI leaf models: a line with its measured error.
 
 use super::root::Root;
-use crate::Fence;
+use ogive_model::Fence;
 use std::ops::{Range, RangeInclusive};
 
 /// A line over the children in the leaf's range of keys.

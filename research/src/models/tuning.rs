@@ -16,7 +16,7 @@ pub struct EvaluatedSetting<T> {
 /// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020).
 ///
 /// ```
-/// use ogive_model::tuning::{EvaluatedSetting, pareto};
+/// use ogive_research::models::tuning::{EvaluatedSetting, pareto};
 /// let tried = |setting, resident_bytes, search_width| EvaluatedSetting { setting, resident_bytes, search_width };
 /// let front = pareto(vec![tried("large", 9, 1.0), tried("worse", 9, 2.0), tried("small", 1, 3.0)]);
 /// assert_eq!(front.iter().map(|tried| tried.setting).collect::<Vec<_>>(), ["small", "large"]);

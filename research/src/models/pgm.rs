@@ -1,8 +1,8 @@
 //! The resident PGM-index: levels of optimal piecewise linear approximations over a sorted sequence.
 
-use crate::line::LineNode;
-use crate::locate::{Locate, last_between, last_from};
-use crate::{Fence, FenceRun, pla};
+use crate::models::locate::{Locate, last_between, last_from};
+use ogive_model::line::LineNode;
+use ogive_model::{Fence, FenceRun, pla};
 use std::ops::RangeInclusive;
 
 /// Error of the levels above the lowest, in nodes, as in the authors' code.
@@ -17,10 +17,11 @@ pub const UPPER_ERROR: u64 = 4;
 /// ```
 ///
 /// Source: Ferragina and Vinciguerra, "The PGM-index" (VLDB 2020), Sections 2 and 2.2. The window of a line is
-/// measured, so it may be shorter than the error allows; the error is bounded by [`crate::line::WINDOW_CHILDREN_MAX`].
+/// measured, so it may be shorter than the error allows; the error is bounded by [`ogive_model::line::WINDOW_CHILDREN_MAX`].
 ///
 /// ```
-/// use ogive_model::{Fence, Locate, pgm::Pgm};
+/// use ogive_model::Fence;
+/// use ogive_research::models::{Locate, pgm::Pgm};
 /// let keys: Vec<u64> = (0..100_000).map(|i| i * i).collect();
 /// let fences: Vec<Fence> = keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect();
 /// let pgm = Pgm::build(&fences, 64, 4);

@@ -1,15 +1,16 @@
 //! The conversion of spline segments to line nodes, for an index layer.
 
 use super::corridor;
-use crate::FenceRun;
-use crate::line::{LineNode, WINDOW_CHILDREN_MAX};
-use crate::segment;
+use crate::models::segment;
+use ogive_model::FenceRun;
+use ogive_model::line::{LineNode, WINDOW_CHILDREN_MAX};
 
 /// One node for each segment of a greedy spline with an error of at most `error_children` at the first key of each
 /// child; then the window of each is measured.
 ///
 /// ```
-/// use ogive_model::{Fence, FenceRun, radix_spline};
+/// use ogive_model::{Fence, FenceRun};
+/// use ogive_research::models::radix_spline;
 /// let fences: Vec<Fence> = (1..1000).map(|i| Fence { low: 70 * i - 7, high: 70 * i }).collect();
 /// assert_eq!(radix_spline::lines(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```

@@ -1,6 +1,6 @@
 //! Lookups in resident structures: windows of children, by descent from the root or by a walk along the leaves.
 
-use crate::Fence;
+use ogive_model::Fence;
 use std::ops::RangeInclusive;
 
 /// A learned structure over a sequence of children, entirely in memory.
@@ -51,7 +51,8 @@ pub trait Locate {
 /// who knows the matches.
 ///
 /// ```
-/// use ogive_model::{Fence, ForwardWalk, Locate, pgm};
+/// use ogive_model::Fence;
+/// use ogive_research::models::{ForwardWalk, Locate, pgm};
 /// let fences: Vec<Fence> = (1..10_000).map(|i| Fence { low: i * i - 1, high: i * i }).collect();
 /// let pgm = pgm::Pgm::build(&fences, 2, 4);
 /// let mut forward = ForwardWalk::default();

@@ -1,9 +1,9 @@
 //! The compact hist-tree: bins of equal width over the keys, of which crowded ones are divided again; a radix table if
 //! none is.
 
-use crate::FenceRun;
-use crate::line::LineNode;
-use crate::segment::{Proposal, nodes};
+use crate::models::segment::{Proposal, nodes};
+use ogive_model::FenceRun;
+use ogive_model::line::LineNode;
 use std::ops::Range;
 
 /// Largest number of bins of a node.
@@ -27,7 +27,8 @@ pub const BINS_MAX: u64 = 1 << 24;
 /// Learned Indexing" (AIDB 2021), who lay it over a spline.
 ///
 /// ```
-/// use ogive_model::{Fence, FenceRun, hist_tree};
+/// use ogive_model::{Fence, FenceRun};
+/// use ogive_research::models::hist_tree;
 /// let fences: Vec<Fence> = (1..1024).map(|i| Fence { low: 70 * i - 7, high: 70 * i }).collect();
 /// let run = FenceRun::whole(&fences);
 /// assert!((32..=64).contains(&hist_tree::lines(&run, 64, u64::MAX).len()));
@@ -93,7 +94,7 @@ fn partition_point(len: usize, holds: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Fence;
+    use ogive_model::Fence;
 
     fn fences(keys: &[u64]) -> Vec<Fence> {
         keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect()

@@ -1,7 +1,7 @@
 //! RMI root models: monotone functions from a key to a leaf number.
 
 use super::least_squares::PowerSums;
-use crate::{Fence, FenceRun};
+use ogive_model::{Fence, FenceRun};
 
 /// A kind of root model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

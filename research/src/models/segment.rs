@@ -1,8 +1,8 @@
 //! The conversion of externally chosen segments to line nodes.
 
-use crate::FenceRun;
-use crate::greedy::Part;
-use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
+use ogive_model::FenceRun;
+use ogive_model::extend::Part;
+use ogive_model::line::LineNode;
 
 /// A line for the children from the end of the previous one.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +52,7 @@ fn fit_or_halve(
 ) -> (LineNode, usize) {
     let mut end = goal;
     loop {
-        let span = part.span(run, end);
-        let slope = proposal.slope as f32;
-        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, WINDOW_CHILDREN_MAX) {
+        match part.fit(run, end, (proposal.slope as f32, proposal.offset), window_hint) {
             Ok(node) => return (node, end),
             Err(_) => match part.halve(run, end) {
                 shorter if shorter < end => end = shorter,

@@ -2,16 +2,17 @@
 
 use super::least_squares::PowerSums;
 use super::root::{Root, RootKind};
-use crate::FenceRun;
-use crate::line::LineNode;
-use crate::segment::{Proposal, nodes};
+use crate::models::segment::{Proposal, nodes};
+use ogive_model::FenceRun;
+use ogive_model::line::LineNode;
 
 /// One node for each of at most `leaves` leaf models with children of their own: the borders between leaves are
 /// determined by a trained root, the lines are regressions; then the window of each is measured. A leaf whose line does
 /// not fit a node, because of its error, is split.
 ///
 /// ```
-/// use ogive_model::{Fence, FenceRun, rmi};
+/// use ogive_model::{Fence, FenceRun};
+/// use ogive_research::models::rmi;
 /// let fences: Vec<Fence> = (1..1000).map(|i| Fence { low: 70 * i - 7, high: 70 * i }).collect();
 /// let nodes = rmi::lines(&FenceRun::whole(&fences), rmi::RootKind::Linear, 10);
 /// assert!(nodes.len() == 10 && nodes.iter().all(|node| node.window <= 3));

@@ -1,9 +1,9 @@
 //! The recursive model index (RMI): a root model that selects one of many leaf models, each of which predicts a
 //! position.
 
-use crate::Fence;
-use crate::locate::{Locate, mean_window_children};
-use crate::tuning::EvaluatedSetting;
+use crate::models::locate::{Locate, mean_window_children};
+use crate::models::tuning::EvaluatedSetting;
+use ogive_model::Fence;
 use std::ops::RangeInclusive;
 
 mod leaf;
@@ -42,7 +42,8 @@ pub struct RmiSetting {
 /// Section 3.4, but for absent keys too.
 ///
 /// ```
-/// use ogive_model::{Fence, Locate, rmi::{Rmi, RootKind, RmiSetting}};
+/// use ogive_model::Fence;
+/// use ogive_research::models::{Locate, rmi::{Rmi, RootKind, RmiSetting}};
 /// let keys: Vec<u64> = (0..100_000).map(|i| i * i).collect();
 /// let fences: Vec<Fence> = keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect();
 /// let rmi = Rmi::build(&fences, RmiSetting { root: RootKind::Linear, leaves: 1000 });
@@ -104,7 +105,7 @@ impl Locate for Rmi {
 const CHILDREN_PER_LEAF_MAX: usize = 1 << 12;
 
 /// Tries every root kind with numbers of leaves that double from one per 4,096 children to one per child, or to
-/// `most_leaves`, for [`crate::tuning::pareto`].
+/// `most_leaves`, for [`crate::models::tuning::pareto`].
 ///
 /// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020): a grid
 /// of models and branching factors. Their search also prunes and refines; a sequence of blocks is short enough to try
