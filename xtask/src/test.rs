@@ -60,7 +60,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
     vec![
         Check::Program(Step::new("format", "cargo fmt --all --check")),
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
-        Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path rivals/Cargo.toml --check")),
+        Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path research/rivals/Cargo.toml --check")),
         Check::Program(Step::new("format of sql/", "cargo fmt --manifest-path sql/Cargo.toml --all --check")),
         Check::Program(
             Step::new("clippy", "cargo test --workspace --all-features --lib --bins --tests --benches --no-run")
@@ -99,9 +99,10 @@ fn run_examples(root: &Path) -> Result<(), Failure> {
 fn examples(root: &Path) -> Result<Vec<String>, Failure> {
     let failed = |error| Failure::Check(format!("cannot list the crates: {error}"));
     let mut names = Vec::new();
-    for entry in fs::read_dir(root.join("crates")).map_err(failed)? {
+    let crates = fs::read_dir(root.join("crates")).map_err(failed)?.map(|entry| entry.map(|entry| entry.path()));
+    for folder in crates.chain([Ok(root.join("research"))]) {
         // Most crates have none.
-        let folder = entry.map_err(failed)?.path().join("examples");
+        let folder = folder.map_err(failed)?.join("examples");
         let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         // Beside a program may lie what it needs.
         let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));

@@ -4,20 +4,19 @@
 //! takes a key: `--from -x`. Anything else with a hyphen must be a known flag, so that a mistyped one is never taken
 //! for a key; after `--`, all words are keys or values.
 
-use crate::args::Arguments;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error, FromArgMatches, Parser};
+use clap::{ArgMatches, Command, Error};
 use std::ffi::{OsStr, OsString};
 
-/// The arguments that these words are; the first is the name of the program.
-pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
-    let error = match Arguments::try_parse_from(words) {
+/// The arguments of a command that these words are; the first is the name of the program.
+pub(crate) fn parse(command: &Command, words: &[OsString]) -> Result<ArgMatches, Error> {
+    let error = match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::UnknownArgument => error,
         outcome => return outcome,
     };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let key_options = key_options(&Arguments::command());
+    let key_options = key_options(command);
     let is_value = |index: usize| {
         let after_option = words.get(index.wrapping_sub(1)).is_some_and(|word| key_options.contains(word));
         is_negative(&words[index]) || after_option && has_one_hyphen(&words[index])
@@ -26,11 +25,10 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
     // With a digit for each of these, everything else must be right.
     let mut plain = words.to_vec();
     values.iter().for_each(|&index| plain[index] = "0".into());
-    if values.is_empty() || Arguments::try_parse_from(&plain).is_err() {
+    if values.is_empty() || command.clone().try_get_matches_from(&plain).is_err() {
         return Err(with_tip(error, &words[..end]));
     }
-    let matches = with_hyphens(Arguments::command()).try_get_matches_from(words)?;
-    Arguments::from_arg_matches(&matches)
+    with_hyphens(command.clone()).try_get_matches_from(words)
 }
 
 /// The options that take keys: those that take negative numbers.
@@ -78,10 +76,13 @@ fn with_tip(mut error: Error, words: &[OsString]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Arguments;
+    use clap::{CommandFactory, FromArgMatches};
 
     fn parsed(line: &str) -> Result<String, String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        parse(&words).map(|arguments| format!("{arguments:?}")).map_err(|error| error.to_string())
+        let arguments = parse(&Arguments::command(), &words).and_then(|matches| Arguments::from_arg_matches(&matches));
+        arguments.map(|arguments| format!("{arguments:?}")).map_err(|error| error.to_string())
     }
 
     #[test]

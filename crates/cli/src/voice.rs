@@ -80,9 +80,8 @@ impl Voice for Command {
 impl Command {
     fn other_call(&self, call: Call) -> Option<&'static str> {
         Some(match call {
-            Call::RegisterPapers | Call::RegisterKind | Call::RegisterMethod => {
-                "use a command that was built with that structure or method"
-            }
+            Call::RegisterPapers | Call::RegisterMethod => "use the command `ogive-research`",
+            Call::RegisterKind => "use a command that was built with that structure or method",
             Call::RegisterObjectStores => "use a command that was built with the feature object-store",
             Call::ChooseMethod => "use another method, or auto",
             Call::Spill | Call::SortElsewhere => "raise --memory, or write to a local file",

@@ -220,7 +220,9 @@ fn clusters_in_two_layers_of_small_index_pages() {
 #[ignore = "long: 5 minutes"]
 fn shapes_by_name_at_full_size() {
     let numbers = Shape { key_type: KeyType::U64, rows: 3_000_000, ..PLAIN };
-    for (design, block_bytes) in [("tuned", 1 << 20), ("coded", 1 << 20), ("btree", 64 << 10), ("pgm:64", 64 << 10)] {
+    for (design, block_bytes) in
+        [("tuned", 1 << 20), ("coded", 1 << 20), ("btree", 64 << 10), ("layers=3,builder=pla,error=1", 64 << 10)]
+    {
         for ends in [Ends::Dense, Ends::Jittered, Ends::Clusters] {
             let table = TableForm { design, block_bytes: Some(block_bytes), ..TABLE };
             hold(&Shape { ends, table, ..numbers.clone() });
@@ -286,8 +288,6 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
 
 /// The failure of a seed, and the command that repeats it.
 fn failure_of(seed: u64, effort: Effort) -> Option<String> {
-    // Shapes name the learning policies of stores.
-    ogive_papers::register();
     let shape = Shape::of_seed(seed);
     println!("{shape:?}");
     let checked = std::panic::catch_unwind(|| shape.check(effort).map_err(|failure| failure.to_string()));

@@ -14,8 +14,6 @@ const DOUBLINGS: u8 = 6;
 /// When something is answered wrongly: the broken promise.
 pub fn check(mut data: &[u8]) {
     let most_bytes = LEAST_BYTES << (take_u8(&mut data) % (DOUBLINGS + 1));
-    // Shapes name the learning policies of stores.
-    ogive_papers::register();
     let checked = Shape::of_bytes(data, most_bytes).check(Effort::QUICK);
     assert!(checked.is_ok(), "{}", checked.err().map(|failure| failure.to_string()).unwrap_or_default());
 }

@@ -108,11 +108,10 @@ pub fn design_seeds() -> Vec<Vec<u8>> {
     let texts = [
         "tuned",
         "btree",
-        "pgm:64",
         "coded",
         "none",
         "layers=2,builder=gband/gstep,lambda=4096/512",
-        "layers=3,builder=pla/coded/plr,lambda=-/512/-,error=8/-/1",
+        "layers=3,builder=pla/coded/pla,lambda=-/512/-,error=8/-/1",
     ];
     texts.map(|text| text.as_bytes().to_vec()).into()
 }

@@ -35,14 +35,16 @@ impl LineConstraint {
 
 /// The start of a node within its run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub struct Part {
     /// The node's first child, counted from the run's first.
-    pub(crate) from: usize,
-    pub(crate) start: u64,
+    pub from: usize,
+    /// Smallest key of the node.
+    pub start: u64,
 }
 
 impl Part {
-    pub(crate) fn first(run: &FenceRun<'_>) -> Option<Self> {
+    /// The start of the first node, if the run has children.
+    pub fn first(run: &FenceRun<'_>) -> Option<Self> {
         (run.children() > 0).then_some(Part { from: 0, start: run.line_start() })
     }
 
@@ -53,32 +55,49 @@ impl Part {
         Span { start: self.start, fences, next_start }
     }
 
+    /// The node of a line over the children up to `end`; `Err` if the line leads to fewer of them within the largest
+    /// window, with the number of fences for which it fits.
+    ///
+    /// # Errors
+    /// As stated.
+    pub fn fit(
+        &self,
+        run: &FenceRun<'_>,
+        end: usize,
+        (slope, offset): (f32, f64),
+        window_hint: u64,
+    ) -> Result<LineNode, usize> {
+        let span = self.span(run, end);
+        fit(&span, self.first_child(run), slope, offset, window_hint, WINDOW_CHILDREN_MAX)
+    }
+
     /// The part after a node that owns the children up to `end`.
-    pub(crate) fn after(&self, run: &FenceRun<'_>, end: usize) -> Option<Self> {
+    pub fn after(&self, run: &FenceRun<'_>, end: usize) -> Option<Self> {
         let more = (end as u64) < run.children();
         let start = run.fences.get(end.checked_sub(1)?)?.start()?;
         more.then_some(Part { from: end, start })
     }
 
     /// Distance from the part's start to the child after border `end`, if a node may begin there.
-    pub(crate) fn distance_after(&self, run: &FenceRun<'_>, end: usize) -> Option<f64> {
+    pub fn distance_after(&self, run: &FenceRun<'_>, end: usize) -> Option<f64> {
         let start = run.fences.get(end.checked_sub(1)?)?.start()?;
         Some(start.saturating_sub(self.start) as f64)
     }
 
-    pub(crate) fn first_child(&self, run: &FenceRun<'_>) -> u64 {
+    /// Number of the first child of the node.
+    pub fn first_child(&self, run: &FenceRun<'_>) -> u64 {
         run.first_child + self.from as u64
     }
 
     /// A shorter end: about half of the children, at least those up to the first border.
-    pub(crate) fn halve(&self, run: &FenceRun<'_>, end: usize) -> usize {
+    pub fn halve(&self, run: &FenceRun<'_>, end: usize) -> usize {
         let shorter = run.border_before(self.from, self.from + (end - self.from) / 2);
         shorter.unwrap_or_else(|| run.border_from(self.from + 1))
     }
 
     /// A flat line over the children up to the first border: one fence, or a run of equal keys, which belong to its
     /// first child.
-    pub(crate) fn shortest(&self, run: &FenceRun<'_>) -> (LineNode, usize) {
+    pub fn shortest(&self, run: &FenceRun<'_>) -> (LineNode, usize) {
         let end = run.border_from(self.from + 1);
         let span = self.span(run, end);
         let gap = u16::from(span.fences.iter().any(|fence| span.needs_right(fence)));

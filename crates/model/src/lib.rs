@@ -9,17 +9,11 @@
 //!
 //! * **exact** nodes ([`step`], [`coded`], and [`inner`] for updatable trees): separators that a lookup can trust, even
 //!   for absent keys;
-//! * **approximate** nodes ([`mod@line`], built by [`band`], [`plr`], [`pla`] and [`hist_tree`]): a line and an error
-//!   window, which was measured when the node was built, with the arithmetic of lookups on the stored parameters; a
-//!   reader still verifies what it read.
-//!
-//! [`pgm`], [`radix_spline`] and [`rmi`] are complete structures of approximate nodes for searches in memory;
-//! [`Locate`] is their common interface, and [`tuning`] chooses their parameters. [`sampled`] reduces a sequence to
-//! every n-th key.
+//! * **approximate** nodes ([`mod@line`], built by [`band`] and [`pla`]): a line and an error window, which was measured
+//!   when the node was built, with the arithmetic of lookups on the stored parameters; a reader still verifies what it
+//!   read.
 //!
 //! [`mod@column`] turns the line around: it codes the numbers themselves as lines and residuals, for blocks of data.
-//!
-//! [`fmcd`] is different: its line does not approximate where a key lies, it determines it.
 
 pub mod band;
 pub mod bits;
@@ -27,27 +21,18 @@ mod bytes;
 pub mod coded;
 pub mod column;
 mod corridor;
+#[doc(hidden)]
+pub mod extend;
 mod fence;
-pub mod fmcd;
 mod greedy;
-pub mod hist_tree;
 pub mod inner;
 pub mod line;
-mod locate;
-pub mod pgm;
 pub mod pla;
-pub mod plr;
-pub mod radix_spline;
-pub mod rmi;
 pub mod router;
 mod run;
-pub mod sampled;
-mod segment;
 pub mod step;
-pub mod tuning;
 
 pub use fence::Fence;
-pub use locate::{ForwardWalk, Locate, mean_window_children};
 pub use router::{OwnedRouter, Router, RouterBuilder, RouterError, RouterKey};
 pub use run::FenceRun;
 

@@ -75,19 +75,19 @@ impl<'a> FenceRun<'a> {
 
     /// The start of the first node's line. At the beginning of the sequence that is the last key of the first child:
     /// all keys before it lead to that child, and the distance from 0 to the first key would only bend the line.
-    pub(crate) fn line_start(&self) -> u64 {
+    pub fn line_start(&self) -> u64 {
         if self.start > 0 { self.start } else { self.fences.first().map_or(0, |fence| fence.low) }
     }
 
     /// The first border at or after child `end`, where a node may begin or the run ends. Children are counted from the
     /// run's first.
-    pub(crate) fn border_from(&self, end: usize) -> usize {
+    pub fn border_from(&self, end: usize) -> usize {
         let children = self.fences.len() + usize::from(self.at_end);
         (end.max(1)..children).find(|&end| self.node_start_after(end - 1).is_some()).unwrap_or(children)
     }
 
     /// The last border after child `from` and at or before child `end`.
-    pub(crate) fn border_before(&self, from: usize, end: usize) -> Option<usize> {
+    pub fn border_before(&self, from: usize, end: usize) -> Option<usize> {
         if end >= self.fences.len() + usize::from(self.at_end) {
             return Some(end);
         }

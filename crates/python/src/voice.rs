@@ -55,13 +55,13 @@ impl Voice for Package {
 impl Package {
     fn other_call(&self, call: Call) -> Option<&'static str> {
         Some(match call {
-            Call::RegisterPapers => "open it with the command `ogive`",
+            Call::RegisterPapers => "use the command `ogive-research`",
             Call::RegisterKind => "choose one that this package has",
-            Call::RegisterMethod => "give method=\"auto\", or use the command `ogive`",
+            Call::RegisterMethod => "give method=\"auto\", or use the command `ogive-research`, which has the methods of papers",
             Call::RegisterObjectStores => "use a package that was built with object stores",
             Call::ChooseMethod => "use another method, or method=\"auto\"",
             Call::Spill | Call::SortElsewhere => "raise memory=, or write to a local file",
-            Call::SetLearning => "use the command `ogive`",
+            Call::SetLearning => "use the command `ogive-research`",
             Call::MeasureProfile => "ogive.profile(PATH).save(FILE) makes one",
             Call::CheckCredentials => "check the credentials (in the environment), what they may do, and the clock",
             Call::GiveCredentials => "give credentials, in the environment",

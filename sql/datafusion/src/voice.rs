@@ -37,9 +37,8 @@ impl Voice for Statement {
             Call::ReadStream => "raise the memory of the session, or leave the column out",
             Call::Build | Call::UpdateIndex => "build the index again, or restore the file",
             Call::OwnTypes => "give it rows of its own types",
-            Call::RegisterPapers | Call::RegisterKind | Call::RegisterMethod => {
-                "use a program that was built with that structure or method"
-            }
+            Call::RegisterPapers | Call::RegisterMethod => "use the command `ogive-research`",
+            Call::RegisterKind => "use a program that was built with that structure or method",
             Call::RegisterObjectStores => "use a program that was built with object stores",
             Call::CheckCredentials => "check the credentials, what they may do, and the clock",
             Call::GiveCredentials => "give credentials in the environment",

@@ -137,7 +137,7 @@ pub(crate) fn check_names(project: &Project) -> Vec<Finding> {
 
 /// The crate that a file of code, not of tests, belongs to.
 fn crate_name(path: &str) -> Option<&str> {
-    let (name, rest) = path.strip_prefix("crates/")?.split_once('/')?;
+    let (name, rest) = path.strip_prefix("crates/").unwrap_or(path).split_once('/')?;
     let is_test = path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/harness/");
     (rest.starts_with("src/") && !is_test).then_some(name)
 }

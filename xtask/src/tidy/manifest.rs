@@ -12,7 +12,6 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule { path: "crates/model/Cargo.toml", ours: &[], outside: false },
     Rule { path: "crates/engine/Cargo.toml", ours: &["ogive-model"], outside: true },
-    Rule { path: "crates/papers/Cargo.toml", ours: &["ogive", "ogive-model"], outside: false },
     Rule { path: "crates/object-store/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/arrow/Cargo.toml", ours: &["ogive"], outside: true },
@@ -27,7 +26,6 @@ const RULES: &[Rule] = &[
             "ogive-arrow",
             "ogive-model",
             "ogive-object-store",
-            "ogive-papers",
             "ogive-parquet",
             "ogive-report",
             "ogive-terminal",
@@ -36,11 +34,11 @@ const RULES: &[Rule] = &[
         outside: true,
     },
     Rule {
-        path: "crates/bench/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-report", "ogive-terminal"],
+        path: "research/Cargo.toml",
+        ours: &["ogive", "ogive-cli", "ogive-model", "ogive-object-store", "ogive-report", "ogive-terminal"],
         outside: true,
     },
-    Rule { path: "examples/own-bench/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },
+    Rule { path: "research/own-bench/Cargo.toml", ours: &["ogive", "ogive-research"], outside: true },
     Rule {
         path: "crates/python/Cargo.toml",
         ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report", "ogive-text"],
@@ -48,10 +46,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         path: "crates/fuzz/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],
+        ours: &["ogive", "ogive-model", "ogive-parquet", "ogive-testkit"],
         outside: true,
     },
-    Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench", "ogive-object-store"], outside: true },
+    Rule {
+        path: "research/rivals/Cargo.toml",
+        ours: &["ogive", "ogive-object-store", "ogive-research"],
+        outside: true,
+    },
     Rule {
         path: "sql/Cargo.toml",
         ours: &[

@@ -21,7 +21,7 @@ use ogive::FileFormat;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::{Table, TableOptions, TableReport, TableWriteOptions};
-use ogive::tune::DesignRequest;
+use ogive::tune::{DesignRequest, extend};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -50,6 +50,10 @@ INPUT itself, files of a store or an index, or anything that is not a regular fi
 #[cfg(feature = "zstd")]
 const ZSTD_LEVEL: i32 = 3;
 
+fn help_of_designs() -> String {
+    format!("Index design; the last is one of layers of one's own: {}", extend::forms().join(", "))
+}
+
 /// Build a table: sorted records with an index tuned to the data and the storage
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -66,9 +70,7 @@ pub(crate) struct BuildArguments {
     #[arg(long = "for", value_name = "PROFILE")]
     profile: Option<String>,
 
-    /// Index design: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, plex, plex:EPS, rmi,
-    /// data-calculator, none, or fixed layers such as layers=2,builder=gband,lambda=4096
-    #[arg(long, value_name = "NAME", default_value = "tuned")]
+    #[arg(long, value_name = "NAME", default_value = "tuned", help = help_of_designs())]
     design: String,
 
     /// Size of data blocks: a power of two from 512 B to 1 MiB [default: tuned]

@@ -1,9 +1,9 @@
 //! `ogive completions`: prints a completion script for a shell.
 
-use crate::args::{Arguments, Outcome};
+use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
-use clap::CommandFactory;
+use crate::program::command;
 use clap_complete::Shell;
 use serde_json::json;
 
@@ -25,7 +25,9 @@ pub(crate) struct CompletionsArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &CompletionsArguments, output: &mut Output) -> Result<Outcome> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "ogive", &mut script);
+    let mut command = command();
+    let name = command.get_name().to_owned();
+    clap_complete::generate(arguments.shell, &mut command, name, &mut script);
     if output.is_json() {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({ "shell": arguments.shell.to_string(), "script": script }))?;

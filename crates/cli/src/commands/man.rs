@@ -1,10 +1,11 @@
 //! `ogive man`: writes the manual pages.
 
-use crate::args::{Arguments, Outcome};
+use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::program::command;
 use crate::size::counted;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use serde_json::json;
 use std::fs;
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &ManArguments, output: &mut Output) -> Result<Outco
     let folder = &arguments.folder;
     let failed = |action, path: &Path, source| Failure::File { action, path: path.display().to_string(), source };
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, error))?;
-    let mut command = without_help(Arguments::command());
+    let mut command = without_help(command());
     command.build();
     let mut pages = Vec::new();
     render(&command, &mut pages).map_err(|error| failed("write", folder, error))?;

@@ -20,7 +20,7 @@ use crate::workload::WorkloadOptions;
 use ogive::io::DiscardStorage;
 use ogive::io::Profile;
 use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, TableReport, TableWriteOptions, compare_designs};
-use ogive::tune::DesignRequest;
+use ogive::tune::{DesignRequest, extend};
 use ogive::{Cause, Error};
 use ogive_report::tune::Comparison;
 use serde_json::{Value, json};
@@ -31,7 +31,8 @@ Examples:
   ogive tune keys.u64 --for s3                     the tuned design and the fixed ones, on an object store
   ogive tune keys.u64 --for data.json              on storage measured by `ogive profile`
   ogive tune keys.u64 --html designs.html          also write a page with the designs as bars
-  ogive tune rows.csv --key id --design pgm:32     with an additional design
+  ogive tune rows.csv --key id --design layers=2,builder=gband,lambda=4096
+                                                   with an additional design
   ogive tune keys.u64 --for s3 --objective p99     with the least 99th percentile of a lookup
   ogive tune keys.u64 --open --lookups hot.txt     for lookups of these keys in a table that stays open
   ogive tune keys.ogive --for s3 --assess          could a new search speed this table up?
@@ -118,7 +119,8 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = workload.read_lookups()?;
     let fixed_bytes = arguments.block_size.map_or(Ok(COMPARED_BLOCK_BYTES), block_bytes)?;
-    let mut names = COMPARED_DESIGNS.map(str::to_owned).to_vec();
+    let mut names =
+        [&COMPARED_DESIGNS[..], extend::compared()].concat().into_iter().map(str::to_owned).collect::<Vec<_>>();
     names.extend(arguments.designs.iter().cloned());
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 

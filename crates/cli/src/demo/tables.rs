@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Storages that the tables are tuned for.
 const PROFILES: [&str; 2] = ["nvme", "s3"];
 /// Designs compared with the tuned ones, with blocks of 4 KiB.
-const FIXED_DESIGNS: [&str; 3] = ["coded", "btree", "pgm:64"];
+const FIXED_DESIGNS: [&str; 2] = ["coded", "btree"];
 const FIXED_BLOCK_BYTES: u32 = 4096;
 /// Lookups per table, of present and of absent keys.
 const LOOK_UPS: usize = 1000;

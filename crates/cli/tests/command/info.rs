@@ -1,6 +1,7 @@
 //! Kinds of paths. Method: one of each kind, damaged ones, and files of others.
 
 use super::run::Folder;
+use ogive::block::checksum;
 use serde_json::json;
 
 #[test]
@@ -48,4 +49,27 @@ fn a_damaged_table_is_an_error_and_not_a_stranger() {
     content[at] ^= 1;
     folder.write("fruit.ogive", content);
     folder.run(&["info", "fruit.ogive"]).exits_with(1).complains_of("fruit.ogive").complains_of("ogive verify");
+}
+
+/// Size of one of the two headers of a page file, and where a header has the code of its kind.
+const SLOT_BYTES: usize = 4096;
+const KIND_OFFSET: usize = 320 + 6;
+const ALEX_CODE: u8 = 6;
+
+#[test]
+fn an_index_of_a_kind_of_papers_is_told_with_the_program_that_opens_it() {
+    let folder = Folder::new();
+    folder.run(&["index", "create", "i.ogx"]).exits_with(0);
+    let mut file = std::fs::read(folder.path("i.ogx")).unwrap();
+    let file_id = u64::from_le_bytes(file[16..24].try_into().unwrap());
+    for slot in [0, SLOT_BYTES] {
+        let header = &mut file[slot..slot + SLOT_BYTES];
+        header[KIND_OFFSET] = ALEX_CODE;
+        checksum::seal(file_id, slot as u64, header);
+    }
+    folder.write("i.ogx", &file);
+    let told = folder.run(&["info", "i.ogx", "--json"]).exits_with(0).json();
+    assert_eq!((&told["kind"], &told["structure"]), (&json!("index"), &json!("alex")));
+    assert_eq!(told["file_bytes"], json!(file.len()));
+    folder.run(&["index", "stats", "i.ogx"]).exits_with(1).complains_of("kind 'alex'").complains_of("`ogive-research`");
 }

@@ -199,40 +199,6 @@ fn an_index_is_a_side_too() {
 }
 
 #[test]
-fn every_method_gives_the_same_rows() {
-    let folder = Folder::new();
-    let keys = uneven_keys(20_000);
-    let some: Vec<u64> = keys.iter().copied().step_by(7).chain([u64::MAX]).collect();
-    folder.write("keys.u64", sosd(&keys));
-    folder.write("some.u64", sosd(&some));
-    folder.build("keys.u64", "keys.ogive", &["--payload", "8"]);
-    folder.build("some.u64", "some.ogive", &["--payload", "8"]);
-    let expected = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", "merge"]).exits_with(0).stdout;
-    assert_eq!(expected.lines().count(), some.len() - 1);
-    for method in METHODS {
-        let run = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", method]).exits_with(0);
-        assert_eq!(run.stdout, expected, "{method}");
-        let run = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", method, "--threads", "2"]);
-        assert_eq!(run.exits_with(0).stdout, expected, "{method} with two threads");
-    }
-}
-
-const METHODS: [&str; 12] = [
-    "auto",
-    "merge",
-    "hash",
-    "inlj",
-    "inlj:btree",
-    "inlj:btree-iter",
-    "inlj:pgm:64",
-    "inlj:pgm-sampled",
-    "inlj:radix-spline",
-    "inlj:rmi",
-    "partition",
-    "partition:btree",
-];
-
-#[test]
 fn the_output_is_a_table_a_text_or_plain_records() {
     let folder = Folder::new();
     folder.write("a.u64", sosd(&[1, 2, 3]));
@@ -350,23 +316,6 @@ fn what_cannot_be_joined_is_refused_with_a_hint() {
     join(&folder, &["colours.ogive", "prices.ogive", "-o", "prices.csv"]).exits_with(1).complains_of("prices.csv");
     assert_eq!(std::fs::read_to_string(folder.path("prices.csv")).unwrap(), PRICES);
     assert!(!folder.names().iter().any(|name| name.starts_with("x.ogive")), "{:?}", folder.names());
-}
-
-#[test]
-fn a_damaged_side_leaves_no_output() {
-    let folder = Folder::new();
-    folder.write("keys.u64", sosd(&uneven_keys(20_000)));
-    folder.build("keys.u64", "keys.ogive", &["--payload", "8"]);
-    folder.build("keys.u64", "bad.ogive", &["--payload", "8"]);
-    let mut content = std::fs::read(folder.path("bad.ogive")).unwrap();
-    content[100_000] ^= 1;
-    folder.write("bad.ogive", content);
-    let before = folder.names();
-    for method in METHODS {
-        let run = join(&folder, &["keys.ogive", "bad.ogive", "-o", "both.ogive", "--method", method]);
-        run.exits_with(1).complains_of("bad.ogive");
-        assert_eq!(folder.names(), before, "{method}");
-    }
 }
 
 #[test]

@@ -16,11 +16,13 @@ mod inputs;
 mod joins;
 mod key_types;
 mod keyspaces;
+mod kinds;
 #[cfg(feature = "parquet")]
 mod lake_files;
 mod live;
 mod lost_logs;
 mod messages;
+mod methods;
 #[cfg(unix)]
 mod open_files;
 mod outputs;

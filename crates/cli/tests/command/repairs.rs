@@ -87,13 +87,6 @@ fn the_intact_leaves_of_an_index_are_saved_and_every_hint_leads_there() {
     assert_eq!(fs::read(folder.path("i.ogx")).unwrap(), damaged);
     folder.run(&["index", "verify", "saved.ogx"]).exits_with(0);
     assert!(!folder.names().iter().any(|name| name.contains("tmp")), "{:?}", folder.names());
-    for kind in ["fiting", "lipp"] {
-        folder.run(&["index", "create", kind, "--kind", kind, "--page-size", "512"]).exits_with(0);
-        folder.run(&["index", "load", kind, "keys.u64"]).exits_with(0);
-        let middle = fs::metadata(folder.path(kind)).unwrap().len() as usize / 2;
-        (0..8).for_each(|page| _ = damage(&folder, kind, middle + page * 512));
-        folder.run(&["repair", kind]).exits_with(1).complains_of("cannot be told from its other pages");
-    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Folder {
 
     /// The command, to be run in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ogive"));
+        let mut command = Command::new(crate::PROGRAM);
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
         command
     }
@@ -60,7 +60,7 @@ impl Folder {
     pub(crate) fn run_piped(&self, file: &str, arguments: &[&str]) -> Run {
         let script = format!("cat '{file}' | \"$0\" \"$@\"");
         let mut command = Command::new("sh");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_ogive")]).args(arguments).current_dir(self.0.path());
+        command.args(["-c", &script, crate::PROGRAM]).args(arguments).current_dir(self.0.path());
         Run::new(arguments, command.output().unwrap())
     }
 

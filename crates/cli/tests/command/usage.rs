@@ -175,3 +175,15 @@ fn sql_is_passed_to_the_program_beside_the_command_or_its_absence_is_told() {
     run(&["--json", "sql", "-0"]).exits_with(0).prints("<-0>\n<--format>\n<json>\n");
     run(&["sql", "-3"]).exits_with(3);
 }
+
+/// The structures, designs and methods of papers are those of `ogive-research`.
+#[test]
+fn no_help_names_what_only_the_papers_have() {
+    let folder = Folder::new();
+    for command in [&[][..], &["join"], &["tune"], &["build"], &["index"], &["index", "create"]] {
+        let help = folder.run(&[command, &["--help"]].concat()).exits_with(0).stdout;
+        for name in ["alex", "lipp", "aulid", "fiting", "pgm", "airindex", "spline", "plex", "rmi", "bourbon"] {
+            assert!(!help.to_lowercase().contains(name), "{name} in {help}");
+        }
+    }
+}

@@ -58,14 +58,11 @@ impl Voice for Library {
 impl Library {
     fn other_call(self, call: Call) -> Option<&'static str> {
         Some(match call {
-            Call::RegisterPapers => "call `ogive_papers::register()`, or use the command `ogive`",
+            Call::RegisterPapers => "use the command `ogive-research`",
             Call::RegisterKind => {
                 "register the crate of its structure (`IndexKind::register`) where the program starts"
             }
-            Call::RegisterMethod => {
-                "call `ogive_papers::register()` for the methods of ogive-papers (or `JoinMethod::register` for one of \
-                 another crate), or use the command `ogive`"
-            }
+            Call::RegisterMethod => "use the command `ogive-research`, which has the methods of papers",
             Call::RegisterObjectStores => {
                 "call `ogive_object_store::register()`, or build the command `ogive` with its feature `object-store`"
             }
@@ -74,7 +71,7 @@ impl Library {
             Call::SortElsewhere => {
                 "raise the memory limit, or sort on a file system (`SortingWriter::create_with_scratch`)"
             }
-            Call::SetLearning => "open it with `DbOptions::learning`, such as a policy of ogive-papers",
+            Call::SetLearning => "open it with one (`DbOptions::learning`)",
             Call::MeasureProfile => "measure one with `io::measure_profile`",
             Call::CheckCredentials => "check the credentials (environment or options), what they may do, and the clock",
             Call::GiveCredentials => "give credentials, in the environment or the options",

@@ -56,7 +56,7 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! `ogive_testkit::index` has tests for structures and routers. The crate `ogive-papers` uses this module for AULID,
+//! `ogive_testkit::index` has tests for structures and routers. The crate `ogive-research` uses this module for AULID,
 //! AirIndex, FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
 pub use super::entries::word::Word;

@@ -1,4 +1,5 @@
-//! The extension API: join methods of other crates.
+//! The seam for join methods of papers. Only `ogive-research` implements its traits, so it is hidden, and may change with
+//! any version.
 //!
 //! There are two forms of registered methods:
 //!
@@ -89,7 +90,7 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The crate `ogive-papers` uses this module for the probe loops and the B-trees of its papers.
+//! `ogive-research` uses this module for the probe loops and the B-trees of its papers.
 
 pub use super::input::source::RelationFacts;
 pub use super::methods::lookup::{

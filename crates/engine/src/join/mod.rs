@@ -2,9 +2,10 @@
 //!
 //! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
 //! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
-//! or hashing unsorted input. Other crates add methods by [`extend`].
+//! or hashing unsorted input. `ogive-research` adds methods of papers by a hidden seam, `extend`.
 
 mod execute;
+#[doc(hidden)]
 pub mod extend;
 mod input;
 mod methods;

@@ -1,4 +1,5 @@
-//! The extension API: learning policies of other crates for the tables of a [`Db`](super::Db).
+//! The seam for learning policies of papers, for the tables of a [`Db`](super::Db). Only `ogive-research` implements its
+//! traits, so it is hidden, and may change with any version. A program extends a store by `ogive::Storage` alone.
 //!
 //! By default, a store searches its tables by their exact separators. A *learning policy* can search them by models
 //! instead:
@@ -55,7 +56,7 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The crate `ogive-papers` uses this module for Bourbon, and [`LookupStep`] for breakdowns of lookups.
+//! `ogive-research` uses this module for Bourbon, and [`LookupStep`] for breakdowns of lookups.
 
 pub use super::state::learner::{
     GuidedStart, Learner, LearningPolicy, LearningStats, LearningTask, LevelGuide, ModelSize, ModelWriter,

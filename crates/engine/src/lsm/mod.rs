@@ -27,13 +27,14 @@
 //! | `open` | recovery, replay of logs, store folders, operations on a store as a whole |
 //! | `images` | images of stores that another process has open; checkpoints |
 //! | `handles` | the public interface: stores, keyspaces, batches, ranges, snapshots, statistics |
-//! | [`extend`] | the extension API: learning policies of other crates |
+//! | `extend` | the hidden seam by which `ogive-research` adds learning policies |
 //!
 //! A room imports only rooms above it in this table. Methods of the core are in the files of the room that they belong
 //! to, and any room may call them.
 
 pub(crate) mod compact;
 pub(crate) mod core;
+#[doc(hidden)]
 pub mod extend;
 mod handles;
 pub(crate) mod images;

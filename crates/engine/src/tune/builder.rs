@@ -1,19 +1,18 @@
 //! The layer builders F: each turns a level input into an index layer.
 
+use super::extend::{LineBuilder, VALUES_MAX};
 use super::layer::{Layer, LayerNodes};
 use super::level_input::LevelInput;
 use super::parallel;
 use super::problem::{BuilderKind, SearchOptions};
 use ogive_model::coded::{self, CodedLayer, Effort};
-use ogive_model::rmi::RootKind;
-use ogive_model::{FenceRun, band, hist_tree, pla, plr, radix_spline, rmi, step};
+use ogive_model::{FenceRun, band, pla, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1. [`Builder::Coded`] is our own, [`Builder::Pla`] is from the
-/// PGM-index, [`Builder::Plr`] from Bourbon, and [`Builder::Rmi`], [`Builder::Spline`], [`Builder::Radix`] and
-/// [`Builder::HistTree`] from the structures of these names.
+/// Source: AirIndex, Section 5.2 and Appendix A.1. [`Builder::Coded`] is our own, and [`Builder::Pla`] is from the
+/// PGM-index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
@@ -44,34 +43,13 @@ pub enum Builder {
         /// Largest distance of the right child from its prediction.
         error_children: u64,
     },
-    /// Greedy piecewise linear regression.
-    Plr {
-        /// Largest distance of the right child from its prediction.
-        error_children: u64,
-    },
-    /// Regression lines, one for each range of keys that a trained root model assigns to one of its leaves.
-    Rmi {
-        /// The root model. It is not stored: it only determines the borders between nodes.
-        root: RootKind,
-        /// Number of leaf models; those without children are omitted.
-        leaves: u64,
-    },
-    /// The segments of a greedy spline.
-    Spline {
-        /// Largest distance of the right child from its prediction.
-        error_children: u64,
-    },
-    /// A radix table: bins of equal width over the keys, each with a flat line over its children.
-    Radix {
-        /// Number of bins, rounded down to a power of two.
-        bins: u64,
-    },
-    /// A compact hist-tree: a radix table whose crowded bins are divided again.
-    HistTree {
-        /// Number of bins that a range of keys is divided into.
-        bins: u64,
-        /// Largest window of a bin that is not divided.
-        lambda_bytes: u64,
+    /// A builder of another crate.
+    #[doc(hidden)]
+    Given {
+        /// What it builds.
+        builder: &'static LineBuilder,
+        /// Its parameters.
+        values: [u64; VALUES_MAX],
     },
 }
 
@@ -83,11 +61,10 @@ impl fmt::Display for Builder {
             Self::EBand { lambda_bytes } => write!(f, "eband({lambda_bytes})"),
             Self::Coded { lambda_bytes } => write!(f, "coded({lambda_bytes})"),
             Self::Pla { error_children } => write!(f, "pla({error_children})"),
-            Self::Plr { error_children } => write!(f, "plr({error_children})"),
-            Self::Rmi { root, leaves } => write!(f, "rmi-{}({leaves})", root.name()),
-            Self::Spline { error_children } => write!(f, "spline({error_children})"),
-            Self::Radix { bins } => write!(f, "radix({bins})"),
-            Self::HistTree { bins, lambda_bytes } => write!(f, "hist-tree({bins},{lambda_bytes})"),
+            Self::Given { builder, values } => {
+                let values: Vec<String> = values.iter().take(builder.fields.len()).map(u64::to_string).collect();
+                write!(f, "{}({})", builder.name, values.join(","))
+            }
         }
     }
 }
@@ -127,27 +104,8 @@ impl Builder {
             Self::Pla { error_children } => {
                 LayerNodes::Line(over_parts(row, parts, options.threads, |run| pla::optimal(run, error_children)))
             }
-            Self::Plr { error_children } => {
-                LayerNodes::Line(over_parts(row, parts, options.threads, |run| plr::greedy(run, error_children)))
-            }
-            Self::Rmi { root, leaves } => {
-                let share = leaves as f64 / row.children() as f64;
-                let own = |run: &FenceRun<'_>| (run.children() as f64 * share).ceil() as usize;
-                let build = |run: &FenceRun<'_>| rmi::lines(run, root, own(run));
-                LayerNodes::Line(over_parts(row, parts, options.threads, build))
-            }
-            Self::Spline { error_children } => {
-                let build = |run: &FenceRun<'_>| radix_spline::lines(run, error_children);
-                LayerNodes::Line(over_parts(row, parts, options.threads, build))
-            }
-            Self::Radix { bins } => {
-                let build = |run: &FenceRun<'_>| hist_tree::lines(run, bins, u64::MAX);
-                LayerNodes::Line(over_parts(row, parts, options.threads, build))
-            }
-            Self::HistTree { bins, lambda_bytes } => {
-                let children = granule(lambda_bytes, row);
-                let build = |run: &FenceRun<'_>| hist_tree::lines(run, bins, children);
-                LayerNodes::Line(over_parts(row, parts, options.threads, build))
+            Self::Given { builder, values } => {
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| (builder.build)(run, row, values)))
             }
             Self::Coded { lambda_bytes } => {
                 let granule = granule(lambda_bytes, row);
@@ -159,7 +117,7 @@ impl Builder {
 }
 
 /// Number of whole children in a granularity of `lambda_bytes`, at least one.
-pub(super) fn granule(lambda_bytes: u64, row: &LevelInput) -> u64 {
+pub fn granule(lambda_bytes: u64, row: &LevelInput) -> u64 {
     (lambda_bytes / row.child_bytes.max(1)).max(1)
 }
 

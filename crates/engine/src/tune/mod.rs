@@ -23,6 +23,8 @@ mod candidate;
 pub(crate) mod compared;
 mod complexity;
 mod design;
+#[doc(hidden)]
+pub mod extend;
 mod families;
 mod layer;
 mod level_input;
@@ -41,7 +43,6 @@ pub use complexity::{Assessment, assess, assess_for, step_complexity_us};
 pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
 pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
 pub use level_input::LevelInput;
-pub use ogive_model::rmi::RootKind;
 pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
 pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `work` for 0 to `count` - 1 on up to `threads` threads and returns the results in order. Panics of `work` are
 /// propagated.
-pub(super) fn map<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn map<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = threads.min(count);
     if threads <= 1 {
         return (0..count).map(work).collect();

@@ -271,7 +271,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The objective's cost of the reads from layer `depth`, in microseconds.
-    pub(crate) fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
+    pub fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
         match self.objective {
             Objective::Quantile(q) => self.quantile_us(self.hit_rate(depth), q, |q| reads.quantile_us(q, self.profile)),
             _ => self.expected_us(depth, reads, self.profile),
@@ -290,7 +290,7 @@ impl<'a> Problem<'a> {
 
     /// The objective's cost of a lookup in microseconds: of the opening read with a root of `root_bytes`, and of
     /// `reads`, those of data first. Without a limit on the latency: that is part of the score.
-    pub(crate) fn lookup_us(&self, root_bytes: u64, reads: &[ReadSizes]) -> f64 {
+    pub fn lookup_us(&self, root_bytes: u64, reads: &[ReadSizes]) -> f64 {
         let reads_us = reads.iter().enumerate().map(|(depth, reads)| self.read_us(depth, reads));
         self.open_us(root_bytes) + reads_us.sum::<f64>()
     }
@@ -363,7 +363,7 @@ fn mix(hit_rate: f64, cache_us: f64, storage_us: f64) -> f64 {
 
 /// The objective's value of a design, in order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) struct DesignScore(pub(super) f64, pub(super) f64, pub(super) f64);
+pub struct DesignScore(pub(super) f64, pub(super) f64, pub(super) f64);
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use super::builder::Builder;
 use super::design::Design;
 use super::design::LINE_NODE_BYTES;
+use super::extend::{self, GivenDesign, LineBuilder, VALUES_MAX};
 use super::families;
 use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
 use super::level_input::LevelInput;
@@ -10,10 +11,11 @@ use super::problem::{Problem, SearchOptions};
 use super::reads::ReadSizes;
 use super::search::tune;
 use crate::error::{Error, Result};
-use ogive_model::rmi::RootKind;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Page size of the B-tree in the paper's comparison, in bytes.
 const BTREE_PAGE_BYTES: u32 = 4096;
@@ -24,14 +26,12 @@ const LAYERS_MAX: usize = 64;
 
 /// A requested index design.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `plex`, `plex:64`, `rmi`, `data-calculator`,
-/// `coded`, `none`, or a forced design such as `layers=2,builder=gband,lambda=4096`. In a forced design each field has
-/// one value for all layers, or one for each, bottom first, as in `layers=2,builder=gband/gstep,lambda=4096/512`.
-/// Builders are `gstep`, `gband`, `eband` and `coded`, which take `lambda` (a granularity in bytes), `pla`, `plr` and
-/// `spline`, which take `error` (in children), `rmi-linear`, `rmi-cubic` and `rmi-radix`, which take `leaves`, `radix`,
-/// which takes `bins`, and `hist-tree`, which takes `bins` and `lambda`; `-` stands for a value that a builder does not
-/// take.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// As text: `tuned`, `btree`, `coded`, `none`, or a forced design such as `layers=2,builder=gband,lambda=4096`. In a
+/// forced design each field has one value for all layers, or one for each, bottom first, as in
+/// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
+/// `lambda` (a granularity in bytes), and `pla`, which takes `error` (in children); `-` stands for a value that a builder
+/// does not take.
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum DesignRequest {
     /// The fastest design that the search finds.
@@ -39,36 +39,25 @@ pub enum DesignRequest {
     Tuned,
     /// A B-tree: 4 KiB pages of up to 255 separators over data read 4 KiB at a time, up to a root of one page.
     Btree,
-    /// A PGM-index: optimal piecewise linear layers with this error, up to a root of one node or of the nodes of one
-    /// page. The error is rounded up to whole children of each layer.
-    Pgm {
-        /// Error of each layer, in keys.
-        error_keys: u64,
-    },
-    /// A RadixSpline: layers of greedy splines, up to a root of one node or of the nodes of one page. Further splines
-    /// replace the radix table of the in-memory structure.
-    RadixSpline {
-        /// Error of each layer, in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
-        error_keys: Option<u64>,
-    },
-    /// A PLEX: a greedy spline over the data blocks, and over its index pages a table of bins: a radix table or a
-    /// compact hist-tree, whichever costs least.
-    Plex {
-        /// Error of the spline in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
-        error_keys: Option<u64>,
-    },
-    /// An RMI: regression lines between borders determined by a root model, with a line over them if reading them in
-    /// parts is faster; the best of a grid of root models and numbers of leaves.
-    Rmi,
-    /// The fastest design of the space that AirIndex completes with the Data Calculator: trees whose nodes all have the
-    /// same fanout.
-    DataCalculator,
     /// One layer of coded separators, one per block, all of it resident.
     Coded,
     /// No index: the data is read as a whole.
     None,
     /// These builders, bottom first. Layers with nothing left to lead to are omitted.
     Forced(Vec<Builder>),
+    /// A design of another crate.
+    #[doc(hidden)]
+    Given(Arc<dyn GivenDesign>),
+}
+
+impl PartialEq for DesignRequest {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Forced(own), Self::Forced(other)) => own == other,
+            (Self::Given(own), Self::Given(other)) => own.name() == other.name(),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
 }
 
 impl DesignRequest {
@@ -88,25 +77,16 @@ impl DesignRequest {
                 let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
                 pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
-            Self::Pgm { error_keys } => {
-                recursive(row, problem, *error_keys, |error_children| Builder::Pla { error_children })
-            }
-            Self::RadixSpline { error_keys: None } => families::radix_spline(row, problem),
-            Self::RadixSpline { error_keys: Some(error_keys) } => {
-                recursive(row, problem, *error_keys, |error_children| Builder::Spline { error_children })
-            }
-            Self::Plex { error_keys } => families::plex(row, problem, *error_keys),
-            Self::Rmi => families::rmi(row, problem),
-            Self::DataCalculator => families::data_calculator(row, problem),
             Self::Forced(builders) => {
                 pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())
             }
+            Self::Given(design) => design.build(row, problem),
         }
     }
 }
 
 /// Stacks layers with an error in keys, up to a root of one node or of the nodes of one page.
-pub(super) fn recursive(
+pub fn lines_by_error(
     row: &LevelInput,
     problem: &Problem<'_>,
     error_keys: u64,
@@ -125,12 +105,12 @@ pub(super) fn recursive(
 }
 
 /// An error in keys as one in children of `keys_per_child` keys, rounded up, at least one.
-pub(super) fn whole_children(error_keys: u64, keys_per_child: f64) -> u64 {
+pub fn whole_children(error_keys: u64, keys_per_child: f64) -> u64 {
     ((error_keys as f64 / keys_per_child).ceil() as u64).max(1)
 }
 
 /// Stacks layers while `next` returns a builder and there is more than one child.
-pub(super) fn pile(
+pub fn pile(
     row: &LevelInput,
     problem: &Problem<'_>,
     options: &SearchOptions,
@@ -170,15 +150,9 @@ impl fmt::Display for DesignRequest {
         match self {
             Self::Tuned => f.write_str("tuned"),
             Self::Btree => f.write_str("btree"),
-            Self::Pgm { error_keys } => write!(f, "pgm:{error_keys}"),
-            Self::RadixSpline { error_keys: None } => f.write_str("radix-spline"),
-            Self::RadixSpline { error_keys: Some(error_keys) } => write!(f, "radix-spline:{error_keys}"),
-            Self::Plex { error_keys: None } => f.write_str("plex"),
-            Self::Plex { error_keys: Some(error_keys) } => write!(f, "plex:{error_keys}"),
-            Self::Rmi => f.write_str("rmi"),
-            Self::DataCalculator => f.write_str("data-calculator"),
             Self::Coded => f.write_str("coded"),
             Self::None => f.write_str("none"),
+            Self::Given(design) => f.write_str(&design.name()),
             Self::Forced(builders) => {
                 write!(f, "layers={}", builders.len())?;
                 let mut field = |name: &str, values: Vec<String>| match values.as_slice() {
@@ -189,48 +163,39 @@ impl fmt::Display for DesignRequest {
                 };
                 let parts: Vec<BuilderSyntax> = builders.iter().map(BuilderSyntax::of).collect();
                 field("builder", parts.iter().map(|part| part.name.to_owned()).collect())?;
-                let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-                field("lambda", parts.iter().map(|part| number(part.lambda_bytes)).collect())?;
-                field("error", parts.iter().map(|part| number(part.error_children)).collect())?;
-                field("leaves", parts.iter().map(|part| number(part.leaves)).collect())?;
-                field("bins", parts.iter().map(|part| number(part.bins)).collect())
+                fields().into_iter().try_for_each(|name| {
+                    let number =
+                        |part: &BuilderSyntax| part.value(name).map_or("-".to_owned(), |value| value.to_string());
+                    field(name, parts.iter().map(number).collect())
+                })
             }
         }
     }
 }
 
-/// The text form of a builder.
+/// The text form of a builder: its name, and the values of its fields.
 struct BuilderSyntax {
     name: &'static str,
-    lambda_bytes: Option<u64>,
-    error_children: Option<u64>,
-    leaves: Option<u64>,
-    bins: Option<u64>,
+    values: Vec<(&'static str, u64)>,
 }
 
 impl BuilderSyntax {
     fn of(builder: &Builder) -> Self {
-        let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None, bins: None };
-        let lambda = |name, lambda_bytes| Self { lambda_bytes: Some(lambda_bytes), ..named(name) };
-        let error = |name, error_children| Self { error_children: Some(error_children), ..named(name) };
-        let leaves = |name, leaves| Self { leaves: Some(leaves), ..named(name) };
-        let bins = |name, bins| Self { bins: Some(bins), ..named(name) };
+        let lambda = |name, lambda_bytes| Self { name, values: vec![(LAMBDA, lambda_bytes)] };
         match *builder {
             Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
             Builder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
             Builder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
             Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
-            Builder::Pla { error_children } => error("pla", error_children),
-            Builder::Plr { error_children } => error("plr", error_children),
-            Builder::Spline { error_children } => error("spline", error_children),
-            Builder::Radix { bins: number } => bins("radix", number),
-            Builder::HistTree { bins: number, lambda_bytes } => {
-                Self { lambda_bytes: Some(lambda_bytes), ..bins("hist-tree", number) }
+            Builder::Pla { error_children } => Self { name: "pla", values: vec![(ERROR, error_children)] },
+            Builder::Given { builder, values } => {
+                Self { name: builder.name, values: builder.fields.iter().copied().zip(values).collect() }
             }
-            Builder::Rmi { root: RootKind::Linear, leaves: number } => leaves("rmi-linear", number),
-            Builder::Rmi { root: RootKind::Cubic, leaves: number } => leaves("rmi-cubic", number),
-            Builder::Rmi { root: RootKind::Radix, leaves: number } => leaves("rmi-radix", number),
         }
+    }
+
+    fn value(&self, field: &str) -> Option<u64> {
+        self.values.iter().find(|(name, _)| *name == field).map(|(_, value)| *value)
     }
 }
 
@@ -243,27 +208,19 @@ impl FromStr for DesignRequest {
             "btree" => Ok(Self::Btree),
             "coded" => Ok(Self::Coded),
             "none" => Ok(Self::None),
-            "rmi" => Ok(Self::Rmi),
-            "radix-spline" => Ok(Self::RadixSpline { error_keys: None }),
-            "plex" => Ok(Self::Plex { error_keys: None }),
-            "data-calculator" => Ok(Self::DataCalculator),
-            _ => match text.split_once(':') {
-                Some(("pgm", error)) => Ok(Self::Pgm { error_keys: positive(text, "the error of pgm", error)? }),
-                Some(("radix-spline", error)) => {
-                    Ok(Self::RadixSpline { error_keys: Some(positive(text, "the error of radix-spline", error)?) })
-                }
-                Some(("plex", error)) => {
-                    Ok(Self::Plex { error_keys: Some(positive(text, "the error of plex", error)?) })
-                }
-                _ if text.starts_with("layers=") => forced(text),
-                _ => Err(invalid(
-                    text,
-                    "it is none of tuned, btree, pgm:EPS, radix-spline, radix-spline:EPS, plex, plex:EPS, rmi, \
-                     data-calculator, coded, none, layers=N,builder=NAME,lambda=BYTES",
-                )),
+            _ if text.starts_with("layers=") => forced(text),
+            _ => match extend::registered().and_then(|family| (family.parse)(text)) {
+                Some(parsed) => parsed.map(Self::Given).map_err(|detail| invalid(text, detail)),
+                None => Err(invalid(text, format_args!("it is none of {}", forms().join(", ")))),
             },
         }
     }
+}
+
+/// The forms of the names of designs, as messages list them.
+pub fn forms() -> Vec<&'static str> {
+    let others = extend::registered().map_or(&[][..], |family| family.forms);
+    [&["tuned", "coded", "btree"], others, &["none", "layers=2,builder=gband,lambda=4096"]].concat()
 }
 
 fn invalid(text: &str, detail: impl fmt::Display) -> Error {
@@ -271,26 +228,33 @@ fn invalid(text: &str, detail: impl fmt::Display) -> Error {
 }
 
 fn positive(text: &str, what: &str, number: &str) -> Result<u64> {
+    above_zero(what, number).map_err(|detail| invalid(text, detail))
+}
+
+/// A whole number above 0.
+///
+/// # Errors
+/// What `what` is instead, and what to give.
+pub fn above_zero(what: &str, number: &str) -> Result<u64, String> {
     match number.parse() {
         Ok(value) if value > 0 => Ok(value),
-        _ => Err(invalid(text, format_args!("{what} is {number:?}; give a whole number above 0"))),
+        _ => Err(format!("{what} is {number:?}; give a whole number above 0")),
     }
 }
 
 fn forced(text: &str) -> Result<DesignRequest> {
-    let mut fields = DesignFields { text, layers: 0, values: [const { Vec::new() }; DESIGN_FIELDS.len()] };
+    let mut fields = DesignFields { text, layers: 0, values: BTreeMap::new() };
     for field in text.split(',') {
         let Some((name, value)) = field.split_once('=') else {
             return Err(invalid(text, format_args!("{field:?} has no value; write NAME=VALUE")));
         };
-        match DESIGN_FIELDS.iter().position(|&field| field == name) {
-            Some(field) => fields.values[field] = value.split('/').collect(),
+        let known = [BUILDER].into_iter().chain(self::fields()).find(|&field| field == name);
+        match known {
+            Some(field) => drop(fields.values.insert(field, value.split('/').collect())),
             None if name == "layers" => fields.layers = positive(text, "the number of layers", value)? as usize,
             None => {
-                return Err(invalid(
-                    text,
-                    format_args!("there is no field {name:?}; use layers, {}", DESIGN_FIELDS.join(", ")),
-                ));
+                let known = [&[BUILDER], &self::fields()[..]].concat().join(", ");
+                return Err(invalid(text, format_args!("there is no field {name:?}; use layers, {known}")));
             }
         }
     }
@@ -301,68 +265,76 @@ fn forced(text: &str) -> Result<DesignRequest> {
     Ok(DesignRequest::Forced((0..layers).map(|layer| fields.builder(layer)).collect::<Result<_>>()?))
 }
 
-/// Fields of a forced design with one value for all layers, or one for each.
-const DESIGN_FIELDS: [&str; 5] = ["builder", "lambda", "error", "leaves", "bins"];
+/// The field of a forced design with the names of its builders.
+const BUILDER: &str = "builder";
+/// The field with granularities in bytes.
+const LAMBDA: &str = "lambda";
+/// The field with errors in children.
+const ERROR: &str = "error";
+
+/// Fields of a forced design with numbers: one value for all layers, or one for each.
+fn fields() -> Vec<&'static str> {
+    let others = extend::registered().map_or(&[][..], |family| family.fields);
+    [&[LAMBDA, ERROR], others].concat()
+}
 
 /// A parsed forced design.
 struct DesignFields<'t> {
     text: &'t str,
     layers: usize,
-    values: [Vec<&'t str>; DESIGN_FIELDS.len()],
+    values: BTreeMap<&'static str, Vec<&'t str>>,
 }
 
 impl DesignFields<'_> {
     fn builder(&self, layer: usize) -> Result<Builder> {
-        let name = self.nth(0, layer)?.unwrap_or("");
-        let lambda = || self.number(1, layer, name);
-        let error = || self.number(2, layer, name);
-        let bins = || self.number(4, layer, name);
-        let rmi = |root| Ok(Builder::Rmi { root, leaves: self.number(3, layer, name)? });
+        let name = self.nth(BUILDER, layer)?.unwrap_or("");
+        let lambda = || self.number(LAMBDA, layer, name);
         match name {
             "gstep" => Ok(Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
             "gband" => Ok(Builder::GBand { lambda_bytes: lambda()? }),
             "eband" => Ok(Builder::EBand { lambda_bytes: lambda()? }),
             "coded" => Ok(Builder::Coded { lambda_bytes: lambda()? }),
-            "pla" => Ok(Builder::Pla { error_children: error()? }),
-            "plr" => Ok(Builder::Plr { error_children: error()? }),
-            "spline" => Ok(Builder::Spline { error_children: error()? }),
-            "radix" => Ok(Builder::Radix { bins: bins()? }),
-            "hist-tree" => Ok(Builder::HistTree { bins: bins()?, lambda_bytes: lambda()? }),
-            "rmi-linear" => rmi(RootKind::Linear),
-            "rmi-cubic" => rmi(RootKind::Cubic),
-            "rmi-radix" => rmi(RootKind::Radix),
-            _ => Err(invalid(
-                self.text,
-                format_args!(
-                    "unknown builder {name:?}; use gstep, gband, eband, coded, pla, plr, spline, radix, hist-tree, \
-                     rmi-linear, rmi-cubic or rmi-radix"
-                ),
-            )),
+            "pla" => Ok(Builder::Pla { error_children: self.number(ERROR, layer, name)? }),
+            _ => {
+                let others = extend::registered().map_or(&[][..], |family| family.builders);
+                match others.iter().find(|builder| builder.name == name) {
+                    Some(builder) => self.given(builder, layer),
+                    None => {
+                        let names: Vec<&str> = others.iter().map(|builder| builder.name).collect();
+                        let names = [&["gstep", "gband", "eband", "coded", "pla"], &names[..]].concat().join(", ");
+                        Err(invalid(self.text, format_args!("unknown builder {name:?}; use one of {names}")))
+                    }
+                }
+            }
         }
     }
 
+    /// A builder of another crate with its values for one layer.
+    fn given(&self, builder: &'static LineBuilder, layer: usize) -> Result<Builder> {
+        let mut values = [0; VALUES_MAX];
+        for (value, field) in values.iter_mut().zip(builder.fields) {
+            *value = self.number(field, layer, builder.name)?;
+        }
+        Ok(Builder::Given { builder, values })
+    }
+
     /// The value of a field for one layer: the common one, or the one at its position.
-    fn nth(&self, field: usize, layer: usize) -> Result<Option<&str>> {
-        match self.values[field].as_slice() {
+    fn nth(&self, field: &str, layer: usize) -> Result<Option<&str>> {
+        match self.values.get(field).map_or(&[][..], Vec::as_slice) {
             [] => Ok(None),
             [all] => Ok(Some(all)),
             each if each.len() == self.layers => Ok(Some(each[layer])),
             each => Err(invalid(
                 self.text,
-                format_args!(
-                    "{} has {} values for {} layers; give one, or one for each",
-                    DESIGN_FIELDS[field],
-                    each.len(),
-                    self.layers
-                ),
+                format_args!("{field} has {} values for {} layers; give one, or one for each", each.len(), self.layers),
             )),
         }
     }
 
-    fn number(&self, field: usize, layer: usize, builder: &str) -> Result<u64> {
+    fn number(&self, field: &str, layer: usize, builder: &str) -> Result<u64> {
         match self.nth(field, layer)? {
-            Some(value) if value != "-" => positive(self.text, DESIGN_FIELDS[field], value),
-            _ => Err(invalid(self.text, format_args!("the builder {builder} needs {}=NUMBER", DESIGN_FIELDS[field]))),
+            Some(value) if value != "-" => positive(self.text, field, value),
+            _ => Err(invalid(self.text, format_args!("the builder {builder} needs {field}=NUMBER"))),
         }
     }
 }
@@ -376,23 +348,12 @@ mod tests {
         let texts = [
             "tuned",
             "btree",
-            "pgm:64",
             "coded",
             "none",
             "layers=2,builder=gband,lambda=4096",
             "layers=2,builder=gband/gstep,lambda=4096/512",
-            "layers=3,builder=pla/coded/plr,lambda=-/512/-,error=8/-/1",
+            "layers=3,builder=pla/coded/pla,lambda=-/512/-,error=8/-/1",
             "layers=1,builder=eband,lambda=1024",
-            "radix-spline",
-            "radix-spline:128",
-            "plex",
-            "plex:2048",
-            "data-calculator",
-            "layers=2,builder=spline/radix,error=4/-,bins=-/256",
-            "layers=2,builder=spline/hist-tree,lambda=-/4096,error=4/-,bins=-/16",
-            "rmi",
-            "layers=2,builder=rmi-cubic/spline,error=-/4,leaves=64/-",
-            "layers=2,builder=rmi-linear/rmi-radix,leaves=1000/1",
         ];
         for text in texts {
             assert_eq!(text.parse::<DesignRequest>()?.to_string(), text);
@@ -404,16 +365,9 @@ mod tests {
     fn a_request_that_cannot_be_understood_says_why() {
         let cases = [
             ("fast", "none of tuned"),
-            ("pgm:0", "above 0"),
-            ("pgm:many", "above 0"),
-            ("radix-spline:", "above 0"),
-            ("rmi:4", "none of tuned"),
-            ("plex:", "above 0"),
-            ("plex:0", "above 0"),
-            ("layers=1,builder=radix,leaves=4", "needs bins"),
-            ("layers=1,builder=hist-tree,bins=4", "needs lambda"),
-            ("layers=1,builder=rmi-linear,lambda=4", "needs leaves"),
-            ("layers=1,builder=rmi,leaves=4", "unknown builder"),
+            ("pgm:64", "none of tuned"),
+            ("layers=1,builder=plr,error=4", "unknown builder"),
+            ("layers=1,builder=pla,leaves=4", "no field"),
             ("layers=2", "unknown builder"),
             ("layers=2,builder=gband", "needs lambda"),
             ("layers=2,builder=pla,lambda=4", "needs error"),

@@ -5,14 +5,14 @@
 //! checkpoints, and images of the folder taken while it is open. Memory and tables are so small that all of this
 //! happens often. The options are drawn anew for each opening. Without background threads each run is the same.
 
+use crate::learning::{POLICIES, SCOPES, USUAL_SCOPE, policy};
 use crate::model::{Space, Value, bounds, key};
 use crate::support::Draws;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning, Swap};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Swap};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Cause, Durability, Error};
-use ogive_papers::bourbon::{Bourbon, LearningRule, ModelScope};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeInclusive};
@@ -667,20 +667,11 @@ fn a_store_in_a_folder_answers_as_maps_do() {
     }
 }
 
-/// Number of learning policies.
-const POLICIES: u64 = LearningRule::ALL.len() as u64 + 1;
-
-/// The policy of a number: one of the paper, or the default.
-fn policy(number: u64, scope: ModelScope) -> Learning {
-    let rule = LearningRule::ALL.get((number % POLICIES) as usize);
-    rule.map_or(Learning::CODED, |&rule| Bourbon { scope, ..Bourbon::new(rule) }.into())
-}
-
 /// Few keys have many versions, and ranges that are removed again and again.
 #[test]
 fn a_store_of_few_keys_answers_as_maps_do() {
     for seed in seeds(10..10 + POLICIES) {
-        let scope = [ModelScope::Levels, ModelScope::Tables, ModelScope::ByChange][seed as usize % 3];
+        let scope = SCOPES[seed as usize % 3];
         let options = options(0)
             .memtable_bytes(40 << 10)
             // Not of the same remainder, so that scopes meet several thresholds.
@@ -698,7 +689,7 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
         let options = options(seed as usize % 3)
             .separation_threshold([0, 100, 1_000, u64::MAX][seed as usize % 4])
-            .learning(policy(seed, ModelScope::Tables));
+            .learning(policy(seed, USUAL_SCOPE));
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
         // A write in a folder takes about a hundred times as long.
         let operations = if seed % 5 == 0 { 100_000 } else { 500_000 };

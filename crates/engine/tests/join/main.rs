@@ -1,5 +1,5 @@
 //! Goal: joins hold what `suite` promises, by the engine's methods. Method: the tests of `suite`, which
-//! `ogive-papers` also runs, for the methods that it registers.
+//! `ogive-research` also runs, for the methods that it registers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(

@@ -1,5 +1,6 @@
 //! No design that can be asked for by name has a faster first lookup than the tuned one, on any storage.
 
+use crate::named::rivals;
 use ogive::io::{MemoryStorage, Profile};
 use ogive::table::{TableReport, TableWriteOptions, TableWriter};
 use ogive::{KeyType, Result};
@@ -8,25 +9,6 @@ use std::sync::Arc;
 
 /// Most that a table whose block size was chosen may lose to one of 4 KiB blocks: the size is chosen by estimates.
 const SIZE_ERROR_RATIO: f64 = 1.01;
-
-/// The designs with a name; of those with an error in keys, small and large ones.
-const NAMED: [&str; 15] = [
-    "coded",
-    "btree",
-    "pgm:16",
-    "pgm:64",
-    "pgm:256",
-    "pgm:1024",
-    "radix-spline",
-    "radix-spline:64",
-    "radix-spline:1024",
-    "plex",
-    "plex:64",
-    "plex:1024",
-    "rmi",
-    "data-calculator",
-    "none",
-];
 
 /// Interleaved bits of points in a few clusters, as borders on a map have.
 fn morton(count: usize, random: &mut Random) -> Vec<u64> {
@@ -86,7 +68,7 @@ fn no_named_design_has_a_faster_first_lookup_than_the_tuned_one() -> Result<()> 
             let us = |report: &TableReport| report.modelled_us(profile);
             let table = |design, block_bytes| report(keys, &value, design, profile, block_bytes);
             let (same, own) = (table("tuned", Some(4096))?, table("tuned", None)?);
-            for design in NAMED {
+            for design in rivals() {
                 let named = table(design, Some(4096))?;
                 for (tuned, most_us) in [(&same, us(&named)), (&own, us(&named) * SIZE_ERROR_RATIO)] {
                     if us(tuned) > most_us * (1.0 + 1e-9) {

@@ -10,6 +10,8 @@ mod faults;
 mod key_types;
 mod keys;
 mod layers_of_strings;
+mod named;
+mod nasty_keys;
 mod objects;
 mod reads;
 mod reference;

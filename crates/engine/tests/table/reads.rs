@@ -2,26 +2,12 @@
 //! for the data, for present and absent keys, within the sizes that the file states. Method: read traces of uncached
 //! lookups, for every design and key type.
 
+use crate::named::read;
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Meter, ModelledClock, Profile, Purpose, Storage};
 use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
-
-const DESIGNS: [&str; 12] = [
-    "tuned",
-    "coded",
-    "btree",
-    "pgm:16",
-    "radix-spline:16",
-    "plex:16",
-    "rmi",
-    "data-calculator",
-    "layers=2,builder=spline/hist-tree,lambda=-/512,error=1/-,bins=-/4",
-    "layers=1,builder=gband,lambda=8192",
-    "layers=2,builder=gband/gband,lambda=4096/512",
-    "layers=3,builder=eband/coded/gband,lambda=4096/512/512",
-];
 
 /// Opens without a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
@@ -74,7 +60,7 @@ fn distinct_sets(
 fn a_look_up_makes_one_read_for_each_layer_below_the_root_and_one_for_the_data() {
     let mut random = Random::new(1);
     for (name, keys, records) in distinct_sets(4000, 100) {
-        for design in DESIGNS {
+        for design in read() {
             let name = format!("{name}, {design}");
             let options = TableWriteOptions::default()
                 .key_type(KeyType::U64)
@@ -162,7 +148,7 @@ fn an_index_of_coded_blocks_is_the_one_that_was_asked_for() {
 
 #[test]
 fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file() {
-    for design in DESIGNS {
+    for design in read() {
         for count in [0, 1, 100, 30_000_u64] {
             let records: Vec<_> = (0..count).map(|i| ((i * i).to_be_bytes().to_vec(), vec![1; 8])).collect();
             let options =

@@ -3,13 +3,14 @@
 //! reference of the test kit, for present, absent and extreme keys. All other options are drawn at random for each
 //! table: blocks, memory, compression, filter, layout, direct or cached reads.
 
-use crate::support::{Drawn, check, numbers, value_bytes, value_width, words};
+use crate::nasty_keys::{check_drawn, draws};
+use crate::support::{Drawn, check, value_width, words};
 use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
-use ogive_testkit::{Random, Record, Repeat, key_sets, named_seed};
+use ogive_testkit::{Random, Record};
 use std::sync::Arc;
 
 fn write(records: &[Record], options: TableWriteOptions) -> Table {
@@ -18,56 +19,6 @@ fn write(records: &[Record], options: TableWriteOptions) -> Table {
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     Table::open(storage, "t", &TableOptions::default()).unwrap()
-}
-
-/// The random source for options, and the command that repeats the run.
-fn draws() -> (Random, Repeat) {
-    let seed = named_seed().unwrap_or(1);
-    (Random::new(seed), Repeat::new(env!("CARGO_CRATE_NAME"), seed))
-}
-
-/// Checks a table of these records, with random options except those of keys, values and the index.
-fn check_drawn(random: &mut Random, like: TableWriteOptions, records: &[Record], name: &str) {
-    let drawn = Drawn::new(random, like);
-    let name = format!("{name}, {}", drawn.describe());
-    let built = drawn.build(records);
-    check(&built.table, records, &name);
-}
-
-/// Designs by name.
-const NAMED: [&str; 8] = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "plex:64", "rmi", "none"];
-/// Designs layer by layer.
-const LAYERED: [&str; 4] = [
-    "layers=1,builder=gband,lambda=4096",
-    "layers=2,builder=gband/gstep,lambda=1024/512",
-    "layers=3,builder=eband/coded/gband,lambda=2048/512/1024",
-    "layers=2,builder=coded,lambda=4096/512",
-];
-
-fn check_on_nasty_keys(designs: &[&str]) {
-    let (mut random, _repeat) = draws();
-    for (name, keys) in key_sets::nasty(2000) {
-        for design in designs {
-            let bytes = value_bytes(&mut random);
-            let options = TableWriteOptions::default()
-                .key_type(KeyType::U64)
-                .value_width(value_width(&mut random, bytes))
-                .design(design.parse().unwrap());
-            let records = numbers(&keys, bytes as usize);
-            check_drawn(&mut random, options, &records, &format!("{name}, {design}"));
-        }
-    }
-}
-
-// Tests run side by side, and these are the longest ones.
-#[test]
-fn every_named_design_answers_as_a_sorted_vector_on_nasty_keys() {
-    check_on_nasty_keys(&NAMED);
-}
-
-#[test]
-fn every_layered_design_answers_as_a_sorted_vector_on_nasty_keys() {
-    check_on_nasty_keys(&LAYERED);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests that the search finds designs as good as brute force over all designs of up to two layers, with a fraction of
 //! the work.
 
+use crate::named::rivals;
 use crate::support::{keys, row_of};
 use ogive::Result;
 use ogive::io::Profile;
@@ -91,18 +92,7 @@ fn no_named_design_beats_the_tuned_one() -> Result<()> {
             let profile = Profile::named(name)?;
             let problem = Problem { keys_per_child, ..Problem::new(&profile) };
             let tuned = DesignRequest::Tuned.build(&row, &problem);
-            for request in [
-                "btree",
-                "pgm:16",
-                "pgm:64",
-                "pgm:1024",
-                "radix-spline",
-                "plex",
-                "rmi",
-                "data-calculator",
-                "coded",
-                "none",
-            ] {
+            for request in rivals() {
                 let rival = request.parse::<DesignRequest>()?.build(&row, &problem);
                 assert!(
                     tuned.cost.total_us <= rival.cost.total_us * (1.0 + 1e-9),

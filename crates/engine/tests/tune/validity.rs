@@ -1,6 +1,7 @@
 //! Tests that every design that the search returns is valid: simulated lookups find each key's block within the stated
 //! reads, and their mean cost is the cost that the design states.
 
+use crate::named::requests;
 use crate::support::{keys, look_up, probes, row_of};
 use ogive::Result;
 use ogive::io::Profile;
@@ -8,26 +9,6 @@ use ogive::tune::{Caching, Design, DesignRequest, LevelInput, Objective, Problem
 use ogive_model::Fence;
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
-const REQUESTS: [&str; 17] = [
-    "tuned",
-    "btree",
-    "pgm:64",
-    "coded",
-    "none",
-    "layers=3,builder=gband/eband/coded,lambda=4096/1024/1024",
-    "layers=2,builder=coded/gstep,lambda=512/1024",
-    "layers=2,builder=plr/pla,error=2/1",
-    "rmi",
-    "radix-spline",
-    "radix-spline:64",
-    "plex",
-    "plex:64",
-    "data-calculator",
-    "layers=1,builder=radix,bins=64",
-    "layers=3,builder=hist-tree,bins=16,lambda=2048/512/512",
-    "layers=3,builder=rmi-cubic/spline/rmi-radix,error=-/2/-,leaves=40/-/4",
-];
-
 /// Mean cost after opening of simulated lookups of `keys`, in microseconds.
 fn simulated_us(design: &Design, row: &LevelInput, keys: &[u64], profile: &Profile) -> f64 {
     let probes = probes(design);
@@ -44,7 +25,7 @@ fn every_design_leads_every_key_to_its_block_at_the_stated_cost() -> Result<()> 
         let row = row_of(&keys, 31, 512);
         for profile in [Profile::named("optane")?, Profile::named("s3")?, bare.clone()] {
             let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
-            for request in REQUESTS {
+            for request in requests() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 let stated_us: f64 = design.cost.reads_us.iter().sum();
                 let found_us = simulated_us(&design, &row, &keys, &profile);
@@ -66,7 +47,7 @@ fn absent_keys_are_led_to_a_block_that_proves_them_absent() -> Result<()> {
     for shape in SHAPES {
         let keys = keys(shape, 20_000, 7);
         let row = row_of(&keys, 31, 512);
-        for request in REQUESTS {
+        for request in requests() {
             let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
             let probes = probes(&design);
             for fence in &row.fences {
@@ -111,7 +92,7 @@ fn nasty_rows_get_valid_designs() -> Result<()> {
     for (name, row) in nasty_rows() {
         for profile in Profile::names() {
             let profile = Profile::named(profile)?;
-            for request in REQUESTS {
+            for request in requests() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
                 let probes = probes(&design);
                 assert!(design.cost.total_us.is_finite(), "{name}, {request}");
@@ -134,7 +115,7 @@ fn weighted_look_ups_decide_the_expected_cost() -> Result<()> {
     let mut row = row_of(&all, 31, 512);
     row.weigh_by(&hot);
     let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
-    for request in REQUESTS {
+    for request in requests() {
         let design = request.parse::<DesignRequest>()?.build(&row, &problem);
         let stated_us: f64 = design.cost.reads_us.iter().sum();
         let found_us = simulated_us(&design, &row, &hot, &profile);
@@ -220,7 +201,7 @@ fn layers_built_in_partitions_are_valid_and_hardly_larger() -> Result<()> {
     let options = SearchOptions::default().threads(2).partition_children(700);
     let parts = Problem { options, ..Problem::new(&profile) };
     for request in
-        REQUESTS.into_iter().chain(["layers=1,builder=coded,lambda=1536", "layers=1,builder=gband,lambda=2048"])
+        requests().iter().chain(&["layers=1,builder=coded,lambda=1536", "layers=1,builder=gband,lambda=2048"])
     {
         let request = request.parse::<DesignRequest>()?;
         let (design, whole) = (request.build(&row, &parts), request.build(&row, &Problem::new(&profile)));

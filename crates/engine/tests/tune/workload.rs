@@ -1,5 +1,6 @@
 //! Designs for known lookups: objectives, looked-up keys and caches, against plain enumerations of all lookups.
 
+use crate::named::{of_one_layer, weighed};
 use crate::support::{Random, keys, look_up, probes, row_of};
 use ogive::Result;
 use ogive::io::{Profile, ProfilePoint, ReadQuantiles};
@@ -39,7 +40,7 @@ fn a_quantile_is_that_of_all_lookups_where_one_read_varies() -> Result<()> {
         let row = row_of(&keys, 31, 512);
         for quantile in [0.5, 0.9, 0.99] {
             let problem = Problem { objective: Objective::Quantile(quantile), ..Problem::new(&profile) };
-            for request in ["layers=1,builder=gband,lambda=8192", "layers=1,builder=plr,error=4", "rmi", "coded"] {
+            for request in of_one_layer() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 if design.layers.len() > 1 {
                     continue;
@@ -93,7 +94,7 @@ fn a_repriced_design_has_the_reads_of_one_that_is_built_for_the_lookups() -> Res
     let mut row = even.clone();
     row.weigh_by(&skewed(&keys, 3_000, 1));
     let problem = Problem::new(&profile);
-    for request in ["btree", "pgm:64", "coded", "none", "layers=3,builder=gband/eband/coded,lambda=4096/1024/1024"] {
+    for request in weighed() {
         let request = request.parse::<DesignRequest>()?;
         assert_eq!(request.build(&even, &problem).repriced(&row, &problem), request.build(&row, &problem), "{request}");
     }
@@ -107,7 +108,7 @@ fn replayed_lookups_make_the_reads_of_simulated_ones() -> Result<()> {
         let keys = keys(shape, 20_000, 2);
         let row = row_of(&keys, 31, 512);
         let asked = skewed(&keys, 500, 5);
-        for request in ["btree", "coded", "pgm:64", "none", "layers=2,builder=gband/gstep,lambda=4096/512"] {
+        for request in weighed() {
             let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
             let found = replay(&design, &row, &asked, 0);
             for objective in [Objective::MeanLatency, Objective::Quantile(0.9)] {
@@ -212,7 +213,7 @@ fn the_spread_of_the_storage_is_part_of_a_quantile() -> Result<()> {
         let row = row_of(&keys, 31, 512);
         for quantile in [0.5, 0.9, 0.99] {
             let problem = Problem { objective: Objective::Quantile(quantile), ..Problem::new(&profile) };
-            for request in ["layers=1,builder=gband,lambda=8192", "rmi", "coded"] {
+            for request in of_one_layer() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 if design.layers.len() > 1 {
                     continue;

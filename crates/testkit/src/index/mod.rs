@@ -22,14 +22,14 @@
 
 mod counted_pages;
 mod damage;
-mod inserts;
+mod orders;
 mod routers;
 mod scenarios;
 mod structures;
 
 pub use counted_pages::CountedPages;
 pub use damage::survives_damage;
-pub use inserts::{Inserts, closing_inserts, hard_inserts, shuffled};
+pub use orders::shuffled;
 pub use routers::{
     MakeRouter, router_agrees_with_a_map, router_grows_high, router_survives_damage, router_takes_nasty_sets,
 };

@@ -8,16 +8,15 @@ use ogive::KeyType;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, JoinMethod};
 use ogive::lsm::Learning;
+use ogive::tune::extend;
 
 /// Designs of any keys, and then those of numbers alone.
-const DESIGNS: [&str; 11] = [
+const DESIGNS: [&str; 9] = [
     "tuned",
     "coded",
     "none",
     "btree",
-    "pgm:64",
-    "radix-spline",
-    "rmi",
+    "layers=3,builder=pla,error=2",
     "layers=1,builder=gband,lambda=4096",
     "layers=2,builder=gband/gstep,lambda=1024/512",
     "layers=3,builder=eband/coded/gband,lambda=2048/512/1024",
@@ -142,8 +141,12 @@ fn values(choices: &mut Choices<'_>, most: usize) -> Values {
 }
 
 fn table_form(choices: &mut Choices<'_>, key_type: KeyType, values: Values) -> TableForm {
-    let designs = if key_type.is_numeric() { &DESIGNS[..] } else { &DESIGNS[..DESIGNS_OF_ANY_KEYS] };
-    let design = if choices.below(3) > 0 { choices.pick(&DESIGNS[..2]) } else { choices.pick(designs) };
+    // With those of papers, where they are registered.
+    let designs = match key_type.is_numeric() {
+        true => [&DESIGNS[..], extend::compared()].concat(),
+        false => DESIGNS[..DESIGNS_OF_ANY_KEYS].to_vec(),
+    };
+    let design = if choices.below(3) > 0 { choices.pick(&DESIGNS[..2]) } else { choices.pick(&designs) };
     let block_bytes = if choices.below(4) == 0 { None } else { Some(512 << choices.below(12)) };
     let fits = values.width().is_some_and(|width| width + 32 <= block_bytes.unwrap_or(4096) as usize);
     TableForm {

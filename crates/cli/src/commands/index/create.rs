@@ -26,6 +26,20 @@ Examples:
 
 These options are stored in the file. Never replaces an existing file.";
 
+/// The names of the kinds that this program has, among those that hold.
+fn kinds(holds: impl Fn(&IndexKind) -> bool) -> String {
+    let names: Vec<&str> = IndexKind::all().into_iter().filter(holds).map(IndexKind::name).collect();
+    names.join(", ")
+}
+
+fn help_of_kinds() -> String {
+    format!("Structure: {}", kinds(|_| true))
+}
+
+fn help_of_duplicates() -> String {
+    format!("Allow several entries per key; of these kinds: {}", kinds(|kind| kind.allows_duplicates()))
+}
+
 /// Create an empty index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,9 +48,7 @@ pub(crate) struct IndexCreate {
     #[arg(value_name = "INDEX")]
     path: PathBuf,
 
-    /// Structure: ogive, airindex, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:
-    /// fiting-btree, pgm-btree, alex-btree, lipp-btree
-    #[arg(long, value_name = "KIND", default_value_t)]
+    #[arg(long, value_name = "KIND", default_value_t, help = help_of_kinds())]
     kind: IndexKind,
 
     /// Type of the keys, of a fixed width up to 16 bytes: u8 to u128, i8 to i128, bool, f32, f64, uuid, date,
@@ -53,8 +65,7 @@ pub(crate) struct IndexCreate {
     #[arg(long, value_name = "N")]
     value_bytes: Option<ByteSize>,
 
-    /// Allow several entries per key; only with --kind ogive, airindex, aulid or btree
-    #[arg(long)]
+    #[arg(long, help = help_of_duplicates())]
     duplicates: bool,
 
     /// Size of a page: a power of two from 512 B to 64 KiB

@@ -2,8 +2,9 @@
 
 use super::any::either;
 use crate::commands::info::Info;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::size::{counted, human_bytes};
+use ogive::{Cause, Error};
 use ogive::index::AnyIndex;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::PageOptions;
@@ -15,7 +16,10 @@ use std::sync::Arc;
 pub(crate) fn info(path: &Path) -> Result<Info> {
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let index = AnyIndex::open_read_only(&storage, &name, &PageOptions::default())?;
+    let index = match AnyIndex::open_read_only(&storage, &name, &PageOptions::default()) {
+        Err(error) if is_of_papers(&error) => return of_papers(path, error.name()),
+        opened => opened?,
+    };
     let (kind, types) = (index.kind(), index.record_type().clone());
     let entries = either!(&index, index => index.len())?;
     let file_bytes = either!(&index, index => index.page_statistics()).file_bytes;
@@ -32,5 +36,21 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
             "file_bytes": file_bytes,
         }),
         next: format!("`ogive index scan {0} --limit 10`, `ogive index stats {0}`", path.display()),
+    })
+}
+
+fn is_of_papers(error: &Error) -> bool {
+    matches!(error.cause, Cause::UnregisteredKind { .. }) && !error.name().is_empty()
+}
+
+/// An index of a kind of papers, which this program cannot open.
+fn of_papers(path: &Path, kind: &str) -> Result<Info> {
+    let failed = |source| Failure::File { action: "read", path: path.display().to_string(), source };
+    let file_bytes = std::fs::metadata(path).map_err(failed)?.len();
+    Ok(Info {
+        kind: "index",
+        text: format!("an index of kind {kind}, {}", human_bytes(file_bytes)),
+        facts: json!({ "structure": kind, "file_bytes": file_bytes }),
+        next: format!("`ogive-research info {}`", path.display()),
     })
 }

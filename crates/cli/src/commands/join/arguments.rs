@@ -28,9 +28,6 @@ Examples:
   ogive join a.ogive b.ogive -o c.ogive --explain --html plan.html
                                                              also write a page: the plan as a tree, predicted and actual
 
-Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inlj:pgm-sampled, inlj:radix-spline,
-inlj:rmi, inlj:index, partition, partition:btree.
-
 Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
 name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A side of keys
 alone (a file of keys, a table or a keyspace of them, an index without payloads) adds no field; where it may lack a
@@ -44,6 +41,11 @@ for example, it is a null.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
+
+fn help_of_methods() -> String {
+    let names: Vec<String> = JoinMethod::all().iter().map(JoinMethod::to_string).collect();
+    format!("Join method; auto chooses the cheapest by estimated cost: {}", names.join(", "))
+}
 
 /// Join two inputs by key, within a memory limit
 #[derive(Debug, clap::Args)]
@@ -67,8 +69,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "KIND", default_value_t)]
     pub(super) kind: JoinKind,
 
-    /// Join method; auto chooses the cheapest by estimated cost
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", default_value_t, help = help_of_methods())]
     pub(super) method: JoinMethod,
 
     /// Memory for the join

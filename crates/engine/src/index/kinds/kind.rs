@@ -38,8 +38,8 @@ pub trait StructureFactory: Debug + Sync {
     /// The name of the kind in commands and messages: lowercase letters, digits and hyphens.
     fn name(&self) -> &'static str;
 
-    /// The code of the kind in the header of a file. Codes 1 to 12 belong to Ogive and `ogive-papers`, 0 and 13 to 127
-    /// are reserved; structures of other crates take one from 128 to 255.
+    /// The code of the kind in the header of a file. Codes 1 to 12 belong to Ogive and `ogive-research`, 0 and 13 to
+    /// 127 are reserved; structures of other crates take one from 128 to 255.
     fn code(&self) -> u8;
 
     /// Whether a key may have several entries.
@@ -93,7 +93,7 @@ impl FactoryWord for u128 {
 /// The structure of an index.
 ///
 /// The engine has two: [`IndexKind::OGIVE`] and [`IndexKind::BTREE`]. Other crates add their own with
-/// [`IndexKind::new`] and [`IndexKind::register`]; structures of published papers are in `ogive-papers`. Kinds are
+/// [`IndexKind::new`] and [`IndexKind::register`]; structures of published papers are in `ogive-research`. Kinds are
 /// equal if their codes are.
 #[derive(Clone, Copy)]
 pub struct IndexKind(&'static dyn StructureFactory);
@@ -266,8 +266,8 @@ impl FromStr for IndexKind {
             let names = names.join(", ");
             if RESERVED.contains(&plain.as_str()) {
                 format!(
-                    "'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has \
-                    {names}"
+                    "'{plain}' is a kind of index of papers, which this program does not have; it has {names}; use the \
+                    command `ogive-research`"
                 )
             } else {
                 format!("'{text}' is no kind of index; there are {names}")
@@ -312,7 +312,7 @@ mod tests {
         let error = "rmi".parse::<IndexKind>().unwrap_err();
         assert!(error.contains("there are ogive, btree"), "{error}");
         let error = "LIPP-B+".parse::<IndexKind>().unwrap_err();
-        assert!(error.contains("ogive-papers"), "{error}");
+        assert!(error.contains("`ogive-research`"), "{error}");
     }
 
     #[test]

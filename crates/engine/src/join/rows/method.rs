@@ -8,7 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::str::FromStr;
 use std::sync::{PoisonError, RwLock};
 
-/// The names of the methods of `ogive-papers`, which lead to an error of their own while they are not registered.
+/// The names of the methods of `ogive-research`, which lead to an error of their own while they are not registered.
 const RESERVED: [&str; 7] = [
     "inlj:btree",
     "inlj:btree-iter",
@@ -43,6 +43,7 @@ pub enum JoinMethod {
     /// Partitions both relations by a learned key distribution, and sorts each pair of partitions in memory.
     Partition,
     /// A method of another crate, by [`JoinMethod::probe`] or [`JoinMethod::copy`].
+    #[doc(hidden)]
     Registered(RegisteredMethod),
 }
 
@@ -73,12 +74,14 @@ pub(in crate::join) enum MethodImplementation {
 
 impl JoinMethod {
     /// A method that probes a table by an index of its own, with the number under which the planner lists it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn probe(implementation: &'static dyn ProbeMethod) -> Self {
         Self::Registered(RegisteredMethod { implementation: MethodImplementation::Probe(implementation), number: None })
     }
 
     /// A method that copies both relations before it joins them.
+    #[doc(hidden)]
     #[must_use]
     pub const fn copy(implementation: &'static dyn CopyMethod) -> Self {
         Self::Registered(RegisteredMethod { implementation: MethodImplementation::Copy(implementation), number: None })
@@ -373,7 +376,7 @@ mod tests {
                 matches!(&error, Error { cause: Cause::UnregisteredMethod, .. } if error.name() == text),
                 "{error:?}"
             );
-            assert!(error.to_string().contains("ogive_papers::register()"), "{error}");
+            assert!(error.to_string().contains("`ogive-research`"), "{error}");
         }
         const ABSENT: JoinMethod = JoinMethod::probe(&Named("inlj:absent", None));
         assert!(matches!(ABSENT.check(), Err(Error { cause: Cause::UnregisteredMethod, .. })));

@@ -8,14 +8,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The name of the default.
 const CODED_NAME: &str = "coded";
 
-/// The names of the policies of `ogive-papers`.
+/// The names of the policies of `ogive-research`.
 const RESERVED: [&str; 5] = ["never", "offline", "always", "cost-benefit", "inline"];
 
 /// Registered policies, in the order of their registration.
 static REGISTERED: RwLock<Vec<Learning>> = RwLock::new(Vec::new());
 
-/// The way in which a store searches its tables: by exact separators, or by the models of a policy of another crate
-/// (see [`extend`](crate::lsm::extend)).
+/// The way in which a store searches its tables: by exact separators, or by the models of a policy of papers, which
+/// `ogive-research` has.
 #[derive(Clone, Default)]
 pub struct Learning(Option<Arc<dyn LearningPolicy>>);
 
@@ -24,6 +24,7 @@ impl Learning {
     pub const CODED: Self = Self(None);
 
     /// The policy of another crate. It need not be registered.
+    #[doc(hidden)]
     pub fn new(policy: impl LearningPolicy + 'static) -> Self {
         Self(Some(Arc::new(policy)))
     }
@@ -32,6 +33,7 @@ impl Learning {
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) for a name that is not lowercase letters, digits and hyphens.
+    #[doc(hidden)]
     pub fn register(self) -> Result<()> {
         let name = self.name();
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -57,7 +59,7 @@ impl Learning {
     /// The policy with this name.
     ///
     /// # Errors
-    /// `Cause::UnregisteredPolicy` for a policy of `ogive-papers` that this program has not registered;
+    /// `Cause::UnregisteredPolicy` for a policy of `ogive-research` that this program has not registered;
     /// [`Cause::Input`](crate::Cause::Input) for other names, with the valid ones.
     pub fn named(name: &str) -> Result<Self> {
         let all = Self::all();

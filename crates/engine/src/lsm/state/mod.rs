@@ -11,6 +11,7 @@ pub(super) mod compaction_job;
 pub(super) mod counters;
 pub(crate) mod cursor;
 pub(crate) mod entry;
+#[doc(hidden)]
 pub(crate) mod file_numbers;
 pub(super) mod keyspace_tree;
 pub(super) mod learner;

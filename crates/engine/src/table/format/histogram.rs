@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn points_lie_near_their_blocks() {
-        for design in ["coded", "pgm:64", "layers=2,builder=gstep/gstep,lambda=4096/512"] {
+        for design in ["coded", "layers=3,builder=pla,error=2", "layers=2,builder=gstep/gstep,lambda=4096/512"] {
             for key_type in [KeyType::U64, KeyType::Bytes] {
                 if key_type == KeyType::Bytes && design != "coded" {
                     continue;

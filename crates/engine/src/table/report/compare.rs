@@ -7,7 +7,7 @@ use crate::table::write::writer::check_block_bytes;
 use crate::tune::DesignRequest;
 
 /// The designs that are compared if no others are asked for.
-pub const COMPARED_DESIGNS: [&str; 7] = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "rmi", "none"];
+pub const COMPARED_DESIGNS: [&str; 4] = ["tuned", "coded", "btree", "none"];
 /// Block size of compared designs that do not choose it, in bytes.
 pub const COMPARED_BLOCK_BYTES: u32 = 4096;
 

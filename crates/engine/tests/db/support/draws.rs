@@ -1,26 +1,15 @@
 //! Randomly drawn store options for tests, including unusual ones.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it drew")]
+
+use crate::learning::{Scope, USUAL_SCOPE, drawn as drawn_policy};
 use ogive::Durability;
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
-use ogive::lsm::{DbOptions, Learning};
-use ogive_papers::bourbon::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, ModelShape, ShapeChoice};
+use ogive::lsm::DbOptions;
 use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Policies that do not depend on time, so that each run reads the same.
-const TIMELESS: [Option<LearningRule>; 4] =
-    [Some(LearningRule::Never), Some(LearningRule::Offline), Some(LearningRule::Inline), None];
-/// All policies.
-const RULES: [Option<LearningRule>; 6] = [
-    Some(LearningRule::Never),
-    Some(LearningRule::Offline),
-    Some(LearningRule::Always),
-    Some(LearningRule::CostBenefit),
-    Some(LearningRule::Inline),
-    None,
-];
 
 /// One of these.
 fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
@@ -32,23 +21,13 @@ fn around(random: &mut Random, bytes: u64) -> u64 {
     (bytes / 4).max(1) << random.below(5)
 }
 
-/// Draws a learning policy.
-fn learning(random: &mut Random, is_timeless: bool, scope: ModelScope) -> Learning {
-    let rule = if is_timeless { any(random, &TIMELESS) } else { any(random, &RULES) };
-    let fixed = ShapeChoice::Fixed(any(random, &ModelShape::ALL));
-    let shape = if is_timeless || random.one_in(2) { fixed } else { ShapeChoice::ByCost };
-    let expected = any(random, &[ExpectedLookups::LikeLevel, ExpectedLookups::LikeBefore]);
-    let (reads, error) = (any(random, &[ModelReads::Block, ModelReads::Window]), 1 << random.below(7));
-    rule.map_or(Learning::CODED, |rule| Bourbon { rule, scope, shape, expected, reads, error }.into())
-}
-
 /// Draws options. When a test fails, it prints the last ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     random: Random,
     like: DbOptions,
     is_timeless: bool,
-    scope: ModelScope,
+    scope: Scope,
     openings: u64,
     last: Option<DbOptions>,
 }
@@ -58,7 +37,7 @@ impl Draws {
     pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
         // Work is drawn by the same seed, and must be independent of the options.
         let random = Random::new(seed.wrapping_mul(1_000_003));
-        Self { random, like: like.clone(), is_timeless: false, scope: ModelScope::Tables, openings: 0, last: None }
+        Self { random, like: like.clone(), is_timeless: false, scope: USUAL_SCOPE, openings: 0, last: None }
     }
 
     /// Only options whose calls to the storage do not depend on time, with all fast paths, which limit the number of
@@ -69,7 +48,7 @@ impl Draws {
     }
 
     /// What models cover from now on.
-    pub(crate) fn use_scope(&mut self, scope: ModelScope) {
+    pub(crate) fn use_scope(&mut self, scope: Scope) {
         // Writers would relearn a level at each change, for minutes, unless the test asks for it.
         self.scope = scope;
     }
@@ -97,7 +76,7 @@ impl Draws {
             .compression(any(random, &[Compression::None, Compression::Lz4]))
             .filter_bits_per_key(any(random, &[None, Some(1), Some(10), Some(20)]))
             .dead_share(any(random, &[0.05, 0.2, 0.6]))
-            .learning(learning(random, self.is_timeless, self.scope))
+            .learning(drawn_policy(random, self.is_timeless, self.scope))
             .threads(if like.threads == 0 { 0 } else { random.below(4) as usize })
             .open_files(any(random, &[None, Some(8), Some(64)]))
             .fast_paths(if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) });
@@ -113,7 +92,6 @@ impl Draws {
 }
 
 impl Drop for Draws {
-    #[expect(clippy::disallowed_macros, reason = "a test says what it drew")]
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(last) = &self.last

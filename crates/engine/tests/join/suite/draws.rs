@@ -9,6 +9,7 @@ use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType};
+use ogive::tune::extend;
 use ogive_testkit::{Random, Repeat, seeds};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,15 +82,18 @@ fn source(
         1 => Arc::new(LocalStorage::new(folder)),
         _ => Arc::new(LocalStorage::direct(folder)),
     };
-    let designs: &[&str] = match keys.key_type {
-        KeyType::U64 => &["tuned", "coded", "btree", "pgm:8", "radix-spline", "rmi", "none"],
-        _ => &["tuned", "coded", "none"],
+    let designs = match keys.key_type {
+        // With those of papers, where they are registered.
+        KeyType::U64 => {
+            [&["tuned", "coded", "btree", "layers=3,builder=pla,error=1", "none"], extend::compared()].concat()
+        }
+        _ => vec!["tuned", "coded", "none"],
     };
     let written = TableWriteOptions::default()
         .key_type(keys.key_type)
         .value_width(width.filter(|_| random.one_in(2)).map(|width| width as u32))
         .block_bytes(pick(random, &[None, Some(512), Some(4096), Some(65536)]))
-        .design(pick(random, designs).parse().unwrap())
+        .design(pick(random, &designs).parse().unwrap())
         .compression(pick(random, &[Compression::None, Compression::Lz4]))
         .filter_bits_per_key(pick(random, &[None, Some(10)]))
         .profile(Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap());

@@ -114,7 +114,7 @@ fn indexes_and_stores_are_joined_as_they_are() {
 
 #[test]
 fn key_sets_that_have_broken_learned_indexes_are_joined_with_parts_of_themselves() {
-    let designs = ["coded", "pgm:64", "btree", "layers=1,builder=gband,lambda=1024", "none"];
+    let designs = ["coded", "layers=3,builder=pla,error=2", "btree", "layers=1,builder=gband,lambda=1024", "none"];
     let (mut draws, mut done) = (draws(), BTreeMap::new());
     for (name, keys) in nasty(1200) {
         let some: Vec<u64> = keys

@@ -37,7 +37,7 @@ fn designs() -> Vec<DesignRequest> {
         "coded",
         "tuned",
         "btree",
-        "pgm:8",
+        "layers=3,builder=pla,error=1",
         "layers=1,builder=coded,lambda=4096",
         "layers=2,builder=gband,lambda=1024",
     ];

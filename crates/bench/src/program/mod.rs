@@ -1,8 +1,0 @@
-//! The command `ogive-bench`, with the structures, key sets and stores that a program of another crate adds to it.
-
-mod arguments;
-mod bench;
-mod commands;
-mod papers;
-
-pub use bench::BenchCommand;

@@ -1,8 +1,0 @@
-//! The kinds of index, join methods and stored models of this crate.
-
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
-mod format_index;
-mod join_shapes;
-mod kinds;
-mod stores;

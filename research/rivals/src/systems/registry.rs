@@ -1,0 +1,23 @@
+//! The systems beside Ogive that were compiled in.
+
+use ogive_research::stores::StoreSystem;
+
+/// All of them.
+pub(crate) fn others() -> Vec<&'static StoreSystem> {
+    vec![
+        #[cfg(feature = "rocksdb")]
+        &super::rocksdb::ROCKSDB,
+        #[cfg(feature = "rocksdb")]
+        &super::rocksdb::ROCKSDB_MMAP,
+        #[cfg(feature = "leveldb")]
+        &super::leveldb::LEVELDB,
+        #[cfg(feature = "lmdb")]
+        &super::lmdb::LMDB,
+        #[cfg(feature = "redb")]
+        &super::redb::REDB,
+        #[cfg(feature = "fjall")]
+        &super::fjall::FJALL,
+        #[cfg(feature = "sqlite")]
+        &super::sqlite::SQLITE,
+    ]
+}
