@@ -1,6 +1,6 @@
 //! The output of a join: a table, a file of records, a text file, or a callback.
 
-use super::file::{LineSink, OutputFile, RecordWriter};
+use super::file::{LineFormatter, LineSink, OutputFile, RecordWriter};
 use super::rows::RowSender;
 use super::table::TableOutput;
 use crate::error::Result;
@@ -13,9 +13,6 @@ use crate::table::TableWriteOptions;
 use crate::tune::DesignRequest;
 use std::fmt;
 use std::sync::Arc;
-
-/// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
-pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send;
 
 /// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
 /// interrupted join leaves nothing behind.

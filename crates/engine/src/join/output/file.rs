@@ -1,6 +1,5 @@
 //! Output files in foreign formats: plain records, and lines of text.
 
-use super::destination::LineFormatter;
 use super::table::SYNC_INTERVAL_BYTES;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -81,6 +80,9 @@ impl RowWriter for RecordWriter {
         self.0.finish()
     }
 }
+
+/// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
+pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send;
 
 /// Writes one line per row.
 pub(super) struct LineSink<'l> {

@@ -16,8 +16,6 @@ const SCRATCH_BYTES: usize = 512 << 10;
 /// Smallest and largest chunk of a run, in bytes; otherwise 1/64 of the memory.
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// Memory of a run that is read, in addition to its buffer.
-pub(super) const CURSOR_BYTES: usize = 256;
 
 /// The outcome of a sort: rows in memory, or runs to be merged.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 //! (`stored_lines`). They are loaded from the index stored in the table, or built by one scan of the data (`load`).
 //!
 //! An open index or store looks keys up itself (`open`). Methods of other crates have a loop of their own
-//! (`probe_method`) over the blocks of the table (`inner_table`). `lookup` ties the parts together.
+//! (`probe_method`) over the blocks of the table (`inner_table`). `index_lookup` ties the parts together.
 //!
 //! A window is exact if it follows from checked separators, and approximate otherwise. Approximate windows are verified
 //! against the blocks read: a wrong one costs reads, never rows.
@@ -19,9 +19,9 @@ mod batch;
 mod block_batch;
 mod decoded;
 mod fetch;
+mod index_lookup;
 mod inner_table;
 mod load;
-mod lookup;
 mod open;
 mod planned;
 mod probe_method;
@@ -37,8 +37,8 @@ mod table_prober;
 mod tests;
 mod window;
 
+pub(crate) use index_lookup::IndexLookup;
 pub use inner_table::{BlockReader, InnerTable};
-pub(crate) use lookup::IndexLookup;
 pub use probe_method::{Probe, ProbeJob, ProbeMethod, ProbeSink};
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};

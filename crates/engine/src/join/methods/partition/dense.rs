@@ -1,6 +1,6 @@
 //! Buckets of rows of one width.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::relation::{BucketRows, Partition, REQUEST_BYTES};
 use super::scatter::{Bucket, Scatter};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Buckets of rows of any length.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::relation::{BucketRows, Partition, REQUEST_BYTES};
 use super::scatter::{Bucket, Scatter};
 use crate::error::{Error, Result};

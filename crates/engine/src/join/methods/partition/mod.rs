@@ -21,6 +21,7 @@
 //! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs has buckets of a page, writes eight keys at a time, keeps
 //! a model and a map of buckets for each relation, and loads the other relation's bucket for each key.
 
+mod borders;
 mod copy_method;
 mod dense;
 mod general;

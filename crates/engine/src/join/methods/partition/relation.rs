@@ -1,6 +1,6 @@
 //! Partitioned relations: buckets are read in order, and each is sorted when it is loaded.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::scatter::{Bucket, BucketQueue, Buckets, Scatter};
 use crate::error::Result;
 use crate::join::input::sorted::{SortInput, SortProgress, sorted_facts};
