@@ -17,12 +17,12 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use input::joined::JoinedRecords;
 pub use input::records::{RecordShape, Records};
 pub use input::source::JoinSource;
 pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use rows::condition::{JoinCondition, JoinPair};
+pub use rows::joined_records::JoinedRecords;
 pub use rows::method::{JoinMethod, RegisteredMethod};
 pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
 pub use rows::report::{JoinReport, Seconds};

@@ -1,14 +1,15 @@
 //! The entry points `join` and `explain`: one join, from its relations to its durable output.
 
 use super::execute::Execution;
-use super::input::joined::JoinedRecords;
-use super::input::source::{JoinSource, Relation, RelationFacts};
-use super::methods::emit::RowForm;
+use super::input::source::JoinSource;
 use super::output::JoinOutput;
 use super::plan::{Explanation, Plan, plan};
+use super::rows::form::RowForm;
+use super::rows::joined_records::JoinedRecords;
 use super::rows::method::JoinMethod;
 use super::rows::no_spill::NoSpillStorage;
 use super::rows::options::{JoinOptions, JoinPhase};
+use super::rows::relation::{Relation, RelationFacts};
 use super::rows::report::JoinReport;
 use super::rows::spill::Spill;
 use super::rows::task::{Task, TimedPhase};

@@ -1,11 +1,11 @@
 //! Goal: scans of tables of every layout give the rows of the table's own ranges.
 
 use super::scan::TableRelation;
-use super::source::{KeyRange, Relation};
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use crate::join::rows::options::{JoinOptions, MEMORY_BYTES_MIN};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::task::Task;
 use crate::table::external::{RecordFile, index_records, index_table};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};

@@ -12,8 +12,9 @@
 //! A key with more rows than memory on both sides is thus a block nested loop join of its two runs. (Chesetti and
 //! Pandey exclude such keys: their keys are distinct.)
 
-use super::merge::{PAIR_BATCH_MAX, RowSink, StreamCursor, run_end_of};
+use super::cursor::{StreamCursor, run_end_of};
 use crate::error::{Error, Result};
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::ops::Range;
@@ -40,10 +41,10 @@ pub(crate) trait Overflow {
 
 /// Joins runs of equal keys within a memory limit.
 pub(crate) struct KeyGroup {
-    pub(in crate::join) left: RetainedRun,
-    pub(in crate::join) right: RetainedRun,
+    pub(super) left: RetainedRun,
+    pub(super) right: RetainedRun,
     key: Vec<u8>,
-    pub(in crate::join) overflow: Option<Box<dyn Overflow>>,
+    pub(super) overflow: Option<Box<dyn Overflow>>,
     pairs: Vec<(u32, u32)>,
 }
 
@@ -66,7 +67,7 @@ impl KeyGroup {
 
     /// Joins the runs at the positions of both streams, and moves both past them. Returns whether there are more left
     /// rows, and whether there are more right rows.
-    pub(in crate::join) fn join(
+    pub(super) fn join(
         &mut self,
         task: &Arc<Task>,
         left: (&mut dyn RowStream, &mut StreamCursor),
@@ -154,7 +155,7 @@ impl KeyGroup {
     }
 
     /// Spills the right run, of which a part is retained. Returns whether more rows follow it, and its length in rows.
-    pub(in crate::join) fn spill_right(&mut self, right: &mut GroupCursor<'_>) -> Result<(bool, u64)> {
+    pub(super) fn spill_right(&mut self, right: &mut GroupCursor<'_>) -> Result<(bool, u64)> {
         let Some(overflow) = &mut self.overflow else {
             let what = "a key has more rows on both sides than fit memory, and this join has no spill storage";
             return Err(self.right.short(what));
@@ -175,17 +176,17 @@ impl KeyGroup {
 }
 
 /// A cursor over one run of a stream.
-pub(in crate::join) struct GroupCursor<'a> {
-    pub(in crate::join) stream: &'a mut dyn RowStream,
-    pub(in crate::join) side: &'a mut StreamCursor,
+pub(super) struct GroupCursor<'a> {
+    pub(super) stream: &'a mut dyn RowStream,
+    pub(super) side: &'a mut StreamCursor,
     key: &'a [u8],
-    pub(in crate::join) task: &'a Task,
+    pub(super) task: &'a Task,
     done: &'a mut dyn FnMut(u64),
 }
 
 impl GroupCursor<'_> {
     /// The rows of the run, if it ends in this chunk and has no out-of-line values.
-    pub(in crate::join) fn lies_in_chunk(&self) -> Option<Range<usize>> {
+    pub(super) fn lies_in_chunk(&self) -> Option<Range<usize>> {
         let rows = self.stream.rows();
         let end = run_end_of(&rows, self.side.at, self.key);
         let range = self.side.at..end;
@@ -193,7 +194,7 @@ impl GroupCursor<'_> {
     }
 
     /// Visits the rows of the run, chunk by chunk; returns whether rows follow it.
-    pub(in crate::join) fn visit_run(
+    pub(super) fn visit_run(
         &mut self,
         mut visit: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>,
     ) -> Result<bool> {
@@ -226,7 +227,7 @@ impl GroupCursor<'_> {
 
 /// Copied rows of a run, in segments, so that growth moves nothing.
 #[derive(Debug)]
-pub(in crate::join) struct RetainedRun {
+pub(super) struct RetainedRun {
     segments: Vec<RetainedSegment>,
     /// Number of segments in use.
     used: usize,
@@ -269,7 +270,7 @@ impl RetainedRun {
         Ok(retained)
     }
 
-    pub(in crate::join) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         // The first segment is kept; the others are returned to the budget.
         self.segments.truncate(1);
         if let Some(first) = self.segments.first_mut() {
@@ -281,12 +282,12 @@ impl RetainedRun {
         self.grant.shrink_to(MEMORY_BYTES_MIN);
     }
 
-    pub(in crate::join) fn views(&self) -> Vec<RowsView<'_>> {
+    pub(super) fn views(&self) -> Vec<RowsView<'_>> {
         self.segments.iter().take(self.used).map(RetainedSegment::view).collect()
     }
 
     /// Copies the run. Returns whether rows follow it, or `None` if memory has no room for more of it.
-    pub(in crate::join) fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
+    pub(super) fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
         loop {
             let rows = run.stream.rows();
             let end = run_end_of(&rows, run.side.at, run.key);

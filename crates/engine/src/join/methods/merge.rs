@@ -13,10 +13,11 @@
 //! Guarantees: each pair once; rows in key order, rows of one key in any order; left rows in their own order in the
 //! kinds of join that return left rows alone. Memory does not depend on the size of the relations.
 
-use super::emit::RowForm;
+use super::cursor::StreamCursor;
 use super::group::KeyGroup;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
 use crate::types::NullTest;
@@ -24,51 +25,21 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most pairs passed to a sink at once: their rows stay in the first-level cache.
-pub(crate) const PAIR_BATCH_MAX: usize = 1024;
+/// Both scans of a merge together get 1/2 of its memory.
+const SCANS_DIVISOR: u64 = 2;
+/// The scan of the smaller relation gets at least 1/8 of the memory of both scans: its requests must not be too short
+/// either.
+const SCAN_MIN_DIVISOR: u64 = 8;
 
-/// A consumer of the rows of a join.
-pub(crate) trait RowSink {
-    /// Takes pairs of rows of a left and a right chunk, by row number.
-    ///
-    /// # Errors
-    /// Errors of the output, after which no more rows may be passed; the same applies to the other methods.
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), Some(left.value(i)), Some(right.value(j)))
-        })
-    }
-
-    /// Takes left rows without right values: unmatched rows, or, in a semi join, matched ones.
-    fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|i| self.row(left.key(i), Some(left.value(i)), None))
-    }
-
-    /// Takes right rows without left values: unmatched ones.
-    fn rights(&mut self, right: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|j| self.row(right.key(j), None, Some(right.value(j))))
-    }
-
-    /// Takes one row; without a right or left value as in [`Self::lefts`] and [`Self::rights`].
-    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()>;
-
-    /// Number of rows taken so far.
-    fn rows(&self) -> u64;
-
-    /// The layout of the rows that [`Self::dense`] takes; `None` if it takes none.
-    fn dense_form(&self) -> Option<RowForm> {
-        None
-    }
-
-    /// Takes rows built by an [`Emitter`](super::emit::Emitter) of that layout.
-    fn dense(&mut self, rows: &[u8]) -> Result<()> {
-        let _ = rows;
-        Err(Error::InvalidArgument("this output does not take dense rows".into()))
-    }
-
-    /// Completes and syncs the output. An output that is dropped instead leaves nothing behind.
-    fn finish(self: Box<Self>) -> Result<()>;
+/// Memory of the scans of a merge out of `memory_bytes`, for relations of these sizes: the larger one gets longer
+/// requests.
+pub(in crate::join) fn scan_bytes(memory_bytes: u64, relations: [f64; 2]) -> [u64; 2] {
+    let [left, right] = relations;
+    let both_bytes = memory_bytes / SCANS_DIVISOR;
+    let least = both_bytes / SCAN_MIN_DIVISOR;
+    let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
+    let left_bytes = share.clamp(least, both_bytes - least);
+    [left_bytes, both_bytes - left_bytes]
 }
 
 /// Joins two streams in key order and passes the rows to a sink. Calls `done` with the number of rows of each left
@@ -135,22 +106,6 @@ fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: 
         if !r.advance(right, None)? {
             return Ok(());
         }
-    }
-}
-
-/// The position of a stream: a row of its current chunk.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::join) struct StreamCursor {
-    pub(in crate::join) at: usize,
-    /// Whether the chunk has out-of-line values: a chunk may be in many rounds.
-    has_long: bool,
-}
-
-impl StreamCursor {
-    pub(in crate::join) fn advance(&mut self, stream: &mut dyn RowStream, from: Option<&[u8]>) -> Result<bool> {
-        let is_there = stream.advance(from)?;
-        *self = Self { at: 0, has_long: is_there && stream.rows().has_long() };
-        Ok(is_there)
     }
 }
 
@@ -534,16 +489,6 @@ fn run_end<K: KeyAccess>(keys: &K, at: usize, end: usize) -> usize {
     let key = keys.at(at);
     let mut next = at + 1;
     while next < end && keys.at(next) == key {
-        next += 1;
-    }
-    next
-}
-
-/// The first row from `at` on whose key differs from `key`.
-pub(in crate::join) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
-    let end = rows.len();
-    let mut next = at;
-    while next < end && rows.key(next) == key {
         next += 1;
     }
     next

@@ -1,12 +1,14 @@
 //! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
 //! at arbitrary rows.
 
-use super::emit::{CallerSink, Emitter, RowForm, RowMarks, RowWriter, Widths};
+use super::emit::{CallerSink, Emitter, RowWriter};
 use super::group::{KeyGroup, Overflow};
-use super::merge::{RowSink, join};
+use super::merge::join;
 use crate::error::Result;
-use crate::join::input::joined::JoinedRecords;
+use crate::join::rows::form::{RowForm, RowMarks, Widths};
+use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{Joined, reference_where};
@@ -340,7 +342,7 @@ proptest! {
                 expected.sort();
                 prop_assert_eq!(made, expected);
             }
-            let of_records = form.of_records(&records);
+            let of_records = form.of_records(records.marks());
             let made = emitted(kind, key, of_records, streams(), |writer| {
                 Emitter::of_records(of_records, records.clone(), writer)
             });

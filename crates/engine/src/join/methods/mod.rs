@@ -1,5 +1,6 @@
 //! The methods of joins: merge, hash, partition, lookup.
 
+mod cursor;
 pub(super) mod emit;
 pub(super) mod group;
 pub(super) mod group_where;

@@ -5,9 +5,10 @@ use super::rows::RowSender;
 use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::join::input::joined::JoinedRecords;
-use crate::join::methods::emit::{CallerSink, Emitter, RowCallback, RowForm};
-use crate::join::methods::merge::RowSink;
+use crate::join::methods::emit::{CallerSink, Emitter, RowCallback};
+use crate::join::rows::form::RowForm;
+use crate::join::rows::joined_records::JoinedRecords;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
 use crate::table::TableWriteOptions;
 use crate::tune::DesignRequest;
@@ -152,7 +153,7 @@ impl<'a> JoinOutput<'a> {
     ) -> Result<Box<dyn RowSink + '_>> {
         match &mut self.target {
             OutputTarget::Table { storage, name, options } => {
-                let (form, options) = (form.of_records(&records), (**options).clone());
+                let (form, options) = (form.of_records(records.marks()), (**options).clone());
                 let target = (storage.clone(), &name[..]);
                 let writer = TableOutput::create(target, options, form, records.record_type(), task, memory_bytes)?;
                 Ok(Box::new(Emitter::of_records(form, records, Box::new(writer))))

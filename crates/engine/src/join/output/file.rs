@@ -3,8 +3,9 @@
 use super::table::SYNC_INTERVAL_BYTES;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::join::methods::emit::{RowForm, RowWriter, Widths};
-use crate::join::methods::merge::RowSink;
+use crate::join::methods::emit::RowWriter;
+use crate::join::rows::form::{RowForm, Widths};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
 use std::path::Path;

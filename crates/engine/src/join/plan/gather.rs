@@ -4,11 +4,12 @@ use super::choose::MethodCandidate;
 use super::cost::Cost;
 use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
-use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
+use super::spread::{Spread, TableHistogram};
 use crate::error::{Error, Result};
-use crate::join::input::source::Relation;
+use crate::join::input::read_shape::worthwhile_gap_bytes;
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, Side};
+use crate::join::rows::relation::Relation;
 use crate::join::rows::report::JoinReport;
 use crate::table::{HistogramPoint, Table};
 

@@ -8,10 +8,10 @@ use super::cost::Cost;
 use super::device::Requests;
 use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
-use super::shape::{ReadShape, StreamShape};
-use super::spread::{ReadRule, worthwhile_gap_bytes};
-use crate::join::execute::merge_scan_bytes;
+use super::spread::ReadRule;
+use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
+use crate::join::methods::merge;
 use crate::join::rows::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
@@ -105,7 +105,7 @@ impl PlanInput<'_> {
             cost += self.in_order(&self.right, room_bytes);
             return cost;
         }
-        let shares = merge_scan_bytes(self.input_bytes() as u64, sides.map(|side| side.bytes));
+        let shares = merge::scan_bytes(self.input_bytes() as u64, sides.map(|side| side.bytes));
         let [left, right] = shares.map(|bytes| self.scan_shape_within(bytes as f64));
         let (left, mut cost) = self.scan_parts(&self.left, left);
         let (right, work) = self.scan_parts(&self.right, right);

@@ -11,7 +11,6 @@
 //! density for all).
 
 use super::device::Requests;
-use crate::io::Profile;
 use crate::table::HistogramPoint;
 use ogive_model::coded::common_prefix;
 
@@ -54,18 +53,6 @@ pub(in crate::join) struct ReadRule {
     pub(in crate::join) batch_bytes: u64,
     /// Requests submitted at once.
     pub(in crate::join) at_once: u32,
-}
-
-/// Largest gap between two blocks that is cheaper to read than to skip, in bytes: T(a + gap + b) against T(a) + T(b).
-pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
-    let apart_us = 2.0 * profile.time_us(block_bytes);
-    let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
-    let (mut low, mut high) = (0_u64, 1_u64 << 40);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if along_is_cheaper(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
 }
 
 /// The key histogram of a table.
@@ -289,16 +276,6 @@ mod tests {
             let close = |found: f64, drawn: f64| (found - drawn).abs() <= 0.06 * drawn + 2.0;
             assert!(close(found.requests.count, requests), "{ratio}: {} {requests}", found.requests.count);
             assert!(close(found.read_blocks, read), "{ratio}: {} {read}", found.read_blocks);
-        }
-    }
-
-    #[test]
-    fn a_gap_is_read_along_for_as_long_as_it_is_cheaper_than_a_request() {
-        for (name, at_least, at_most) in
-            [("nvme", 60 << 10, 80 << 10), ("s3", 3 << 20, 4 << 20), ("hdd", 1 << 20, 2 << 20)]
-        {
-            let gap = worthwhile_gap_bytes(&Profile::named(name).unwrap(), 4096);
-            assert!((at_least..=at_most).contains(&gap), "{name}: {gap}");
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::condition::JoinCondition;
 use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
+use super::read_lanes::{ReadLanes, StartedRead};
 use super::report::{JoinReport, Seconds};
 use crate::error::{Error, Result, VALUE_BYTES_MAX};
 use crate::io::{FastPaths, Profile, Timer};
-use crate::join::input::read_lanes::{ReadLanes, StartedRead};
 use crate::types::NullTest;
 use std::path::Path;
 use std::sync::Arc;

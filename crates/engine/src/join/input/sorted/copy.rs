@@ -4,7 +4,7 @@ use super::input::SortProgress;
 use super::width::for_width;
 use super::{general, relation as dense};
 use crate::error::Result;
-use crate::join::input::source::Relation;
+use crate::join::rows::relation::Relation;
 use crate::join::rows::spill::Spill;
 use std::sync::Arc;
 

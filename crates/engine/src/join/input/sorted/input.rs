@@ -1,8 +1,8 @@
 //! The input of a sort: the rows of a relation in the order of arrival, with progress reports.
 
 use crate::error::{Error, Result};
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::rows::options::JoinPhase;
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::sync::Arc;

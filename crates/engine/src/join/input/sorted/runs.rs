@@ -4,7 +4,7 @@ use super::dense::{SortKey, sort_rows};
 use super::input::{SortInput, SortProgress, input_bytes};
 use super::merge::RowRunMerge;
 use crate::error::Result;
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::spill::{ByteWriter, Spill, SpilledBytes};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::StreamRange;

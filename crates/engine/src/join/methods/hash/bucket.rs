@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::join::input::sorted::{SortInput, SortProgress};
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
 use crate::join::methods::partition::{Buckets, FRAME_BYTES, Scatter, frame, framed};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
 use crate::join::rows::spill::Spill;
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};

@@ -2,9 +2,9 @@
 
 use super::table::HashTable;
 use crate::error::Result;
-use crate::join::methods::merge::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::condition::{JoinCondition, JoinPair, RowBits};
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::types::NullTest;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::io::{MemoryStorage, Meter, Storage};
 use crate::join::input::records::mix;
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::spill::Spill;
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{self, InputRow, Kept, caller, file, reference_where};

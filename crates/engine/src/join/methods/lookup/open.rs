@@ -1,10 +1,10 @@
 //! Probes of an open index or store, which looks up each key in its own files.
 
 use crate::error::Result;
-use crate::join::input::source::Prober;
-use crate::join::methods::merge::RowSink;
 use crate::join::rows::condition::JoinPair;
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::relation::Prober;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::inner_table::{BlockReader, InnerTable};
 use crate::error::Result;
 use crate::index::extend::Tunable;
-use crate::join::methods::merge::RowSink;
 use crate::join::plan::{Cost, CostModel};
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
 use std::fmt::{self, Debug};
 use std::ops::Range;

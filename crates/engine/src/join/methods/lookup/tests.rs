@@ -11,10 +11,11 @@ use crate::io::{
     FastPaths, MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
 };
 use crate::join::input::scan::TableRelation;
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::methods::emit::CallerSink;
 use crate::join::methods::group::KeyGroup;
-use crate::join::methods::merge::{self, RowSink};
+use crate::join::methods::merge;
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
 use crate::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};

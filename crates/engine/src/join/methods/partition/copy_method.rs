@@ -3,9 +3,10 @@
 use crate::error::Result;
 use crate::io::Storage;
 use crate::join::input::sorted::{SortInput, SortProgress, sorted_facts};
-use crate::join::input::source::{JoinSource, KeyRange, Prober, Relation, RelationFacts};
+use crate::join::input::source::JoinSource;
 use crate::join::plan::{Cost, CostModel};
 use crate::join::rows::options::Side;
+use crate::join::rows::relation::{KeyRange, Prober, Relation, RelationFacts};
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};

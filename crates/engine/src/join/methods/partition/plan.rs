@@ -10,7 +10,7 @@ use super::scatter::Scatter;
 use crate::error::Result;
 use crate::io::Profile;
 use crate::join::input::sorted::{self, SortProgress, for_width, input_bytes};
-use crate::join::input::source::Relation;
+use crate::join::rows::relation::Relation;
 use crate::join::rows::spill::Spill;
 use crate::join::rows::task::TimedPhase;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::borders::BucketBorders;
 use crate::error::Result;
-use crate::join::input::source::KeyRange;
+use crate::join::rows::relation::KeyRange;
 use crate::join::rows::spill::{ChunkWriter, Spill, SpillFile};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::ChunkLocation;
