@@ -146,7 +146,13 @@ impl<'a> Execution<'a> {
     }
 
     fn hash(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
-        let join = HashJoin { left: &self.left, right: &self.right, task: self.task, spill: self.spill };
+        let join = HashJoin {
+            left: &self.left,
+            right: &self.right,
+            task: self.task,
+            spill: self.spill,
+            condition: self.options.condition.as_ref(),
+        };
         join.run(range, memory_bytes, self.options.any_order, sink, &mut |rows| self.advance(rows))
     }
 
@@ -154,7 +160,7 @@ impl<'a> Execution<'a> {
     fn group(&self, memory_bytes: u64) -> Result<KeyGroup> {
         let facts = self.right.facts();
         let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), memory_bytes);
-        KeyGroup::new(self.task, memory_bytes, Some(Box::new(overflow)))
+        KeyGroup::new(self.task, memory_bytes, Some(Box::new(overflow)), self.options.condition.as_ref())
     }
 
     /// Counts processed rows, and reports progress.

@@ -24,6 +24,7 @@ pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary
 pub use rows::condition::{JoinCondition, JoinPair};
 pub use rows::joined_records::JoinedRecords;
 pub use rows::method::{JoinMethod, RegisteredMethod};
-pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
+pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, Side, Watcher};
 pub use rows::report::{JoinReport, Seconds};
+pub use rows::task::MEMORY_BYTES_MIN;
 pub use run::{explain, join};

@@ -81,7 +81,7 @@ pub fn join(
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
     report.predicted_us = plan.explanation.predicted.elapsed_us();
-    task.complete(&mut report);
+    report.measured(&task.counts());
     let mut explanation = plan.explanation;
     explanation.complete(&report);
     report.explanation = Some(explanation);

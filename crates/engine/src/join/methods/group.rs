@@ -14,6 +14,7 @@
 
 use super::cursor::{StreamCursor, run_end_of};
 use crate::error::{Error, Result};
+use crate::join::rows::condition::JoinCondition;
 use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};
@@ -46,6 +47,8 @@ pub(crate) struct KeyGroup {
     key: Vec<u8>,
     pub(super) overflow: Option<Box<dyn Overflow>>,
     pairs: Vec<(u32, u32)>,
+    /// The condition on pairs, if there is one.
+    condition: Option<JoinCondition>,
 }
 
 impl std::fmt::Debug for KeyGroup {
@@ -56,13 +59,30 @@ impl std::fmt::Debug for KeyGroup {
 
 impl KeyGroup {
     /// A group that retains runs in up to `memory_bytes` of the task's budget, as far as it has them at the time; the
-    /// rest goes to `overflow`.
+    /// rest goes to `overflow`. Pairs must meet `condition`, if there is one.
     ///
     /// # Errors
     /// [`Error::JoinMemoryShort`] if the budget is used up.
-    pub(crate) fn new(task: &Task, memory_bytes: u64, overflow: Option<Box<dyn Overflow>>) -> Result<Self> {
-        let retained = || RetainedRun::new(task, memory_bytes / 2);
-        Ok(Self { left: retained()?, right: retained()?, key: Vec::new(), overflow, pairs: Vec::new() })
+    pub(crate) fn new(
+        task: &Task,
+        memory_bytes: u64,
+        overflow: Option<Box<dyn Overflow>>,
+        condition: Option<&JoinCondition>,
+    ) -> Result<Self> {
+        let retained = || RetainedRun::new(task, memory_bytes / 2, condition.is_some());
+        Ok(Self {
+            left: retained()?,
+            right: retained()?,
+            key: Vec::new(),
+            overflow,
+            pairs: Vec::new(),
+            condition: condition.cloned(),
+        })
+    }
+
+    /// Whether the values of rows tell which pairs match, so that every pair of runs is left to the group.
+    pub(super) fn needs_values(&self) -> bool {
+        self.condition.is_some()
     }
 
     /// Joins the runs at the positions of both streams, and moves both past them. Returns whether there are more left
@@ -80,13 +100,14 @@ impl KeyGroup {
         let key = std::mem::take(&mut self.key);
         let mut left = GroupCursor { stream: left.0, side: left.1, key: &key, task, done };
         let mut right = GroupCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
-        let outcome = match &task.condition {
+        let condition = self.condition.take();
+        let outcome = match &condition {
             Some(condition) => self.join_runs_where(condition, &mut left, &mut right, sink),
             None => self.join_runs(&mut left, &mut right, sink),
         };
         self.left.clear();
         self.right.clear();
-        self.key = key;
+        (self.key, self.condition) = (key, condition);
         outcome
     }
 
@@ -256,16 +277,9 @@ impl RetainedSegment {
 }
 
 impl RetainedRun {
-    fn new(task: &Task, bytes_max: u64) -> Result<Self> {
+    fn new(task: &Task, bytes_max: u64, has_bits: bool) -> Result<Self> {
         let grant = task.budget.take(MEMORY_BYTES_MIN, "the rows of one key")?;
-        let mut retained = Self {
-            segments: Vec::new(),
-            used: 0,
-            grant,
-            bytes_max,
-            has_bits: task.condition.is_some(),
-            long: Vec::new(),
-        };
+        let mut retained = Self { segments: Vec::new(), used: 0, grant, bytes_max, has_bits, long: Vec::new() };
         retained.segments.push(segment_of(FIRST_SEGMENT_BYTES));
         Ok(retained)
     }

@@ -67,7 +67,7 @@ pub(crate) fn join(
     loop {
         task.check()?;
         if right_is_there {
-            let end = round(task, (left, &mut l), (right, &mut r), sink, &mut pairs)?;
+            let end = round((task, group), (left, &mut l), (right, &mut r), sink, &mut pairs)?;
             if end == RoundEnd::Run {
                 let (left_is_there, right_goes_on) = group.join(task, (left, &mut l), (right, &mut r), sink, done)?;
                 right_is_there = right_goes_on;
@@ -120,15 +120,14 @@ enum RoundEnd {
 
 /// Merges two chunks until one of them ends.
 fn round(
-    task: &Task,
+    (task, group): (&Task, &KeyGroup),
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
-    let needs_values = task.condition.is_some();
-    if needs_values || l.has_long || (task.kind.pairs() && r.has_long) {
-        return round_by_runs(task, (left, l), (right, r), sink);
+    if group.needs_values() || l.has_long || (task.kind.pairs() && r.has_long) {
+        return round_by_runs((task, group), (left, l), (right, r), sink);
     }
     merge_any_width(task, left.rows(), l, right.rows(), r, sink, pairs)
 }
@@ -136,12 +135,12 @@ fn round(
 /// As [`round`], for chunks with out-of-line values and for joins with a condition: leaves every pair of runs to the
 /// group, unless the values do not matter.
 fn round_by_runs(
-    task: &Task,
+    (task, group): (&Task, &KeyGroup),
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
 ) -> Result<RoundEnd> {
-    let (kind, needs_values) = (task.kind, task.condition.is_some());
+    let (kind, needs_values) = (task.kind, group.needs_values());
     loop {
         let (left_keys, right_keys) = (left.rows(), right.rows());
         if l.at >= left_keys.len() || r.at >= right_keys.len() {

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! This is the dense form, in which keys and the values of each side have one width each; all rows then have one width,
-//! too. A file of records has no other. In a table, values are [rows](crate::join::rows::joined_records) instead: if they
-//! are dense, their header and null bits are other marks in the place of 0, 1 and 2.
+//! too. A file of records has no other. In a table, values are [rows](crate::join::rows::joined_records) instead: if
+//! they are dense, their header and null bits are other marks in the place of 0, 1 and 2.
 
 use super::options::JoinKind;
 use super::relation::RelationFacts;

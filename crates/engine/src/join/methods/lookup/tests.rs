@@ -219,7 +219,7 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
     let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
     let PlannedScan { mut outer, mut inner } =
         PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
-    let mut group = KeyGroup::new(task, 256 << 10, None).unwrap();
+    let mut group = KeyGroup::new(task, 256 << 10, None, None).unwrap();
     match way.inner {
         Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
         Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),

@@ -1,128 +1,17 @@
-//! The options of a join: kind, memory, threads and storage profile.
+//! All options of a join.
 
-use super::condition::{JoinCondition, JoinPair};
-use super::method::JoinMethod;
-use crate::error::{Error, Result};
+use super::kind::{JoinKind, Side};
+use super::progress::Watcher;
+use crate::error::Result;
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
+use crate::join::rows::condition::{JoinCondition, JoinPair};
+use crate::join::rows::method::JoinMethod;
+use crate::join::rows::task::TaskSettings;
 use crate::types::NullTest;
-use serde::Serialize;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// The kind of a join: which rows it returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum JoinKind {
-    /// Every pair of a left and a right row with equal keys.
-    #[default]
-    Inner,
-    /// As `Inner`, plus each left row without partner, once.
-    Left,
-    /// As `Left`, plus each right row without partner, once, without a left value.
-    Full,
-    /// Each left row that has a partner, once, without right values.
-    Semi,
-    /// Each left row that has no partner.
-    Anti,
-}
-
-impl JoinKind {
-    /// All kinds, with their textual names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Inner, "inner"),
-        (Self::Left, "left"),
-        (Self::Full, "full"),
-        (Self::Semi, "semi"),
-        (Self::Anti, "anti"),
-    ];
-
-    /// Whether the join returns left rows without partner, and must therefore read the whole left relation.
-    #[must_use]
-    pub fn keeps_unmatched(self) -> bool {
-        matches!(self, Self::Left | Self::Full | Self::Anti)
-    }
-
-    /// Whether the join returns right rows without partner, and must therefore read the whole right relation.
-    #[must_use]
-    pub fn keeps_unmatched_right(self) -> bool {
-        self == Self::Full
-    }
-
-    /// Whether the join returns pairs of rows, with a left and a right value.
-    #[must_use]
-    pub fn pairs(self) -> bool {
-        matches!(self, Self::Inner | Self::Left | Self::Full)
-    }
-}
-
-impl fmt::Display for JoinKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(Self::ALL.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name))
-    }
-}
-
-impl FromStr for JoinKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
-        })
-    }
-}
-
-/// One of the two relations of a join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The first relation; left, full and anti joins return its unmatched rows.
-    Left,
-    /// The second relation; full joins return its unmatched rows.
-    Right,
-}
-
-impl Side {
-    /// The opposite side.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Left => Self::Right,
-            Self::Right => Self::Left,
-        }
-    }
-}
-
-/// The phase of a running join, for progress reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum JoinPhase {
-    /// Choosing the method.
-    Planning,
-    /// Reading or building indexes.
-    Loading,
-    /// Sorting, partitioning or hashing unsorted input.
-    Preparing,
-    /// Joining and writing rows.
-    Joining,
-    /// Completing the output and syncing it.
-    Finishing,
-}
-
-/// The progress of a join: input rows processed in the current phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JoinProgress {
-    /// The current phase.
-    pub phase: JoinPhase,
-    /// Input rows processed in this phase.
-    pub done: u64,
-    /// Estimated number of input rows in this phase.
-    pub total: u64,
-}
-
-/// A callback for progress reports. Called from any thread, at most a few hundred times per phase.
-pub type Watcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
 
 /// The options of a join. The defaults: an inner join on one thread within 256 MiB, by the method that the planner
 /// chooses, with output in key order, and storage priced as NVMe.
@@ -137,7 +26,8 @@ pub struct JoinOptions {
     pub inner: Option<Side>,
     /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
     pub condition: Option<JoinCondition>,
-    /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
+    /// Memory limit in bytes, including the writer of the output; at least
+    /// [`MEMORY_BYTES_MIN`](crate::join::MEMORY_BYTES_MIN).
     pub memory_bytes: u64,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
@@ -150,7 +40,7 @@ pub struct JoinOptions {
     /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
     /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
-    /// Set to `true` to stop the join, which then returns [`Error::Interrupted`].
+    /// Set to `true` to stop the join, which then returns [`Error::Interrupted`](crate::Error::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with progress reports.
     pub watcher: Option<Watcher>,
@@ -165,8 +55,6 @@ pub struct JoinOptions {
     pub(in crate::join) row_bytes: Option<u64>,
 }
 
-/// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
-pub const MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Default memory limit in bytes.
 const MEMORY_BYTES: u64 = 256 << 20;
 
@@ -245,14 +133,17 @@ impl fmt::Debug for JoinOptions {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_read_as_they_are_written() {
-        for (kind, name) in JoinKind::ALL {
-            assert_eq!((kind.to_string().as_str(), name.parse::<JoinKind>().unwrap()), (name, kind));
+impl From<&JoinOptions> for TaskSettings {
+    fn from(options: &JoinOptions) -> Self {
+        Self {
+            kind: options.kind,
+            memory_bytes: options.memory_bytes,
+            row_bytes: options.row_bytes,
+            profile: options.profile.clone(),
+            fast_paths: options.fast_paths,
+            null_test: options.null_test.clone(),
+            stops: [options.stop.clone(), options.ended.clone()],
+            watcher: options.watcher.clone(),
         }
     }
 }
