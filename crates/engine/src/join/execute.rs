@@ -1,18 +1,18 @@
 //! The execution of a planned join: preparation once, then a join of each range of keys on a thread.
 
-use super::input::sorted::{self, SortProgress};
+use super::input::sorted;
 use super::methods::group::KeyGroup;
 use super::methods::hash::HashJoin;
 use super::methods::lookup::IndexLookup;
-use super::methods::merge;
 use super::methods::overflow::SpilledRun;
 use super::methods::parallel::{self, Parallel};
-use super::methods::partition;
+use super::methods::{merge, partition};
 use super::plan::Plan;
 use super::rows::method::JoinMethod;
 use super::rows::options::{JoinKind, JoinOptions, Side};
 use super::rows::relation::{KeyRange, Relation};
 use super::rows::sink::RowSink;
+use super::rows::sort_progress::SortProgress;
 use super::rows::spill::Spill;
 use super::rows::stoppable::StoppableSink;
 use super::rows::task::Task;

@@ -1,8 +1,7 @@
 //! The choice of the method with the least predicted cost.
 
-use super::cost::Cost;
-use super::cost_model::CostModel;
-use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::{CostModel, LookupAccess, PlanContext, PlanInput, SideFacts};
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
 use crate::join::rows::options::{JoinKind, Side};
 
@@ -155,10 +154,10 @@ impl PlanInput<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{StoredIndex, TableBlocks};
-    use super::super::spread::Spread;
     use super::*;
     use crate::io::Profile;
+    use crate::join::rows::facts::{StoredIndex, TableBlocks};
+    use crate::join::rows::spread::Spread;
 
     const ROWS: f64 = 1e7;
     const BLOCK_BYTES: u64 = 4096;

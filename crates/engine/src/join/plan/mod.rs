@@ -8,8 +8,6 @@ mod choose;
 mod cost;
 mod cost_model;
 mod device;
-mod explanation;
-mod facts;
 mod gather;
 mod rates;
 mod sorted;
@@ -17,7 +15,4 @@ mod spread;
 mod unsorted;
 
 pub use cached::cached_profile;
-pub use cost::Cost;
-pub use cost_model::CostModel;
-pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub(super) use gather::{Plan, plan};

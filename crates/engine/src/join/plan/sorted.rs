@@ -4,14 +4,14 @@
 //! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
 //! at once.
 
-use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
 use super::spread::ReadRule;
 use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
 use crate::join::methods::merge;
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use crate::join::rows::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half

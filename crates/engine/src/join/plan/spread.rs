@@ -11,23 +11,9 @@
 //! density for all).
 
 use super::device::Requests;
+use crate::join::rows::spread::{KeyInterval, Spread};
 use crate::table::HistogramPoint;
 use ogive_model::coded::common_prefix;
-
-/// An interval of keys in which both sides are assumed to be evenly spread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct KeyInterval {
-    /// Rows of the outer relation.
-    pub(in crate::join) outer_rows: f64,
-    /// Blocks of the inner relation.
-    pub(in crate::join) inner_blocks: f64,
-}
-
-/// All key intervals, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::join) struct Spread {
-    intervals: Vec<KeyInterval>,
-}
 
 /// The predicted reads of a planned scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! The report of a finished join: rows, times, reads and memory.
 
+use super::explanation::Explanation;
 use super::method::JoinMethod;
 use super::task::TaskCounts;
-use crate::join::plan::Explanation;
 use serde::Serialize;
 
 /// The running time of a join by phase, in seconds. The phases add up to the total; with several joining threads, each

@@ -1,10 +1,11 @@
 //! The external sort of rows of one width: runs as long as memory allows, merged.
 
 use super::dense::{SortKey, sort_rows};
-use super::input::{SortInput, SortProgress, input_bytes};
+use super::input::{SortInput, input_bytes};
 use super::merge::RowRunMerge;
 use crate::error::Result;
 use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{ByteWriter, Spill, SpilledBytes};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::StreamRange;

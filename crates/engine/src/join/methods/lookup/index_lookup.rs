@@ -1,10 +1,8 @@
 //! An index nested loop join: the state shared by its threads, and the work of each of them.
 
-use super::inner_table::InnerTable;
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
-use super::probe_method::{Probe, ProbeJob, ProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Error, Result};
@@ -13,6 +11,7 @@ use crate::join::methods::merge;
 use crate::join::rows::condition::{ConditionSink, JoinCondition};
 use crate::join::rows::method::{JoinMethod, MethodImplementation, RegisteredMethod};
 use crate::join::rows::options::{JoinKind, JoinOptions, Side};
+use crate::join::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeSink};
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{Task, TimedPhase};

@@ -9,7 +9,7 @@
 //! (`stored_lines`). They are loaded from the index stored in the table, or built by one scan of the data (`load`).
 //!
 //! An open index or store looks keys up itself (`open`). Methods of other crates have a loop of their own
-//! (`probe_method`) over the blocks of the table (`inner_table`). `index_lookup` ties the parts together.
+//! (`probe_job`) over the blocks of the table (`inner_table`). `index_lookup` ties the parts together.
 //!
 //! A window is exact if it follows from checked separators, and approximate otherwise. Approximate windows are verified
 //! against the blocks read: a wrong one costs reads, never rows.
@@ -24,7 +24,7 @@ mod inner_table;
 mod load;
 mod open;
 mod planned;
-mod probe_method;
+mod probe_job;
 mod queue;
 mod run_planner;
 mod search;
@@ -38,8 +38,7 @@ mod tests;
 mod window;
 
 pub(crate) use index_lookup::IndexLookup;
-pub use inner_table::{BlockReader, InnerTable};
-pub use probe_method::{Probe, ProbeJob, ProbeMethod, ProbeSink};
+pub use inner_table::BlockReader;
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};
 pub(in crate::join) use sizes::batch_shape;
