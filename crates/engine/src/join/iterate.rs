@@ -1,25 +1,19 @@
 //! The rows of a join as an iterator: the join runs on a thread of its own, and hands batches of rows over.
 
-use super::destination::JoinOutput;
+use super::input::source::JoinSource;
+use super::output::{JoinOutput, RowSender};
+use super::rows::options::JoinOptions;
+use super::rows::packed_rows::unpack;
+use super::rows::report::JoinReport;
+use super::run::join;
 use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{Handoff, Worker};
-use crate::join::input::source::JoinSource;
-use crate::join::rows::options::JoinOptions;
-use crate::join::rows::packed_rows::{pack, packed_bytes, unpack};
-use crate::join::rows::report::JoinReport;
-use crate::join::rows::sink::RowSink;
-use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
-use crate::join::run::join;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Batches that circulate between the join and the iterator, and the size up to which they are filled, in bytes.
-const BATCHES: usize = 3;
-const BATCH_BYTES_MAX: u64 = 64 << 10;
 
 /// A row of a join.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,12 +56,11 @@ pub struct JoinRow {
 /// [`Error::Io`] if the system cannot start a thread. All errors of [`join`] come from the iterator, which ends with
 /// them.
 pub fn join_rows(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinRows> {
-    let handoff = Arc::new(Handoff::new(vec![Vec::new(); BATCHES]));
+    let (handoff, sender) = RowSender::new();
     let ended = Arc::new(AtomicBool::new(false));
     let report = Arc::new(Mutex::new(None));
     let options = JoinOptions { ended: Some(Arc::clone(&ended)), ..options.clone() };
     let sides = (left.clone(), right.clone());
-    let sender = RowSender(Arc::clone(&handoff));
     let ending = EndOfRows { handoff: Arc::clone(&handoff), outcome: None };
     let slot = Arc::clone(&report);
     let worker = Worker::spawn("ogive-join", Path::new("the rows of a join"), move || {
@@ -163,64 +156,5 @@ impl Drop for JoinRows {
 impl fmt::Debug for JoinRows {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("JoinRows").field("is_done", &self.is_done).finish_non_exhaustive()
-    }
-}
-
-/// The join's end of the hand-over.
-pub(crate) struct RowSender(Arc<Handoff<Vec<u8>>>);
-
-impl RowSender {
-    /// The sink, with batches of up to `memory_bytes` together.
-    pub(super) fn begin(&self, task: &Arc<Task>, memory_bytes: u64) -> Result<HandedRows> {
-        let batch_bytes = (memory_bytes / BATCHES as u64).min(BATCH_BYTES_MAX);
-        let grant = task.budget.take(batch_bytes * BATCHES as u64, "handing rows over")?;
-        let batch_bytes = batch_bytes as usize;
-        let (handoff, task) = (Arc::clone(&self.0), Arc::clone(task));
-        Ok(HandedRows { handoff, batch: None, batch_bytes, rows: 0, task, _grant: grant })
-    }
-}
-
-/// Packs rows into batches for the iterator.
-pub(super) struct HandedRows {
-    handoff: Arc<Handoff<Vec<u8>>>,
-    batch: Option<Vec<u8>>,
-    batch_bytes: usize,
-    rows: u64,
-    task: Arc<Task>,
-    _grant: MemoryGrant,
-}
-
-impl RowSink for HandedRows {
-    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
-        self.rows += 1;
-        let row = (key, left, right);
-        if let Some(full) = self.batch.take_if(|batch| batch.len() + packed_bytes(row) > self.batch_bytes) {
-            self.handoff.put(full);
-        }
-        if self.batch.is_none() {
-            let mut waited_us = 0.0;
-            let empty = self.handoff.empty(&mut waited_us)?;
-            self.task.add_time(TimedPhase::Writing, waited_us);
-            // The iterator was dropped.
-            self.batch = Some(empty.ok_or(Error::Interrupted)?);
-        }
-        if let Some(batch) = &mut self.batch {
-            if batch.capacity() == 0 {
-                batch.reserve_exact(self.batch_bytes);
-            }
-            pack(row, batch);
-        }
-        Ok(())
-    }
-
-    fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        if let Some(rest) = self.batch.take() {
-            self.handoff.put(rest);
-        }
-        Ok(())
     }
 }

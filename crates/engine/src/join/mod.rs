@@ -3,10 +3,14 @@
 //! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
 //! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
 //! or hashing unsorted input. Other crates add methods by [`extend`].
+//!
+//! Imports lead one way: `run`, `execute` and `iterate` tie outputs and the planner together; these know the methods,
+//! methods know inputs, and all of them know `rows`, the vocabulary.
 
 mod execute;
 pub mod extend;
 mod input;
+mod iterate;
 mod methods;
 mod output;
 mod plan;
@@ -19,7 +23,8 @@ mod thread_tests;
 
 pub use input::records::{RecordShape, Records};
 pub use input::source::JoinSource;
-pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};
+pub use iterate::{JoinRow, JoinRows, join_rows};
+pub use output::JoinOutput;
 pub use plan::cached_profile;
 pub use rows::condition::{JoinCondition, JoinPair};
 pub use rows::cost::Cost;

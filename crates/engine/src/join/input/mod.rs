@@ -1,4 +1,5 @@
-//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers.
+//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers. They know the vocabulary
+//! (`rows`) alone.
 
 pub(super) mod block_run;
 pub(super) mod prefetch;

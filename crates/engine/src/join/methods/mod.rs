@@ -1,4 +1,4 @@
-//! The methods of joins: merge, hash, partition, lookup.
+//! The methods of joins: merge, hash, partition, lookup. They know inputs, and neither the planner nor outputs.
 
 mod cursor;
 pub(super) mod emit;

@@ -1,7 +1,7 @@
 //! The output of a join: a table, a file of records, a text file, or a callback.
 
 use super::file::{LineFormatter, LineSink, OutputFile, RecordWriter};
-use super::rows::RowSender;
+use super::handed_rows::RowSender;
 use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
@@ -114,7 +114,7 @@ impl<'a> JoinOutput<'a> {
     }
 
     /// Rows for an iterator on another thread.
-    pub(crate) fn rows(sender: RowSender) -> Self {
+    pub(in crate::join) fn rows(sender: RowSender) -> Self {
         Self { target: OutputTarget::Rows(sender) }
     }
 

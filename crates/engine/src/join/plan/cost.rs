@@ -6,19 +6,19 @@ use crate::join::rows::cost::Cost;
 
 impl Cost {
     /// Adds reads.
-    pub(in crate::join) fn read(&mut self, requests: Requests, profile: &Profile) {
+    pub(super) fn read(&mut self, requests: Requests, profile: &Profile) {
         self.read_within(&[requests], requests.time_us(profile));
     }
 
     /// Adds streams of reads side by side, in flight ahead of the joining thread.
-    pub(in crate::join) fn read_ahead(&mut self, streams: &[Requests], profile: &Profile) {
+    pub(super) fn read_ahead(&mut self, streams: &[Requests], profile: &Profile) {
         let time_us = Requests::together_us(streams, profile);
         self.ahead_us += time_us;
         self.read_within(streams, time_us);
     }
 
     /// Adds time in which nothing else is read.
-    pub(in crate::join) fn wait(&mut self, time_us: f64) {
+    pub(super) fn wait(&mut self, time_us: f64) {
         self.read_within(&[], time_us);
     }
 
@@ -30,7 +30,7 @@ impl Cost {
     }
 
     /// Adds writes, at the price of reads of their size, since profiles have no other.
-    pub(in crate::join) fn write(&mut self, requests: Requests, profile: &Profile) {
+    pub(super) fn write(&mut self, requests: Requests, profile: &Profile) {
         self.device_us += requests.time_us(profile);
         self.bytes_spilled += requests.bytes;
         self.add_up();

@@ -37,7 +37,7 @@ impl PlanInput<'_> {
     }
 
     /// The read shape of a full scan of a table: all requests in flight.
-    pub(in crate::join) fn scan_shape(&self) -> ReadShape {
+    pub(super) fn scan_shape(&self) -> ReadShape {
         self.scan_shape_within(self.input_bytes() / SCAN_DIVISOR)
     }
 
@@ -47,7 +47,7 @@ impl PlanInput<'_> {
     }
 
     /// The read rule of a planned scan of a table.
-    pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
+    pub(super) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
         let part_bytes = (self.planned_part_bytes() as u64).max(blocks.bytes);
         let StreamShape { run, in_flight } = batch_shape(self.context.profile, part_bytes, blocks.bytes);
         ReadRule {

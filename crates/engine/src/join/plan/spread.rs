@@ -17,36 +17,36 @@ use ogive_model::coded::common_prefix;
 
 /// The predicted reads of a planned scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::join) struct PlannedReads {
+pub(super) struct PlannedReads {
     /// The requests.
-    pub(in crate::join) requests: Requests,
+    pub(super) requests: Requests,
     /// Blocks that hold a key of the outer relation.
-    pub(in crate::join) touched_blocks: f64,
+    pub(super) touched_blocks: f64,
     /// Blocks read, including those in gaps.
-    pub(in crate::join) read_blocks: f64,
+    pub(super) read_blocks: f64,
     /// Fraction of the blocks in ranges that are read whole, by long requests.
-    pub(in crate::join) range_share: f64,
+    pub(super) range_share: f64,
 }
 
 /// The read rule of a planned scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct ReadRule {
+pub(super) struct ReadRule {
     /// Size of a block in bytes.
-    pub(in crate::join) block_bytes: u64,
+    pub(super) block_bytes: u64,
     /// Largest gap that is read along, in bytes.
-    pub(in crate::join) gap_bytes: u64,
+    pub(super) gap_bytes: u64,
     /// Longest request, in bytes.
-    pub(in crate::join) batch_bytes: u64,
+    pub(super) batch_bytes: u64,
     /// Requests submitted at once.
-    pub(in crate::join) at_once: u32,
+    pub(super) at_once: u32,
 }
 
 /// The key histogram of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::join) struct TableHistogram<'a> {
-    pub(in crate::join) points: &'a [HistogramPoint],
-    pub(in crate::join) blocks: f64,
-    pub(in crate::join) rows: f64,
+pub(super) struct TableHistogram<'a> {
+    pub(super) points: &'a [HistogramPoint],
+    pub(super) blocks: f64,
+    pub(super) rows: f64,
 }
 
 /// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
@@ -105,13 +105,13 @@ fn extrapolated(from: &HistogramPoint, to: &HistogramPoint, block: f64) -> Vec<u
 
 impl Spread {
     /// A single density, if nothing better is known.
-    pub(in crate::join) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
+    pub(super) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
         Self { intervals: vec![KeyInterval { outer_rows, inner_blocks }] }
     }
 
     /// From two key histograms: two neighbouring points of the outer one enclose a number of its rows in proportion to
     /// its blocks, spread evenly over the inner blocks between the same keys.
-    pub(in crate::join) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
+    pub(super) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
         let (Some(outer_curve), Some(inner_curve)) = (BlockCurve::of(outer), BlockCurve::of(inner)) else {
             return Self::even(outer.rows, inner.blocks);
         };
@@ -124,19 +124,19 @@ impl Spread {
     }
 
     /// Inner blocks within the key range of the outer relation.
-    pub(in crate::join) fn inner_blocks(&self) -> f64 {
+    pub(super) fn inner_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks).sum()
     }
 
     /// Inner blocks that hold at least one outer key.
     #[cfg(test)]
-    pub(in crate::join) fn touched_blocks(&self) -> f64 {
+    pub(super) fn touched_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks * interval.touched_share()).sum()
     }
 
     /// Number of windows that a forward-only search reads, each beginning at a block that holds a key and was not in
     /// the previous window.
-    pub(in crate::join) fn windows(&self, window_blocks: f64) -> f64 {
+    pub(super) fn windows(&self, window_blocks: f64) -> f64 {
         let windows = |interval: &KeyInterval| {
             let touched = interval.touched_share();
             if touched <= 0.0 {
@@ -150,7 +150,7 @@ impl Spread {
     }
 
     /// The reads of a planned scan under this rule.
-    pub(in crate::join) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
+    pub(super) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
         let mut found = PlannedReads::default();
         let mut long_blocks = 0.0;
         for interval in &self.intervals {

@@ -1,4 +1,5 @@
-//! Rows, options and tasks of joins, as inputs, methods and outputs share them.
+//! The vocabulary of joins: relations, streams and sinks of rows, options, the context of a running join, costs and
+//! reports, and the traits of registered methods. All other rooms import it; it imports none of them.
 
 pub(super) mod condition;
 pub(super) mod copy_method;
