@@ -1,13 +1,14 @@
 //! Design families with parameters of their own, tuned by grid search.
 
 use super::builder::Builder;
-use super::design::{Design, LINE_NODE_BYTES, STEP_PIECE_BYTES};
-use super::layer::INDEX_PAGE_HEADER_BYTES;
+use super::design::Design;
 use super::level_input::LevelInput;
 use super::parallel;
-use super::problem::{BuilderKind, DesignScore, Problem, SearchOptions};
+use super::problem::{DesignScore, Problem};
 use super::reads::ReadSizes;
 use super::request::{DesignRequest, pile, recursive, whole_children};
+use super::search_options::{BuilderKind, SearchOptions};
+use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};
 use ogive_model::rmi::{self, RootKind};
 use ogive_model::tuning::{EvaluatedSetting, pareto};
 
