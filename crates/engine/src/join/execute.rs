@@ -1,17 +1,18 @@
 //! The execution of a planned join: preparation once, then a join of each range of keys on a thread.
 
-use super::input::sorted::{self, SortProgress};
-use super::input::source::{KeyRange, Relation};
+use super::input::sorted;
 use super::methods::group::KeyGroup;
 use super::methods::hash::HashJoin;
 use super::methods::lookup::IndexLookup;
-use super::methods::merge::{self, RowSink};
 use super::methods::overflow::SpilledRun;
 use super::methods::parallel::{self, Parallel};
-use super::methods::partition;
+use super::methods::{merge, partition};
 use super::plan::Plan;
 use super::rows::method::JoinMethod;
 use super::rows::options::{JoinKind, JoinOptions, Side};
+use super::rows::relation::{KeyRange, Relation};
+use super::rows::sink::RowSink;
+use super::rows::sort_progress::SortProgress;
 use super::rows::spill::Spill;
 use super::rows::stoppable::StoppableSink;
 use super::rows::task::Task;
@@ -20,12 +21,8 @@ use crate::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Fractions of a thread's memory: both scans together get 1/2, runs of equal keys 1/4.
-const SCANS_DIVISOR: u64 = 2;
+/// Runs of equal keys get 1/4 of a thread's memory.
 const GROUP_DIVISOR: u64 = 4;
-/// The scan of the smaller relation gets at least 1/8 of the memory of both scans: its requests must not be too short
-/// either.
-const SCAN_MIN_DIVISOR: u64 = 8;
 /// Least memory of a thread, in bytes; with less, fewer threads run.
 const THREAD_BYTES_MIN: u64 = 1 << 20;
 /// Least memory of a thread, in blocks of the table with the largest ones: a planned scan divides three quarters of it
@@ -40,17 +37,6 @@ const RESERVE_DIVISOR: u64 = 4;
 const RESERVE_BYTES_MAX: u64 = 4 << 20;
 /// Each scan of a sorted copy gets 1/4 of the memory for sorting and partitioning.
 const SORTED_SCAN_DIVISOR: u64 = 4;
-
-/// Memory of the scans of a merge out of `memory_bytes`, for relations of these sizes: the larger one gets longer
-/// requests.
-pub(super) fn merge_scan_bytes(memory_bytes: u64, relations: [f64; 2]) -> [u64; 2] {
-    let [left, right] = relations;
-    let both_bytes = memory_bytes / SCANS_DIVISOR;
-    let least = both_bytes / SCAN_MIN_DIVISOR;
-    let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
-    let left_bytes = share.clamp(least, both_bytes - least);
-    [left_bytes, both_bytes - left_bytes]
-}
 
 /// A planned join, with its prepared relations and index.
 pub(super) struct Execution<'a> {
@@ -152,7 +138,7 @@ impl<'a> Execution<'a> {
     fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
         let share = |side: &dyn Relation, bytes: u64| self.task.budget.take(bytes, &side.facts().name);
         let relations = [&self.left, &self.right].map(|side| side.facts().bytes as f64);
-        let [left_bytes, right_bytes] = merge_scan_bytes(memory_bytes, relations);
+        let [left_bytes, right_bytes] = merge::scan_bytes(memory_bytes, relations);
         let mut left = self.left.scan(range, self.task, share(&*self.left, left_bytes)?)?;
         let mut right = self.right.scan(range, self.task, share(&*self.right, right_bytes)?)?;
         let mut group = self.group(memory_bytes / GROUP_DIVISOR)?;
@@ -160,7 +146,13 @@ impl<'a> Execution<'a> {
     }
 
     fn hash(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
-        let join = HashJoin { left: &self.left, right: &self.right, task: self.task, spill: self.spill };
+        let join = HashJoin {
+            left: &self.left,
+            right: &self.right,
+            task: self.task,
+            spill: self.spill,
+            condition: self.options.condition.as_ref(),
+        };
         join.run(range, memory_bytes, self.options.any_order, sink, &mut |rows| self.advance(rows))
     }
 
@@ -168,7 +160,7 @@ impl<'a> Execution<'a> {
     fn group(&self, memory_bytes: u64) -> Result<KeyGroup> {
         let facts = self.right.facts();
         let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), memory_bytes);
-        KeyGroup::new(self.task, memory_bytes, Some(Box::new(overflow)))
+        KeyGroup::new(self.task, memory_bytes, Some(Box::new(overflow)), self.options.condition.as_ref())
     }
 
     /// Counts processed rows, and reports progress.

@@ -92,13 +92,15 @@
 //!
 //! `ogive-research` uses this module for the probe loops and the B-trees of its papers.
 
-pub use super::input::source::RelationFacts;
 pub use super::methods::lookup::{
-    BlockIndex, BlockReader, BlockSeparators, Finger, InnerTable, NumericSeparators, Probe, ProbeJob, ProbeMethod,
-    ProbeSink, StringSeparators, Window, key_prefix_of, upper_bound,
+    BlockIndex, BlockReader, BlockSeparators, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of,
+    upper_bound,
 };
-pub use super::methods::partition::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
-pub use super::plan::CostModel;
+pub use super::methods::partition::ArrivingRows;
+pub use super::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
+pub use super::rows::facts::CostModel;
+pub use super::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeMethod, ProbeSink};
+pub use super::rows::relation::RelationFacts;
 pub use super::rows::spill::SpillName;
 pub use super::rows::stream::{RowStream, RowsView, Span};
 pub use super::rows::task::MemoryGrant;

@@ -8,6 +8,7 @@ mod execute;
 #[doc(hidden)]
 pub mod extend;
 mod input;
+mod iterate;
 mod methods;
 mod output;
 mod plan;
@@ -18,13 +19,17 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use input::joined::JoinedRecords;
 pub use input::records::{RecordShape, Records};
 pub use input::source::JoinSource;
-pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};
-pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
+pub use iterate::{JoinRow, JoinRows, join_rows};
+pub use output::JoinOutput;
+pub use plan::cached_profile;
 pub use rows::condition::{JoinCondition, JoinPair};
+pub use rows::cost::Cost;
+pub use rows::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
+pub use rows::joined_records::JoinedRecords;
 pub use rows::method::{JoinMethod, RegisteredMethod};
-pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
+pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, Side, Watcher};
 pub use rows::report::{JoinReport, Seconds};
+pub use rows::task::MEMORY_BYTES_MIN;
 pub use run::{explain, join};

@@ -1,14 +1,16 @@
 //! The entry points `join` and `explain`: one join, from its relations to its durable output.
 
 use super::execute::Execution;
-use super::input::joined::JoinedRecords;
-use super::input::source::{JoinSource, Relation, RelationFacts};
-use super::methods::emit::RowForm;
+use super::input::source::JoinSource;
 use super::output::JoinOutput;
-use super::plan::{Explanation, Plan, plan};
+use super::plan::{Plan, plan};
+use super::rows::explanation::Explanation;
+use super::rows::form::RowForm;
+use super::rows::joined_records::JoinedRecords;
 use super::rows::method::JoinMethod;
 use super::rows::no_spill::NoSpillStorage;
 use super::rows::options::{JoinOptions, JoinPhase};
+use super::rows::relation::{Relation, RelationFacts};
 use super::rows::report::JoinReport;
 use super::rows::spill::Spill;
 use super::rows::task::{Task, TimedPhase};
@@ -80,7 +82,7 @@ pub fn join(
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
     report.predicted_us = plan.explanation.predicted.elapsed_us();
-    task.complete(&mut report);
+    report.measured(&task.counts());
     let mut explanation = plan.explanation;
     explanation.complete(&report);
     report.explanation = Some(explanation);

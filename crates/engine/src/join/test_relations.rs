@@ -1,9 +1,9 @@
 //! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
 use super::input::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
-use super::input::source::{KeyRange, Relation};
-use super::methods::merge::RowSink;
 use super::rows::options::{JoinKind, JoinOptions, Watcher};
+use super::rows::relation::{KeyRange, Relation};
+use super::rows::sink::RowSink;
 use super::rows::spill::Spill;
 use super::rows::stream::{RowStream, RowsView};
 use super::rows::task::Task;

@@ -4,7 +4,7 @@
 //! meantime. So the page file alone is a complete state, unless power was lost during a checkpoint: then some pages do
 //! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
-use super::file::{PageFile, lock_name};
+use super::file::{PageFile, is_of_log, lock_name};
 use super::header::{Header, OtherSlot};
 use super::options::PageOptions;
 use super::rescue::unreadable_log;
@@ -12,7 +12,6 @@ use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage, UpdatableFile};
 use crate::log::{SegmentId, segment_numbers};
 use std::io::ErrorKind;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Number of openings that the lost log may have recorded: their epochs are skipped, so that pages they wrote are never
@@ -93,10 +92,4 @@ impl PageFile {
         let kept = Self { shared: opened.share(None, Some(lock), None) };
         Ok(Some((kept, LostLog { cause, checkpoint, segments, header, file })))
     }
-}
-
-/// Whether a path is that of a segment of the log.
-pub(super) fn is_of_log(path: &Path, name: &str) -> bool {
-    let found = path.file_name().map(|found| found.to_string_lossy());
-    found.is_some_and(|found| found.starts_with(&format!("{name}.log-")))
 }

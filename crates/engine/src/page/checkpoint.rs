@@ -2,16 +2,16 @@
 
 use super::fresh::WriteCombiner;
 use super::header::Header;
-use super::log_map::PageVersion;
+use super::log_map::read_records;
 use super::pages::{Page, PageNumber};
 use super::pool::IN_FILE;
 use super::readers;
 use super::shared::PageFileShared;
 use super::space_map::{self, MapPageLocation, epoch_byte};
-use super::writer::{PageWriter, SealedSegment};
+use super::writer_state::{PageWriter, SealedSegment};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, Timer};
-use crate::log::{Segment, segment_name, segment_numbers};
+use crate::log::{segment_name, segment_numbers};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -216,18 +216,6 @@ fn pages_from_log(shared: &PageFileShared, batch: &[(PageNumber, u64)], sequence
     }
     let mut read = read.into_iter();
     Ok(found.into_iter().filter_map(|page| page.or_else(|| read.next())).collect())
-}
-
-/// The bodies of records, from memory or from the segments.
-pub(super) fn read_records(records: &[(Arc<Segment>, PageVersion)]) -> Result<Vec<Arc<[u8]>>> {
-    let mut bodies = Vec::with_capacity(records.len());
-    for run in records.chunk_by(|a, b| a.0.id == b.0.id) {
-        let missing = run.iter().filter(|(_, version)| version.body.is_none());
-        let mut read = run[0].0.read_many(&missing.map(|(_, version)| version.place).collect::<Vec<_>>())?.into_iter();
-        let kept = |version: &PageVersion| version.body.clone();
-        bodies.extend(run.iter().filter_map(|(_, version)| kept(version).or_else(|| read.next().map(Into::into))));
-    }
-    Ok(bodies)
 }
 
 /// Removes segments before `first`, the oldest first.

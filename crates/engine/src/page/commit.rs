@@ -1,6 +1,6 @@
 //! Commits: append the changes of a transaction to the log, and publish them to readers.
 
-use super::edit::DirtyPage;
+use super::dirty_page::DirtyPage;
 use super::extents::Extent;
 use super::header::STATE_BYTES_MAX;
 use super::log_map::PageVersion;
@@ -9,9 +9,9 @@ use super::pool::IN_FILE;
 use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
 use super::shared::PageFileShared;
 use super::space_map::epoch_byte;
-use super::spill::SpilledPages;
+use super::spilled_pages::SpilledPages;
 use super::transaction::Transaction;
-use super::writer::PageWriter;
+use super::writer_state::PageWriter;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::Purpose;

@@ -1,20 +1,12 @@
-//! Changed pages of a transaction, and the guard through which a page is edited.
+//! The guard through which a page of a transaction is edited.
 
-use super::pages::{Page, PageNumber};
+use super::dirty_page::DirtyPage;
+use super::pages::{Page, PageNumber, Pages};
 use super::records::PageChanges;
 use super::transaction::Transaction;
+use crate::error::Result;
 use crate::io::Purpose;
 use std::ops::{Deref, Range};
-
-/// A changed page of a transaction.
-#[derive(Clone, Debug)]
-pub(super) struct DirtyPage {
-    pub(super) page: Page,
-    pub(super) changes: PageChanges,
-    /// Whether the whole page will be logged, because much of it changed.
-    pub(super) whole: bool,
-    pub(super) purpose: Purpose,
-}
 
 /// A page being edited; dereferences to its payload. Writes beyond the payload are caller errors, and are truncated.
 #[derive(Debug)]
@@ -23,6 +15,30 @@ pub struct PageEdit<'a> {
     pub(super) number: PageNumber,
     /// Moved out of the transaction during the edit.
     pub(super) dirty: DirtyPage,
+}
+
+impl Transaction {
+    /// Opens a page for editing. Each change is logged as the byte range that it touches.
+    ///
+    /// # Errors
+    /// As for [`Pages::read`].
+    pub fn edit(&mut self, page: PageNumber, purpose: Purpose) -> Result<PageEdit<'_>> {
+        self.make_room()?;
+        let dirty = match self.dirty.remove(&page) {
+            Some(dirty) => {
+                self.keeper.touch(page, purpose, None);
+                DirtyPage { purpose, ..dirty }
+            }
+            None => {
+                let content = self.read(page, purpose)?;
+                self.forget_spilled(page);
+                self.keeper.forget(page);
+                DirtyPage { page: content, changes: PageChanges::default(), whole: false, purpose }
+            }
+        };
+        self.keeper.count_change(page, purpose);
+        Ok(PageEdit { transaction: self, number: page, dirty })
+    }
 }
 
 impl PageEdit<'_> {

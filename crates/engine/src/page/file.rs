@@ -6,20 +6,22 @@ use super::options::PageOptions;
 use super::pool::PagePool;
 use super::readers::ReaderRegistration;
 use super::recover::Recovery;
-use super::shared::{CurrentCommit, PageFileShared, PageStore};
+use super::shared::{CurrentCommit, PageFileShared};
 use super::snapshot::{Snapshot, SnapshotView};
 use super::space::PageSpace;
 use super::space_map;
 use super::statistics::{PageCounters, PageStatistics};
+use super::store::PageStore;
 use super::telemetry::PageTelemetry;
 use super::transaction::Transaction;
-use super::writer::PageWriter;
+use super::writer_state::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::local::sync::{Condvar, Mutex, RwLock};
 use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, is_of_no_file, random_u64};
 use crate::log::{SegmentId, segment_name, segment_numbers};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +37,12 @@ pub struct PageFile {
 
 pub(super) fn lock_name(name: &str) -> String {
     format!("{name}.lock")
+}
+
+/// Whether a path is that of a segment of the log.
+pub(super) fn is_of_log(path: &Path, name: &str) -> bool {
+    let found = path.file_name().map(|found| found.to_string_lossy());
+    found.is_some_and(|found| found.starts_with(&format!("{name}.log-")))
 }
 
 /// The name of a file that is not complete yet.

@@ -1,7 +1,7 @@
 //! Fresh pages: newly allocated pages written directly to the page file, combined into long writes.
 
 use super::pages::{Page, PageNumber};
-use super::shared::PageStore;
+use super::store::PageStore;
 use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
 

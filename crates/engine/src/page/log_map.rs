@@ -2,6 +2,7 @@
 
 use super::pages::PageNumber;
 use crate::block::NumberHash;
+use crate::error::Result;
 use crate::log::{RecordLocation, Segment};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -143,4 +144,16 @@ impl LogMap {
         self.bodies_bytes = self.pages.values().flatten().map(PageVersion::body_bytes).sum();
         self.segments.retain(|&number, _| number > segment);
     }
+}
+
+/// The bodies of records, from memory or from the segments.
+pub(super) fn read_records(records: &[(Arc<Segment>, PageVersion)]) -> Result<Vec<Arc<[u8]>>> {
+    let mut bodies = Vec::with_capacity(records.len());
+    for run in records.chunk_by(|a, b| a.0.id == b.0.id) {
+        let missing = run.iter().filter(|(_, version)| version.body.is_none());
+        let mut read = run[0].0.read_many(&missing.map(|(_, version)| version.place).collect::<Vec<_>>())?.into_iter();
+        let kept = |version: &PageVersion| version.body.clone();
+        bodies.extend(run.iter().filter_map(|(_, version)| kept(version).or_else(|| read.next().map(Into::into))));
+    }
+    Ok(bodies)
 }

@@ -11,6 +11,7 @@
 mod abandon;
 mod checkpoint;
 mod commit;
+mod dirty_page;
 mod edit;
 mod extents;
 mod file;
@@ -32,12 +33,15 @@ mod snapshot;
 mod space;
 mod space_map;
 mod spill;
+mod spilled_pages;
 mod statistics;
+mod store;
 mod telemetry;
 mod transaction;
 mod verify;
 mod write_statistics;
 mod writer;
+mod writer_state;
 
 pub use abandon::LostLog;
 pub use edit::PageEdit;

@@ -4,17 +4,16 @@
 //! If not even its first segment is there, the last checkpoint is that state. Pages that are damaged or stale stay so,
 //! and reading them is an error, as always.
 
-use super::abandon::is_of_log;
 use super::extents::Extents;
-use super::file::{OpenedPageFile, PageFile, live_segments, lock_name, store};
+use super::file::{OpenedPageFile, PageFile, is_of_log, live_segments, lock_name, store};
 use super::header::{Header, OtherSlot, first_page};
 use super::log_chain::FoundSegment;
 use super::options::PageOptions;
 use super::pages::PageNumber;
 use super::recover::Recovery;
-use super::shared::PageStore;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations};
+use super::store::PageStore;
 use super::verify::map_pages;
 use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage};

@@ -1,25 +1,22 @@
 //! The state shared by all handles of a page file.
 
-use super::checkpoint::read_records;
 use super::header::Header;
-use super::log_map::{LogMap, PageVersion};
+use super::log_map::{LogMap, PageVersion, read_records};
 use super::options::PageOptions;
-use super::pages::{Page, PageNumber, TRAILER_BYTES};
+use super::pages::{Page, PageNumber};
 use super::pool::{IN_FILE, PagePool};
 use super::readers::ReaderRegistration;
 use super::records;
 use super::space_map::{SpaceMap, stale};
 use super::statistics::PageCounters;
+use super::store::PageStore;
 use super::telemetry::{self, PageTelemetry};
-use super::writer::PageWriter;
-use crate::block::checksum;
+use super::writer_state::PageWriter;
 use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use crate::io::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
+use crate::io::{FileLock, Purpose, Storage, UpdatableFile};
 use crate::log::Segment;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -5,7 +5,7 @@
 
 use super::header::Header;
 use super::pages::{Page, PageNumber};
-use super::shared::PageStore;
+use super::store::PageStore;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::collections::BTreeSet;

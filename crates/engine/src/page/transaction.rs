@@ -1,6 +1,6 @@
 //! Write transactions.
 
-use super::edit::{DirtyPage, PageEdit};
+use super::dirty_page::DirtyPage;
 use super::extents::{Extent, Extents};
 use super::fresh::WriteCombiner;
 use super::pages::{Page, PageNumber, Pages};
@@ -8,9 +8,9 @@ use super::records::PageChanges;
 use super::shared::PageFileShared;
 use super::snapshot::SnapshotView;
 use super::space::TakenExtent;
-use super::spill::SpilledPages;
+use super::spilled_pages::SpilledPages;
 use super::write_statistics::{PageTouch, Phase, StatisticsRecorder, WriteStatistics};
-use super::writer::PageWriter;
+use super::writer_state::PageWriter;
 use crate::block::NumberHash;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
@@ -84,34 +84,12 @@ impl Transaction {
         self.state.extend_from_slice(state);
     }
 
-    /// Opens a page for editing. Each change is logged as the byte range that it touches.
-    ///
-    /// # Errors
-    /// As for [`Pages::read`].
-    pub fn edit(&mut self, page: PageNumber, purpose: Purpose) -> Result<PageEdit<'_>> {
-        self.make_room()?;
-        let dirty = match self.dirty.remove(&page) {
-            Some(dirty) => {
-                self.keeper.touch(page, purpose, None);
-                DirtyPage { purpose, ..dirty }
-            }
-            None => {
-                let content = self.read(page, purpose)?;
-                self.forget_spilled(page);
-                self.keeper.forget(page);
-                DirtyPage { page: content, changes: PageChanges::default(), whole: false, purpose }
-            }
-        };
-        self.keeper.count_change(page, purpose);
-        Ok(PageEdit { transaction: self, number: page, dirty })
-    }
-
     pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: DirtyPage) {
         self.dirty.insert(page, dirty);
     }
 
     /// Spills changed pages to the log if they take too much memory.
-    fn make_room(&mut self) -> Result<()> {
+    pub(super) fn make_room(&mut self) -> Result<()> {
         let page_bytes = self.shared.store.page_bytes as u64 * 3 / 2 + DIRTY_OVERHEAD_BYTES;
         if self.dirty.len() as u64 * page_bytes > self.shared.options.dirty_bytes() {
             self.spill()?;

@@ -1,8 +1,7 @@
 //! Verification of a whole page file: every page, the space map, and the log.
 
-use super::abandon::is_of_log;
 use super::extents::{Extent, Extents};
-use super::file::{PageFile, live_segments};
+use super::file::{PageFile, is_of_log, live_segments};
 use super::header::{Header, OtherSlot};
 use super::pages::PageNumber;
 use super::recover::Recovery;

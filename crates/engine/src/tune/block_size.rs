@@ -2,10 +2,11 @@
 
 use super::builder::Builder;
 use super::candidate::CoarseViews;
-use super::layer::INDEX_PAGE_HEADER_BYTES;
 use super::level_input::LevelInput;
-use super::problem::{BuilderKind, Problem};
+use super::problem::Problem;
 use super::search::{CandidateSource, SearchNode, rank, tune};
+use super::search_options::BuilderKind;
+use super::sizes::INDEX_PAGE_HEADER_BYTES;
 use crate::error::{Error, Result};
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};

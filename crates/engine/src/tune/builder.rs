@@ -1,12 +1,7 @@
-//! The layer builders F: each turns a level input into an index layer.
+//! Builders of layers with their parameters.
 
 use super::extend::{LineBuilder, VALUES_MAX};
-use super::layer::{Layer, LayerNodes};
-use super::level_input::LevelInput;
-use super::parallel;
-use super::problem::{BuilderKind, SearchOptions};
-use ogive_model::coded::{self, CodedLayer, Effort};
-use ogive_model::{FenceRun, band, pla, step};
+use super::search_options::{BuilderKind, SearchOptions};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.

@@ -1,11 +1,12 @@
 //! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
 use super::builder::Builder;
-use super::design::LINE_NODE_BYTES;
-use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
+use super::layer::Layer;
 use super::level_input::{LevelInput, LookupShares};
-use super::problem::{Problem, SearchOptions};
+use super::problem::Problem;
 use super::reads::{ReadSizes, WindowCounts};
+use super::search_options::SearchOptions;
+use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
 use ogive_model::coded::Effort;
 
 /// Number of samples on which builders are evaluated for a long input.
@@ -41,6 +42,12 @@ impl Candidate {
         let layer = problem.build(builder, input, depth, &problem.options);
         let reads = layer.windows(input, shares).sizes(input.child_bytes);
         Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
+    }
+
+    /// The prepared layer of a problem, which is still to be built.
+    pub(super) fn prepared(builder: Builder, child_bytes: u64, problem: &Problem<'_>) -> Option<Self> {
+        let root_bytes = INDEX_PAGE_HEADER_BYTES + problem.prepared?.total_len() as u64;
+        Some(Self { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
     }
 }
 

@@ -17,7 +17,9 @@
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
+mod assess;
 mod block_size;
+mod build_layer;
 mod builder;
 mod candidate;
 pub(crate) mod compared;
@@ -34,18 +36,23 @@ mod reads;
 mod replay;
 mod request;
 mod search;
+mod search_options;
+mod sizes;
 
+pub use assess::{Assessment, assess, assess_for};
 pub(crate) use block_size::choose_block_ends;
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::{Assessment, assess, assess_for, step_complexity_us};
-pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
-pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
+pub use complexity::step_complexity_us;
+pub use design::{Design, DesignCost, LayerReport};
+pub use layer::{IndexPage, Layer, LayerNodes};
 pub use level_input::LevelInput;
-pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
+pub use problem::{Caching, Objective, Problem};
 pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;
 pub use replay::{Replay, replay};
 pub use request::DesignRequest;
 pub use search::tune;
+pub use search_options::{BuilderKind, SearchOptions};
+pub use sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};

@@ -2,14 +2,15 @@
 
 use super::builder::Builder;
 use super::design::Design;
-use super::design::LINE_NODE_BYTES;
-use super::extend::{self, GivenDesign, LineBuilder, VALUES_MAX};
+use super::extend::{GivenDesign, LineBuilder, VALUES_MAX, self};
 use super::families;
-use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
+use super::layer::Layer;
 use super::level_input::LevelInput;
-use super::problem::{Problem, SearchOptions};
+use super::problem::Problem;
 use super::reads::ReadSizes;
 use super::search::tune;
+use super::search_options::SearchOptions;
+use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,13 +1,15 @@
 //! AirTune: the guided search for the fastest design.
 
-use super::builder::{Builder, granularities};
+use super::build_layer::granularities;
+use super::builder::Builder;
 use super::candidate::{Candidate, CoarseViews};
 use super::design::Design;
 use super::layer::{Layer, LayerNodes};
 use super::level_input::{LevelInput, LookupShares};
 use super::parallel;
-use super::problem::{BuilderKind, DesignScore, Problem};
+use super::problem::{DesignScore, Problem};
 use super::reads::ReadSizes;
+use super::search_options::BuilderKind;
 use std::borrow::Cow;
 
 /// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code, not in the
@@ -212,7 +214,7 @@ fn climb(
         let candidate = match scale {
             CandidateSource::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
             CandidateSource::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
-                problem.prepared_candidate(builder, vertex.child_bytes)
+                Candidate::prepared(builder, vertex.child_bytes, problem)
             }
             CandidateSource::Judged(views) => views.judge(builder, window, &problem.options),
         };

@@ -1,9 +1,9 @@
 //! Runs of blocks read together, and the reader that plans and reads them.
 
-use super::read_lanes::StartedRead;
+use super::read_shape::{StreamShape, worthwhile_gap_bytes};
 use crate::error::Result;
 use crate::io::{LARGE_PAGE_BYTES, LargeBuffer, Profile, Purpose, ReadRequest, ReadableFile};
-use crate::join::plan::{StreamShape, worthwhile_gap_bytes};
+use crate::join::rows::read_lanes::StartedRead;
 use crate::join::rows::task::Task;
 use crate::table::Table;
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
-//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers.
+//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers. They know the vocabulary
+//! (`rows`) alone.
 
 pub(super) mod block_run;
-pub(super) mod joined;
 pub(super) mod prefetch;
-pub(super) mod read_lanes;
+pub(super) mod read_shape;
 pub(super) mod records;
 pub(super) mod scan;
 #[cfg(test)]

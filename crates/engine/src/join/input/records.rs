@@ -1,8 +1,8 @@
 //! Unsorted relations: files of plain records, and records supplied by the caller.
 
-use super::source::{KeyRange, Relation, RelationFacts};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
 use crate::join::rows::stream::{RowChunk, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::Record;

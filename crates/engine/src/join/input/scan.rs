@@ -8,9 +8,9 @@
 
 use super::block_run::{BlockRun, BlockRunReader, LOCATION_BYTES, RUN_OVERHEAD_BYTES};
 use super::prefetch::Prefetcher;
-use super::source::{KeyRange, Relation, RelationFacts};
+use super::read_shape::StreamShape;
 use crate::error::{Error, Result};
-use crate::join::plan::StreamShape;
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::format::value::ValuePointer;

@@ -1,12 +1,12 @@
 //! Goal: scans of tables of every layout give the rows of the table's own ranges.
 
 use super::scan::TableRelation;
-use super::source::{KeyRange, Relation};
 use crate::block::compress::Compression;
 use crate::error::{Cause, Error, Result};
 use crate::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use crate::join::rows::options::{JoinOptions, MEMORY_BYTES_MIN};
-use crate::join::rows::task::Task;
+use crate::join::rows::options::JoinOptions;
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::task::{MEMORY_BYTES_MIN, Task};
 use crate::table::external::{RecordFile, index_records, index_table};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use crate::types::KeyType;

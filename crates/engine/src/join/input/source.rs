@@ -1,4 +1,4 @@
-//! The relations of a join: the public `JoinSource`, and the trait that the methods see.
+//! The relations of a join as callers give them.
 
 use super::records::{CallerRelation, FileRelation, RecordShape, Records};
 use super::scan::TableRelation;
@@ -6,118 +6,16 @@ use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
 use crate::index::{AnyIndex, Index, Key, Payload};
 use crate::io::Storage;
-use crate::join::rows::stream::RowStream;
-use crate::join::rows::task::{MemoryGrant, Task};
+use crate::join::rows::form::RowForm;
+use crate::join::rows::joined_records::JoinedRecords;
+use crate::join::rows::options::JoinKind;
+use crate::join::rows::relation::Relation;
 use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::Table;
 use crate::table::external::RecordFile;
 use crate::types::{KeyType, RecordType};
-use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::sync::Arc;
-
-/// Properties of a relation that are known before it is read.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RelationFacts {
-    /// Name for messages.
-    pub name: String,
-    /// Number of rows; an estimate unless `is_exact`.
-    pub rows: u64,
-    /// Whether the number of rows is exact.
-    pub is_exact: bool,
-    /// Bytes read by a full scan.
-    pub bytes: u64,
-    /// Estimated bytes of all keys and values in memory: more than are read if they are stored coded or compressed.
-    pub decoded_bytes: u64,
-    /// The type of the keys.
-    pub key_type: KeyType,
-    /// Width of all keys, if fixed.
-    pub key_bytes: Option<usize>,
-    /// Width of all values, if fixed.
-    pub value_bytes: Option<usize>,
-    /// Whether rows come in key order.
-    pub is_sorted: bool,
-    /// Whether keys are known to be distinct.
-    pub is_distinct: bool,
-}
-
-impl RelationFacts {
-    /// Bytes of all keys and values in memory; estimated unless all rows have one width.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        match self.key_bytes.zip(self.value_bytes) {
-            Some((key, value)) if key + value > 0 => self.rows.saturating_mul((key + value) as u64),
-            _ => self.decoded_bytes,
-        }
-    }
-}
-
-/// The keys from `from` (inclusive) to `to` (exclusive).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KeyRange {
-    pub(crate) from: Option<Vec<u8>>,
-    pub(crate) to: Option<Vec<u8>>,
-}
-
-impl KeyRange {
-    /// Every key.
-    pub(crate) fn all() -> Self {
-        Self::default()
-    }
-
-    pub(crate) fn bounds(&self) -> (std::ops::Bound<&[u8]>, std::ops::Bound<&[u8]>) {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        (self.from.as_deref().map_or(Unbounded, Included), self.to.as_deref().map_or(Unbounded, Excluded))
-    }
-
-    pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.from.as_deref().is_none_or(|from| key >= from) && self.to.as_deref().is_none_or(|to| key < to)
-    }
-}
-
-/// A relation, as the join methods see it.
-pub(crate) trait Relation: Debug + Send + Sync {
-    fn facts(&self) -> &RelationFacts;
-
-    /// Streams the rows within a range of keys: in key order if the relation is sorted, otherwise in order of arrival.
-    /// May be called any number of times. The stream takes all its memory from `memory`.
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>>;
-
-    /// Whether a scan of a range reads hardly more than its rows, so that ranges can be scanned one by one.
-    fn scans_ranges(&self) -> bool {
-        self.facts().is_sorted
-    }
-
-    /// Visits the keys of about `rows` rows spread over the relation, without a full scan. Returns `false`, having
-    /// visited nothing, if the relation cannot be sampled. Takes little memory: that of a few dozen blocks.
-    fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let _ = (rows, seed, task, visit);
-        Ok(false)
-    }
-
-    /// Ascending keys that cut the relation into about `parts` parts of similar size; empty if they cannot be told
-    /// without a scan.
-    fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
-        let _ = parts;
-        Vec::new()
-    }
-
-    /// The table, if the relation is one: its blocks can be read individually.
-    fn table(&self) -> Option<&Table> {
-        None
-    }
-
-    /// A prober for one thread, if the relation is an index or store that can look keys up.
-    fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
-        None
-    }
-}
-
-/// Point lookups in an index, in key order.
-pub(crate) trait Prober {
-    /// Visits the values of all rows with this key, until `visit` returns `false`.
-    fn probe(&mut self, key: &[u8], visit: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()>;
-}
 
 /// An input relation of a join. Cheap to clone. A join reads a fixed state of each relation: tables never change, and
 /// an index or store is read through a snapshot.
@@ -253,5 +151,19 @@ impl JoinSource {
     pub(in crate::join) fn of(relation: impl Relation + 'static) -> Self {
         let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
         Self { relation: Arc::new(relation), types: Arc::new(types), longest_bytes: None }
+    }
+}
+
+impl JoinedRecords {
+    /// The records of a join of this kind.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for more fields than a row has.
+    pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
+        let facts = [left.relation.facts(), right.relation.facts()];
+        let form = RowForm::new(kind, facts[0], facts[1]);
+        let widths = [left.value_bytes(), right.value_bytes()];
+        let records = Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)?;
+        Ok(records.named(facts.map(|facts| facts.name.clone())))
     }
 }

@@ -1,9 +1,9 @@
 //! Indexes and stores as relations.
 
-use super::joined::wrong_value;
-use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, IndexReader, Key, Payload, ValueForm, Word};
+use crate::join::rows::joined_records::wrong_value;
+use crate::join::rows::relation::{KeyRange, Prober, Relation, RelationFacts};
 use crate::join::rows::stream::{RowChunk, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::lsm::{self, DbSnapshot, Keyspace};

@@ -12,8 +12,10 @@
 //! A key with more rows than memory on both sides is thus a block nested loop join of its two runs. (Chesetti and
 //! Pandey exclude such keys: their keys are distinct.)
 
-use super::merge::{PAIR_BATCH_MAX, RowSink, StreamCursor, run_end_of};
+use super::cursor::{StreamCursor, run_end_of};
 use crate::error::{Error, Result};
+use crate::join::rows::condition::JoinCondition;
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::ops::Range;
@@ -40,11 +42,13 @@ pub(crate) trait Overflow {
 
 /// Joins runs of equal keys within a memory limit.
 pub(crate) struct KeyGroup {
-    pub(in crate::join) left: RetainedRun,
-    pub(in crate::join) right: RetainedRun,
+    pub(super) left: RetainedRun,
+    pub(super) right: RetainedRun,
     key: Vec<u8>,
-    pub(in crate::join) overflow: Option<Box<dyn Overflow>>,
+    pub(super) overflow: Option<Box<dyn Overflow>>,
     pairs: Vec<(u32, u32)>,
+    /// The condition on pairs, if there is one.
+    condition: Option<JoinCondition>,
 }
 
 impl std::fmt::Debug for KeyGroup {
@@ -55,18 +59,35 @@ impl std::fmt::Debug for KeyGroup {
 
 impl KeyGroup {
     /// A group that retains runs in up to `memory_bytes` of the task's budget, as far as it has them at the time; the
-    /// rest goes to `overflow`.
+    /// rest goes to `overflow`. Pairs must meet `condition`, if there is one.
     ///
     /// # Errors
     /// [`Cause::JoinMemory`](crate::Cause::JoinMemory) if the budget is used up.
-    pub(crate) fn new(task: &Task, memory_bytes: u64, overflow: Option<Box<dyn Overflow>>) -> Result<Self> {
-        let retained = || RetainedRun::new(task, memory_bytes / 2);
-        Ok(Self { left: retained()?, right: retained()?, key: Vec::new(), overflow, pairs: Vec::new() })
+    pub(crate) fn new(
+        task: &Task,
+        memory_bytes: u64,
+        overflow: Option<Box<dyn Overflow>>,
+        condition: Option<&JoinCondition>,
+    ) -> Result<Self> {
+        let retained = || RetainedRun::new(task, memory_bytes / 2, condition.is_some());
+        Ok(Self {
+            left: retained()?,
+            right: retained()?,
+            key: Vec::new(),
+            overflow,
+            pairs: Vec::new(),
+            condition: condition.cloned(),
+        })
+    }
+
+    /// Whether the values of rows tell which pairs match, so that every pair of runs is left to the group.
+    pub(crate) fn needs_values(&self) -> bool {
+        self.condition.is_some()
     }
 
     /// Joins the runs at the positions of both streams, and moves both past them. Returns whether there are more left
     /// rows, and whether there are more right rows.
-    pub(in crate::join) fn join(
+    pub(super) fn join(
         &mut self,
         task: &Arc<Task>,
         left: (&mut dyn RowStream, &mut StreamCursor),
@@ -79,13 +100,14 @@ impl KeyGroup {
         let key = std::mem::take(&mut self.key);
         let mut left = GroupCursor { stream: left.0, side: left.1, key: &key, task, done };
         let mut right = GroupCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
-        let outcome = match &task.condition {
+        let condition = self.condition.take();
+        let outcome = match &condition {
             Some(condition) => self.join_runs_where(condition, &mut left, &mut right, sink),
             None => self.join_runs(&mut left, &mut right, sink),
         };
         self.left.clear();
         self.right.clear();
-        self.key = key;
+        (self.key, self.condition) = (key, condition);
         outcome
     }
 
@@ -154,7 +176,7 @@ impl KeyGroup {
     }
 
     /// Spills the right run, of which a part is retained. Returns whether more rows follow it, and its length in rows.
-    pub(in crate::join) fn spill_right(&mut self, right: &mut GroupCursor<'_>) -> Result<(bool, u64)> {
+    pub(super) fn spill_right(&mut self, right: &mut GroupCursor<'_>) -> Result<(bool, u64)> {
         let Some(overflow) = &mut self.overflow else {
             let what = "a key has more rows on both sides than fit memory, and this join has no spill storage";
             return Err(self.right.short(what));
@@ -175,17 +197,17 @@ impl KeyGroup {
 }
 
 /// A cursor over one run of a stream.
-pub(in crate::join) struct GroupCursor<'a> {
-    pub(in crate::join) stream: &'a mut dyn RowStream,
-    pub(in crate::join) side: &'a mut StreamCursor,
+pub(super) struct GroupCursor<'a> {
+    pub(super) stream: &'a mut dyn RowStream,
+    pub(super) side: &'a mut StreamCursor,
     key: &'a [u8],
-    pub(in crate::join) task: &'a Task,
+    pub(super) task: &'a Task,
     done: &'a mut dyn FnMut(u64),
 }
 
 impl GroupCursor<'_> {
     /// The rows of the run, if it ends in this chunk and has no out-of-line values.
-    pub(in crate::join) fn lies_in_chunk(&self) -> Option<Range<usize>> {
+    pub(super) fn lies_in_chunk(&self) -> Option<Range<usize>> {
         let rows = self.stream.rows();
         let end = run_end_of(&rows, self.side.at, self.key);
         let range = self.side.at..end;
@@ -193,7 +215,7 @@ impl GroupCursor<'_> {
     }
 
     /// Visits the rows of the run, chunk by chunk; returns whether rows follow it.
-    pub(in crate::join) fn visit_run(
+    pub(super) fn visit_run(
         &mut self,
         mut visit: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>,
     ) -> Result<bool> {
@@ -226,7 +248,7 @@ impl GroupCursor<'_> {
 
 /// Copied rows of a run, in segments, so that growth moves nothing.
 #[derive(Debug)]
-pub(in crate::join) struct RetainedRun {
+pub(super) struct RetainedRun {
     segments: Vec<RetainedSegment>,
     /// Number of segments in use.
     used: usize,
@@ -255,21 +277,14 @@ impl RetainedSegment {
 }
 
 impl RetainedRun {
-    fn new(task: &Task, bytes_max: u64) -> Result<Self> {
+    fn new(task: &Task, bytes_max: u64, has_bits: bool) -> Result<Self> {
         let grant = task.budget.take(MEMORY_BYTES_MIN, "the rows of one key")?;
-        let mut retained = Self {
-            segments: Vec::new(),
-            used: 0,
-            grant,
-            bytes_max,
-            has_bits: task.condition.is_some(),
-            long: Vec::new(),
-        };
+        let mut retained = Self { segments: Vec::new(), used: 0, grant, bytes_max, has_bits, long: Vec::new() };
         retained.segments.push(segment_of(FIRST_SEGMENT_BYTES));
         Ok(retained)
     }
 
-    pub(in crate::join) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         // The first segment is kept; the others are returned to the budget.
         self.segments.truncate(1);
         if let Some(first) = self.segments.first_mut() {
@@ -281,12 +296,12 @@ impl RetainedRun {
         self.grant.shrink_to(MEMORY_BYTES_MIN);
     }
 
-    pub(in crate::join) fn views(&self) -> Vec<RowsView<'_>> {
+    pub(super) fn views(&self) -> Vec<RowsView<'_>> {
         self.segments.iter().take(self.used).map(RetainedSegment::view).collect()
     }
 
     /// Copies the run. Returns whether rows follow it, or `None` if memory has no room for more of it.
-    pub(in crate::join) fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
+    pub(super) fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
         loop {
             let rows = run.stream.rows();
             let end = run_end_of(&rows, run.side.at, run.key);

@@ -6,10 +6,11 @@
 //! them: one per row.
 
 use super::group::{GroupCursor, KeyGroup};
-use super::merge::{RowSink, emit_side};
+use super::merge::emit_side;
 use crate::error::Result;
 use crate::join::rows::condition::{JoinCondition, JoinPair, RowBits};
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
 use std::ops::Range;
@@ -168,7 +169,7 @@ impl PairFilter<'_> {
 
 impl KeyGroup {
     /// As [`Self::join_runs`], under a condition.
-    pub(in crate::join) fn join_runs_where(
+    pub(super) fn join_runs_where(
         &mut self,
         condition: &JoinCondition,
         left: &mut GroupCursor<'_>,

@@ -13,10 +13,11 @@
 //! Guarantees: each pair once; rows in key order, rows of one key in any order; left rows in their own order in the
 //! kinds of join that return left rows alone. Memory does not depend on the size of the relations.
 
-use super::emit::RowForm;
+use super::cursor::StreamCursor;
 use super::group::KeyGroup;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
 use crate::types::NullTest;
@@ -24,8 +25,11 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most pairs passed to a sink at once: their rows stay in the first-level cache.
-pub(crate) const PAIR_BATCH_MAX: usize = 1024;
+/// Both scans of a merge together get 1/2 of its memory.
+const SCANS_DIVISOR: u64 = 2;
+/// The scan of the smaller relation gets at least 1/8 of the memory of both scans: its requests must not be too short
+/// either.
+const SCAN_MIN_DIVISOR: u64 = 8;
 
 /// A consumer of the rows of a join.
 pub(crate) trait RowSink {
@@ -96,7 +100,7 @@ pub(crate) fn join(
     loop {
         task.check()?;
         if right_is_there {
-            let end = round(task, (left, &mut l), (right, &mut r), sink, &mut pairs)?;
+            let end = round((task, group), (left, &mut l), (right, &mut r), sink, &mut pairs)?;
             if end == RoundEnd::Run {
                 let (left_is_there, right_goes_on) = group.join(task, (left, &mut l), (right, &mut r), sink, done)?;
                 right_is_there = right_goes_on;
@@ -138,22 +142,6 @@ fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: 
     }
 }
 
-/// The position of a stream: a row of its current chunk.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::join) struct StreamCursor {
-    pub(in crate::join) at: usize,
-    /// Whether the chunk has out-of-line values: a chunk may be in many rounds.
-    has_long: bool,
-}
-
-impl StreamCursor {
-    pub(in crate::join) fn advance(&mut self, stream: &mut dyn RowStream, from: Option<&[u8]>) -> Result<bool> {
-        let is_there = stream.advance(from)?;
-        *self = Self { at: 0, has_long: is_there && stream.rows().has_long() };
-        Ok(is_there)
-    }
-}
-
 /// The reason why a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundEnd {
@@ -165,15 +153,14 @@ enum RoundEnd {
 
 /// Merges two chunks until one of them ends.
 fn round(
-    task: &Task,
+    (task, group): (&Task, &KeyGroup),
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
-    let needs_values = task.condition.is_some();
-    if needs_values || l.has_long || (task.kind.pairs() && r.has_long) {
-        return round_by_runs(task, (left, l), (right, r), sink);
+    if group.needs_values() || l.has_long || (task.kind.pairs() && r.has_long) {
+        return round_by_runs((task, group), (left, l), (right, r), sink);
     }
     merge_any_width(task, left.rows(), l, right.rows(), r, sink, pairs)
 }
@@ -181,12 +168,12 @@ fn round(
 /// As [`round`], for chunks with out-of-line values and for joins with a condition: leaves every pair of runs to the
 /// group, unless the values do not matter.
 fn round_by_runs(
-    task: &Task,
+    (task, group): (&Task, &KeyGroup),
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
 ) -> Result<RoundEnd> {
-    let (kind, needs_values) = (task.kind, task.condition.is_some());
+    let (kind, needs_values) = (task.kind, group.needs_values());
     loop {
         let (left_keys, right_keys) = (left.rows(), right.rows());
         if l.at >= left_keys.len() || r.at >= right_keys.len() {
@@ -534,16 +521,6 @@ fn run_end<K: KeyAccess>(keys: &K, at: usize, end: usize) -> usize {
     let key = keys.at(at);
     let mut next = at + 1;
     while next < end && keys.at(next) == key {
-        next += 1;
-    }
-    next
-}
-
-/// The first row from `at` on whose key differs from `key`.
-pub(in crate::join) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
-    let end = rows.len();
-    let mut next = at;
-    while next < end && rows.key(next) == key {
         next += 1;
     }
     next

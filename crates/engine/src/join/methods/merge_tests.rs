@@ -1,12 +1,15 @@
 //! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
 //! at arbitrary rows.
 
-use super::emit::{CallerSink, Emitter, RowForm, RowMarks, RowWriter, Widths};
+use super::emit::{CallerSink, Emitter, RowWriter};
 use super::group::{KeyGroup, Overflow};
-use super::merge::{RowSink, join};
+use super::merge::join;
 use crate::error::Result;
-use crate::join::input::joined::JoinedRecords;
+use crate::join::rows::condition::JoinCondition;
+use crate::join::rows::form::{RowForm, RowMarks, Widths};
+use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{Joined, reference_where};
@@ -140,7 +143,12 @@ fn task(kind: JoinKind) -> Arc<Task> {
 
 /// Joins, with the given memory for the rows of one key; returns what the caller saw, and how often spilled rows were
 /// read.
-fn joined(task: &Arc<Task>, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Joined>, usize) {
+fn joined(
+    (task, condition): (&Arc<Task>, Option<&JoinCondition>),
+    mut left: Chunks,
+    mut right: Chunks,
+    group_bytes: u64,
+) -> (Vec<Joined>, usize) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let theirs = seen.clone();
     let mut visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
@@ -149,7 +157,7 @@ fn joined(task: &Arc<Task>, mut left: Chunks, mut right: Chunks, group_bytes: u6
     };
     let kept = Kept::default();
     let reads = kept.0.clone();
-    let mut group = KeyGroup::new(task, group_bytes, Some(Box::new(kept))).unwrap();
+    let mut group = KeyGroup::new(task, group_bytes, Some(Box::new(kept)), condition).unwrap();
     let mut sink = CallerSink { visit: &mut visit, rows: 0 };
     let mut rows = 0;
     join(task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
@@ -164,18 +172,24 @@ fn joined(task: &Arc<Task>, mut left: Chunks, mut right: Chunks, group_bytes: u6
 
 fn check(kind: JoinKind, left: Chunks, right: Chunks, group_bytes: u64) -> usize {
     let expected = model(kind, &left.rows, &right.rows);
-    check_rows(&task(kind), left, right, group_bytes, expected)
+    check_rows((&task(kind), None), left, right, group_bytes, expected)
 }
 
 /// As [`check`], for a third of the pairs.
 fn check_where(kind: JoinKind, left: Chunks, right: Chunks, group_bytes: u64) -> usize {
     let options = JoinOptions { kind, ..JoinOptions::default() }.condition(|pair| Ok(passes(pair.left, pair.right)));
     let expected = reference_where(kind, &left.rows, &right.rows, passes);
-    check_rows(&Task::new(&options).unwrap(), left, right, group_bytes, expected)
+    check_rows((&Task::new(&options).unwrap(), options.condition.as_ref()), left, right, group_bytes, expected)
 }
 
-fn check_rows(task: &Arc<Task>, left: Chunks, right: Chunks, group_bytes: u64, mut expected: Vec<Joined>) -> usize {
-    let kind = task.kind;
+fn check_rows(
+    task: (&Arc<Task>, Option<&JoinCondition>),
+    left: Chunks,
+    right: Chunks,
+    group_bytes: u64,
+    mut expected: Vec<Joined>,
+) -> usize {
+    let kind = task.0.kind;
     let (mut seen, reads) = joined(task, left, right, group_bytes);
     let keys: Vec<_> = seen.iter().map(|row| &row.0).collect();
     assert!(keys.is_sorted(), "rows of {kind} are out of order");
@@ -275,7 +289,7 @@ fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
 fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
     let many: Vec<Row> = (0..1000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
     let task = task(JoinKind::Inner);
-    let mut group = KeyGroup::new(&task, 0, None).unwrap();
+    let mut group = KeyGroup::new(&task, 0, None, None).unwrap();
     let mut sink = CallerSink { visit: &mut |_, _, _| Ok(()), rows: 0 };
     let (mut left, mut right) =
         (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));
@@ -340,7 +354,7 @@ proptest! {
                 expected.sort();
                 prop_assert_eq!(made, expected);
             }
-            let of_records = form.of_records(&records);
+            let of_records = form.of_records(records.marks());
             let made = emitted(kind, key, of_records, streams(), |writer| {
                 Emitter::of_records(of_records, records.clone(), writer)
             });
@@ -367,7 +381,7 @@ fn emitted<'w>(
     let gathered = Arc::new(Mutex::new(Vec::new()));
     let mut sink = emitter(Box::new(Gathered(gathered.clone(), key_bytes, form.row_bytes().unwrap_or(1))));
     let task = task(kind);
-    let mut group = KeyGroup::new(&task, 1 << 20, None).unwrap();
+    let mut group = KeyGroup::new(&task, 1 << 20, None, None).unwrap();
     join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |_| ()).unwrap();
     let mut rows = gathered.lock().unwrap().clone();
     assert_eq!(sink.rows(), rows.len() as u64);

@@ -1,5 +1,6 @@
-//! The methods of joins: merge, hash, partition, lookup.
+//! The methods of joins: merge, hash, partition, lookup. They know inputs, and neither the planner nor outputs.
 
+mod cursor;
 pub(super) mod emit;
 pub(super) mod group;
 pub(super) mod group_where;

@@ -11,13 +11,14 @@
 //! wait. The current morsel is the oldest unfinished one, so at least one worker always makes progress. If any order is
 //! acceptable, rows pass as they are produced.
 
-use super::emit::{Emitter, RowForm, RowWriter};
-use super::merge::RowSink;
+use super::emit::{Emitter, RowWriter};
 use crate::error::{Error, Result};
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::spawn_helper;
-use crate::join::input::source::KeyRange;
+use crate::join::rows::form::RowForm;
 use crate::join::rows::packed_rows::{pack, packed_bytes, unpack};
+use crate::join::rows::relation::KeyRange;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{Task, TimedPhase};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -373,7 +374,7 @@ impl RowSink for RowBatches<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::emit::{CallerSink, RowMarks};
+    use super::super::emit::CallerSink;
     use super::*;
     use crate::error::Cause;
     use crate::join::rows::options::{JoinKind, JoinOptions};

@@ -1,21 +1,19 @@
 //! The output of a join: a table, a file of records, a text file, or a callback.
 
-use super::file::{LineSink, OutputFile, RecordWriter};
-use super::rows::RowSender;
+use super::file::{LineFormatter, LineSink, OutputFile, RecordWriter};
+use super::handed_rows::RowSender;
 use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::join::input::joined::JoinedRecords;
-use crate::join::methods::emit::{CallerSink, Emitter, RowCallback, RowForm};
-use crate::join::methods::merge::RowSink;
+use crate::join::methods::emit::{CallerSink, Emitter, RowCallback};
+use crate::join::rows::form::RowForm;
+use crate::join::rows::joined_records::JoinedRecords;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
 use crate::table::TableWriteOptions;
 use crate::tune::DesignRequest;
 use std::fmt;
 use std::sync::Arc;
-
-/// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
-pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send;
 
 /// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
 /// interrupted join leaves nothing behind.
@@ -116,7 +114,7 @@ impl<'a> JoinOutput<'a> {
     }
 
     /// Rows for an iterator on another thread.
-    pub(crate) fn rows(sender: RowSender) -> Self {
+    pub(in crate::join) fn rows(sender: RowSender) -> Self {
         Self { target: OutputTarget::Rows(sender) }
     }
 
@@ -155,7 +153,7 @@ impl<'a> JoinOutput<'a> {
     ) -> Result<Box<dyn RowSink + '_>> {
         match &mut self.target {
             OutputTarget::Table { storage, name, options } => {
-                let (form, options) = (form.of_records(&records), (**options).clone());
+                let (form, options) = (form.of_records(records.marks()), (**options).clone());
                 let target = (storage.clone(), &name[..]);
                 let writer = TableOutput::create(target, options, form, records.record_type(), task, memory_bytes)?;
                 Ok(Box::new(Emitter::of_records(form, records, Box::new(writer))))

@@ -1,11 +1,11 @@
 //! Output files in foreign formats: plain records, and lines of text.
 
-use super::destination::LineFormatter;
 use super::table::SYNC_INTERVAL_BYTES;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::join::methods::emit::{RowForm, RowWriter, Widths};
-use crate::join::methods::merge::RowSink;
+use crate::join::methods::emit::RowWriter;
+use crate::join::rows::form::{RowForm, Widths};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
 use std::path::Path;
@@ -81,6 +81,9 @@ impl RowWriter for RecordWriter {
         self.0.finish()
     }
 }
+
+/// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
+pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send;
 
 /// Writes one line per row.
 pub(super) struct LineSink<'l> {

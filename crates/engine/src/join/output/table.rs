@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::io::Storage;
-use crate::join::methods::emit::{RowForm, RowWriter};
+use crate::join::methods::emit::RowWriter;
+use crate::join::rows::form::RowForm;
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{TableWriteOptions, TableWriter};
 use crate::types::RecordType;

@@ -3,10 +3,10 @@
 use super::JoinOutput;
 use crate::error::{Cause, Error, Result};
 use crate::io::{MemoryStorage, Storage};
-use crate::join::input::joined::JoinedRecords;
-use crate::join::methods::emit::{RowForm, RowMarks};
-use crate::join::methods::merge::RowSink;
+use crate::join::rows::form::{RowForm, RowMarks};
+use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
 use crate::table::external::{RecordFile, index_records};
 use crate::table::{Table, TableOptions, TableWriteOptions};

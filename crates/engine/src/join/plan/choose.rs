@@ -1,19 +1,18 @@
 //! The choice of the method with the least predicted cost.
 
-use super::cost::Cost;
-use super::cost_model::CostModel;
-use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::{CostModel, LookupAccess, PlanContext, PlanInput, SideFacts};
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
 use crate::join::rows::options::{JoinKind, Side};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) struct MethodCandidate {
-    pub(in crate::join) method: JoinMethod,
+pub(super) struct MethodCandidate {
+    pub(super) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
-    pub(in crate::join) inner: Option<Side>,
+    pub(super) inner: Option<Side>,
     /// The predicted cost, or the reason why the method cannot run.
-    pub(in crate::join) cost: Result<Cost, String>,
+    pub(super) cost: Result<Cost, String>,
 }
 
 /// Least work per thread, in microseconds: starting and stopping a thread, and cutting the input, take a few hundred.
@@ -42,7 +41,7 @@ fn handicap_us(method: JoinMethod, total_us: f64) -> f64 {
 impl PlanInput<'_> {
     /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
     /// last.
-    pub(in crate::join) fn candidates(&self, asked: JoinMethod, inner: Option<Side>) -> Vec<MethodCandidate> {
+    pub(super) fn candidates(&self, asked: JoinMethod, inner: Option<Side>) -> Vec<MethodCandidate> {
         let mut methods: Vec<JoinMethod> =
             JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto).collect();
         if !methods.contains(&asked) && asked != JoinMethod::Auto {
@@ -133,7 +132,7 @@ impl PlanInput<'_> {
     }
 
     /// The number of threads that pays off at this cost, for methods that split the key range between threads.
-    pub(in crate::join) fn threads(&self, method: JoinMethod, cost: &Cost) -> usize {
+    pub(super) fn threads(&self, method: JoinMethod, cost: &Cost) -> usize {
         let is_cut = !matches!(method, JoinMethod::Hash | JoinMethod::Partition) && method.as_copy().is_none();
         // A sorted file has no index to find a key range: each thread would read all of it.
         let is_whole = |side: &SideFacts| side.access == LookupAccess::Scan && side.is_sorted;
@@ -147,7 +146,7 @@ impl PlanInput<'_> {
     }
 
     /// Whether a table stores an exact index.
-    pub(in crate::join) fn has_index(&self, side: Side) -> bool {
+    pub(super) fn has_index(&self, side: Side) -> bool {
         matches!(&self.side(side).access, LookupAccess::TableBlocks(blocks) if blocks.stored_index.is_some())
             || self.side(side).access == LookupAccess::Probe
     }
@@ -155,10 +154,10 @@ impl PlanInput<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{StoredIndex, TableBlocks};
-    use super::super::spread::Spread;
     use super::*;
     use crate::io::Profile;
+    use crate::join::rows::facts::{StoredIndex, TableBlocks};
+    use crate::join::rows::spread::Spread;
 
     const ROWS: f64 = 1e7;
     const BLOCK_BYTES: u64 = 4096;

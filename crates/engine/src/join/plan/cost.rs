@@ -1,51 +1,24 @@
-//! The predicted cost of a join by one method.
+//! The costs of reads and writes, priced by a storage profile.
 
 use super::device::Requests;
 use crate::io::Profile;
-use serde::Serialize;
-use std::ops::AddAssign;
-
-/// The fraction of the time that reads ahead hide, where device and processor could both be busy: threads wait for each
-/// other, and a join begins and ends without reads ahead.
-const HIDDEN_FRACTION: f64 = 0.8;
-
-/// The predicted cost of one method. Methods are compared by the sum of device and processor time: reads ahead hide one
-/// behind the other, but about equally in every method. [`Self::elapsed_us`] takes that into account.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Cost {
-    /// Device and processor time together, in microseconds.
-    pub total_us: f64,
-    /// Device time of the requests (T(n), P at once), in microseconds.
-    pub device_us: f64,
-    /// The part of it that passes while rows are joined, because several reads are in flight ahead of them.
-    pub ahead_us: f64,
-    /// Processor time on one core, in microseconds.
-    pub cpu_us: f64,
-    /// Bytes read from the relations, their indexes and spill files.
-    pub bytes_read: f64,
-    /// Read requests for these bytes.
-    pub requests: f64,
-    /// Bytes written to spill files.
-    pub bytes_spilled: f64,
-    /// Memory of indexes, hash tables and other structures that must be entirely in memory, in bytes.
-    pub memory_bytes: f64,
-}
+use crate::join::rows::cost::Cost;
 
 impl Cost {
     /// Adds reads.
-    pub(in crate::join) fn read(&mut self, requests: Requests, profile: &Profile) {
+    pub(super) fn read(&mut self, requests: Requests, profile: &Profile) {
         self.read_within(&[requests], requests.time_us(profile));
     }
 
     /// Adds streams of reads side by side, in flight ahead of the joining thread.
-    pub(in crate::join) fn read_ahead(&mut self, streams: &[Requests], profile: &Profile) {
+    pub(super) fn read_ahead(&mut self, streams: &[Requests], profile: &Profile) {
         let time_us = Requests::together_us(streams, profile);
         self.ahead_us += time_us;
         self.read_within(streams, time_us);
     }
 
     /// Adds time in which nothing else is read.
-    pub(in crate::join) fn wait(&mut self, time_us: f64) {
+    pub(super) fn wait(&mut self, time_us: f64) {
         self.read_within(&[], time_us);
     }
 
@@ -56,44 +29,10 @@ impl Cost {
         self.add_up();
     }
 
-    /// Predicted time from the start of the join to its end, in microseconds.
-    #[must_use]
-    pub fn elapsed_us(&self) -> f64 {
-        self.total_us - HIDDEN_FRACTION * self.ahead_us.min(self.cpu_us)
-    }
-
     /// Adds writes, at the price of reads of their size, since profiles have no other.
-    pub(in crate::join) fn write(&mut self, requests: Requests, profile: &Profile) {
+    pub(super) fn write(&mut self, requests: Requests, profile: &Profile) {
         self.device_us += requests.time_us(profile);
         self.bytes_spilled += requests.bytes;
-        self.add_up();
-    }
-
-    /// Adds processor work: `times` steps of this many nanoseconds.
-    pub fn work(&mut self, times: f64, each_ns: f64) {
-        self.cpu_us += times * each_ns / 1e3;
-        self.add_up();
-    }
-
-    /// Adds memory needed at the same time as the rest.
-    pub fn hold(&mut self, bytes: f64) {
-        self.memory_bytes += bytes;
-    }
-
-    fn add_up(&mut self) {
-        self.total_us = self.device_us + self.cpu_us;
-    }
-}
-
-impl AddAssign for Cost {
-    fn add_assign(&mut self, other: Self) {
-        self.device_us += other.device_us;
-        self.ahead_us += other.ahead_us;
-        self.cpu_us += other.cpu_us;
-        self.bytes_read += other.bytes_read;
-        self.requests += other.requests;
-        self.bytes_spilled += other.bytes_spilled;
-        self.memory_bytes += other.memory_bytes;
         self.add_up();
     }
 }

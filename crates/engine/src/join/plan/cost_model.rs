@@ -1,17 +1,10 @@
 //! The planner for registered methods: the facts of both relations, and the costs of the steps that methods share.
 
-use super::cost::Cost;
 use super::device::Requests;
-use super::facts::PlanInput;
 use super::rates;
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::CostModel;
 use crate::join::rows::options::Side;
-
-/// The facts of a planned join, and the predicted costs of common steps, in the planner's own units.
-///
-/// Device and processor time of a step are added to a [`Cost`]: reads and writes by [`CostModel::read`] and
-/// [`CostModel::write`], processor work by [`Cost::work`].
-#[derive(Clone, Copy, Debug)]
-pub struct CostModel<'a>(pub(super) &'a PlanInput<'a>);
 
 impl CostModel<'_> {
     /// Starting and ending a join, in nanoseconds.

@@ -5,20 +5,20 @@ use crate::io::Profile;
 
 /// Requests of about equal size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::join) struct Requests {
+pub(super) struct Requests {
     /// Number of requests.
-    pub(in crate::join) count: f64,
+    pub(super) count: f64,
     /// Total bytes.
-    pub(in crate::join) bytes: f64,
+    pub(super) bytes: f64,
     /// Requests submitted at once; 0 means 1.
-    pub(in crate::join) at_once: u32,
+    pub(super) at_once: u32,
     /// Equal parts, of which each ends before the next begins; 0 means 1.
-    pub(in crate::join) parts: u32,
+    pub(super) parts: u32,
 }
 
 impl Requests {
     /// A contiguous range of `bytes`, read by requests of `piece_bytes`.
-    pub(in crate::join) fn sequential(bytes: f64, batch_bytes: u64, at_once: u32) -> Self {
+    pub(super) fn sequential(bytes: f64, batch_bytes: u64, at_once: u32) -> Self {
         if bytes <= 0.0 {
             return Self::default();
         }
@@ -27,7 +27,7 @@ impl Requests {
     }
 
     /// Time on a device with this profile, in microseconds.
-    pub(in crate::join) fn time_us(&self, profile: &Profile) -> f64 {
+    pub(super) fn time_us(&self, profile: &Profile) -> f64 {
         if self.count <= 0.0 {
             return 0.0;
         }
@@ -43,7 +43,7 @@ impl Requests {
     }
 
     /// Time until the first of them ends, in microseconds.
-    pub(in crate::join) fn first_us(&self, profile: &Profile) -> f64 {
+    pub(super) fn first_us(&self, profile: &Profile) -> f64 {
         if self.count > 0.0 { self.each_us(profile) } else { 0.0 }
     }
 
@@ -54,7 +54,7 @@ impl Requests {
 
     /// Time of several streams of requests side by side, in microseconds: that of the longest, unless the device has no
     /// place for all of them.
-    pub(in crate::join) fn together_us(streams: &[Self], profile: &Profile) -> f64 {
+    pub(super) fn together_us(streams: &[Self], profile: &Profile) -> f64 {
         let longest_us = streams.iter().map(|stream| stream.time_us(profile)).fold(0.0, f64::max);
         let busy_us: f64 = streams.iter().map(|stream| stream.count * stream.each_us(profile)).sum();
         let bytes = streams.iter().map(|stream| stream.bytes).sum();

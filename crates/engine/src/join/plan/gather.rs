@@ -1,15 +1,17 @@
 //! The entry point of the planner: from two relations and the options to a plan.
 
 use super::choose::MethodCandidate;
-use super::cost::Cost;
-use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
-use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
-use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
+use crate::join::rows::cost::Cost;
+use crate::join::rows::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
+use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
+use super::spread::TableHistogram;
+use crate::join::input::read_shape::worthwhile_gap_bytes;
 use crate::error::{Advice, Call, Error, Result};
-use crate::join::input::source::Relation;
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, Side};
+use crate::join::rows::relation::Relation;
 use crate::join::rows::report::JoinReport;
+use crate::join::rows::spread::Spread;
 use crate::table::{HistogramPoint, Table};
 
 /// The plan of a join.

@@ -4,14 +4,14 @@
 //! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
 //! at once.
 
-use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
-use super::shape::{ReadShape, StreamShape};
-use super::spread::{ReadRule, worthwhile_gap_bytes};
-use crate::join::execute::merge_scan_bytes;
+use super::spread::ReadRule;
+use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
+use crate::join::methods::merge;
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use crate::join::rows::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
@@ -37,7 +37,7 @@ impl PlanInput<'_> {
     }
 
     /// The read shape of a full scan of a table: all requests in flight.
-    pub(in crate::join) fn scan_shape(&self) -> ReadShape {
+    pub(super) fn scan_shape(&self) -> ReadShape {
         self.scan_shape_within(self.input_bytes() / SCAN_DIVISOR)
     }
 
@@ -47,7 +47,7 @@ impl PlanInput<'_> {
     }
 
     /// The read rule of a planned scan of a table.
-    pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
+    pub(super) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
         let part_bytes = (self.planned_part_bytes() as u64).max(blocks.bytes);
         let StreamShape { run, in_flight } = batch_shape(self.context.profile, part_bytes, blocks.bytes);
         ReadRule {
@@ -105,7 +105,7 @@ impl PlanInput<'_> {
             cost += self.in_order(&self.right, room_bytes);
             return cost;
         }
-        let shares = merge_scan_bytes(self.input_bytes() as u64, sides.map(|side| side.bytes));
+        let shares = merge::scan_bytes(self.input_bytes() as u64, sides.map(|side| side.bytes));
         let [left, right] = shares.map(|bytes| self.scan_shape_within(bytes as f64));
         let (left, mut cost) = self.scan_parts(&self.left, left);
         let (right, work) = self.scan_parts(&self.right, right);

@@ -11,69 +11,42 @@
 //! density for all).
 
 use super::device::Requests;
-use crate::io::Profile;
+use crate::join::rows::spread::{KeyInterval, Spread};
 use crate::table::HistogramPoint;
 use ogive_model::coded::common_prefix;
 
-/// An interval of keys in which both sides are assumed to be evenly spread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct KeyInterval {
-    /// Rows of the outer relation.
-    pub(in crate::join) outer_rows: f64,
-    /// Blocks of the inner relation.
-    pub(in crate::join) inner_blocks: f64,
-}
-
-/// All key intervals, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::join) struct Spread {
-    intervals: Vec<KeyInterval>,
-}
-
 /// The predicted reads of a planned scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::join) struct PlannedReads {
+pub(super) struct PlannedReads {
     /// The requests.
-    pub(in crate::join) requests: Requests,
+    pub(super) requests: Requests,
     /// Blocks that hold a key of the outer relation.
-    pub(in crate::join) touched_blocks: f64,
+    pub(super) touched_blocks: f64,
     /// Blocks read, including those in gaps.
-    pub(in crate::join) read_blocks: f64,
+    pub(super) read_blocks: f64,
     /// Fraction of the blocks in ranges that are read whole, by long requests.
-    pub(in crate::join) range_share: f64,
+    pub(super) range_share: f64,
 }
 
 /// The read rule of a planned scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct ReadRule {
+pub(super) struct ReadRule {
     /// Size of a block in bytes.
-    pub(in crate::join) block_bytes: u64,
+    pub(super) block_bytes: u64,
     /// Largest gap that is read along, in bytes.
-    pub(in crate::join) gap_bytes: u64,
+    pub(super) gap_bytes: u64,
     /// Longest request, in bytes.
-    pub(in crate::join) batch_bytes: u64,
+    pub(super) batch_bytes: u64,
     /// Requests submitted at once.
-    pub(in crate::join) at_once: u32,
-}
-
-/// Largest gap between two blocks that is cheaper to read than to skip, in bytes: T(a + gap + b) against T(a) + T(b).
-pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
-    let apart_us = 2.0 * profile.time_us(block_bytes);
-    let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
-    let (mut low, mut high) = (0_u64, 1_u64 << 40);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if along_is_cheaper(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
+    pub(super) at_once: u32,
 }
 
 /// The key histogram of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::join) struct TableHistogram<'a> {
-    pub(in crate::join) points: &'a [HistogramPoint],
-    pub(in crate::join) blocks: f64,
-    pub(in crate::join) rows: f64,
+pub(super) struct TableHistogram<'a> {
+    pub(super) points: &'a [HistogramPoint],
+    pub(super) blocks: f64,
+    pub(super) rows: f64,
 }
 
 /// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
@@ -132,13 +105,13 @@ fn extrapolated(from: &HistogramPoint, to: &HistogramPoint, block: f64) -> Vec<u
 
 impl Spread {
     /// A single density, if nothing better is known.
-    pub(in crate::join) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
+    pub(super) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
         Self { intervals: vec![KeyInterval { outer_rows, inner_blocks }] }
     }
 
     /// From two key histograms: two neighbouring points of the outer one enclose a number of its rows in proportion to
     /// its blocks, spread evenly over the inner blocks between the same keys.
-    pub(in crate::join) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
+    pub(super) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
         let (Some(outer_curve), Some(inner_curve)) = (BlockCurve::of(outer), BlockCurve::of(inner)) else {
             return Self::even(outer.rows, inner.blocks);
         };
@@ -151,19 +124,19 @@ impl Spread {
     }
 
     /// Inner blocks within the key range of the outer relation.
-    pub(in crate::join) fn inner_blocks(&self) -> f64 {
+    pub(super) fn inner_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks).sum()
     }
 
     /// Inner blocks that hold at least one outer key.
     #[cfg(test)]
-    pub(in crate::join) fn touched_blocks(&self) -> f64 {
+    pub(super) fn touched_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks * interval.touched_share()).sum()
     }
 
     /// Number of windows that a forward-only search reads, each beginning at a block that holds a key and was not in
     /// the previous window.
-    pub(in crate::join) fn windows(&self, window_blocks: f64) -> f64 {
+    pub(super) fn windows(&self, window_blocks: f64) -> f64 {
         let windows = |interval: &KeyInterval| {
             let touched = interval.touched_share();
             if touched <= 0.0 {
@@ -177,7 +150,7 @@ impl Spread {
     }
 
     /// The reads of a planned scan under this rule.
-    pub(in crate::join) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
+    pub(super) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
         let mut found = PlannedReads::default();
         let mut long_blocks = 0.0;
         for interval in &self.intervals {
@@ -289,16 +262,6 @@ mod tests {
             let close = |found: f64, drawn: f64| (found - drawn).abs() <= 0.06 * drawn + 2.0;
             assert!(close(found.requests.count, requests), "{ratio}: {} {requests}", found.requests.count);
             assert!(close(found.read_blocks, read), "{ratio}: {} {read}", found.read_blocks);
-        }
-    }
-
-    #[test]
-    fn a_gap_is_read_along_for_as_long_as_it_is_cheaper_than_a_request() {
-        for (name, at_least, at_most) in
-            [("nvme", 60 << 10, 80 << 10), ("s3", 3 << 20, 4 << 20), ("hdd", 1 << 20, 2 << 20)]
-        {
-            let gap = worthwhile_gap_bytes(&Profile::named(name).unwrap(), 4096);
-            assert!((at_least..=at_most).contains(&gap), "{name}: {gap}");
         }
     }
 

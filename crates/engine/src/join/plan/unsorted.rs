@@ -1,11 +1,11 @@
 //! Costs of methods over unsorted relations: sorting, hashing and partitioning.
 
-use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{LookupAccess, PlanInput, SideFacts};
 use super::rates;
 use crate::io::Profile;
 use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
+use crate::join::rows::cost::Cost;
+use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts};
 use crate::join::rows::options::Side;
 
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.

@@ -1,9 +1,9 @@
 //! Conditions of a join beside the equality of keys.
 
+use super::form::RowForm;
+use super::sink::{PAIR_BATCH_MAX, RowSink};
 use super::stream::RowsView;
 use crate::error::{Error, Result};
-use crate::join::methods::emit::RowForm;
-use crate::join::methods::merge::{PAIR_BATCH_MAX, RowSink};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The report of a finished join: rows, times, reads and memory.
 
+use super::explanation::Explanation;
 use super::method::JoinMethod;
-use crate::join::plan::Explanation;
+use super::task::TaskCounts;
 use serde::Serialize;
 
 /// The running time of a join by phase, in seconds. The phases add up to the total; with several joining threads, each
@@ -64,5 +65,20 @@ impl JoinReport {
             peak_memory_bytes: 0,
             explanation: None,
         }
+    }
+
+    /// Fills in the measurements.
+    pub(in crate::join) fn measured(&mut self, counts: &TaskCounts) {
+        let &TaskCounts { planning_s, loading_s, reading_s, joining_s, writing_s, .. } = counts;
+        self.seconds = Seconds {
+            planning: planning_s,
+            loading: loading_s,
+            reading: reading_s,
+            joining: joining_s,
+            writing: writing_s,
+        };
+        self.requests = counts.requests;
+        self.bytes_read = counts.bytes_read;
+        self.peak_memory_bytes = counts.peak_memory_bytes;
     }
 }

@@ -1,10 +1,10 @@
 //! A sink that passes rows on until the join is stopped: few rows may have very many pairs.
 
+use super::form::RowForm;
+use super::sink::RowSink;
 use super::stream::RowsView;
 use super::task::Task;
 use crate::error::Result;
-use crate::join::methods::emit::RowForm;
-use crate::join::methods::merge::RowSink;
 use std::ops::Range;
 
 /// A sink that fails once the join is stopped.

@@ -1,15 +1,16 @@
 //! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
-use super::condition::JoinCondition;
-use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
-use super::report::{JoinReport, Seconds};
+use super::options::{JoinKind, JoinPhase, JoinProgress, Watcher};
 use crate::error::{Advice, Cause, Error, Result, Setting, VALUE_BYTES_MAX};
+use super::read_lanes::{ReadLanes, StartedRead};
 use crate::io::{FastPaths, Profile, Timer};
-use crate::join::input::read_lanes::{ReadLanes, StartedRead};
 use crate::types::NullTest;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
+pub const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
 /// A scan has memory for at least this many copies of a record: one as read, its copy among others, and room for
 /// growth.
@@ -232,14 +233,42 @@ pub(crate) enum TimedPhase {
     Writing,
 }
 
+/// What a join is run with, as far as its context must know.
+pub(crate) struct TaskSettings {
+    pub(crate) kind: JoinKind,
+    /// The memory limit, in bytes.
+    pub(crate) memory_bytes: u64,
+    /// The longest row of the output, in bytes, if it is known.
+    pub(crate) row_bytes: Option<u64>,
+    pub(crate) profile: Profile,
+    pub(crate) fast_paths: FastPaths,
+    pub(crate) null_test: Option<NullTest>,
+    /// The join stops once one of them is set.
+    pub(crate) stops: [Option<Arc<AtomicBool>>; 2],
+    pub(crate) watcher: Option<Watcher>,
+}
+
+/// The measurements of a join so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TaskCounts {
+    /// Seconds by phase; all together are the time since the start of the clock.
+    pub(crate) planning_s: f64,
+    pub(crate) loading_s: f64,
+    pub(crate) reading_s: f64,
+    pub(crate) joining_s: f64,
+    pub(crate) writing_s: f64,
+    /// Read requests, and the bytes that they read.
+    pub(crate) requests: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) peak_memory_bytes: u64,
+}
+
 /// The context of a running join, shared by its threads.
 pub(crate) struct Task {
     pub(crate) kind: JoinKind,
     pub(crate) budget: MemoryBudget,
     pub(crate) profile: Profile,
     pub(crate) fast_paths: FastPaths,
-    /// The condition on pairs, if there is one.
-    pub(crate) condition: Option<JoinCondition>,
     /// The test for keys with nulls, which match no key, if there may be any.
     pub(crate) null_test: Option<NullTest>,
     stops: [Option<Arc<AtomicBool>>; 2],
@@ -263,16 +292,17 @@ impl Task {
     ///
     /// # Errors
     /// As [`MemoryBudget::new`].
-    pub(crate) fn new(options: &JoinOptions) -> Result<Arc<Self>> {
+    pub(crate) fn new(settings: impl Into<TaskSettings>) -> Result<Arc<Self>> {
+        let TaskSettings { kind, memory_bytes, row_bytes, profile, fast_paths, null_test, stops, watcher } =
+            settings.into();
         Ok(Arc::new(Self {
-            kind: options.kind,
-            budget: MemoryBudget::new(options.memory_bytes, options.row_bytes)?,
-            profile: options.profile.clone(),
-            fast_paths: options.fast_paths,
-            condition: options.condition.clone(),
-            null_test: options.null_test.clone(),
-            stops: [options.stop.clone(), options.ended.clone()],
-            watcher: options.watcher.clone(),
+            kind,
+            budget: MemoryBudget::new(memory_bytes, row_bytes)?,
+            profile,
+            fast_paths,
+            null_test,
+            stops,
+            watcher,
             timer: Timer::start(),
             phase_ns: Default::default(),
             requests: AtomicU64::new(0),
@@ -361,26 +391,31 @@ impl Task {
         }
     }
 
-    /// Fills in the measurements of a report.
-    pub(crate) fn complete(&self, report: &mut JoinReport) {
+    /// The measurements so far.
+    pub(crate) fn counts(&self) -> TaskCounts {
         let seconds = |on: TimedPhase| self.phase_ns[on as usize].load(Ordering::Relaxed) as f64 / 1e9;
         let [planning, loading, reading, writing] =
             [TimedPhase::Planning, TimedPhase::Loading, TimedPhase::Reading, TimedPhase::Writing].map(seconds);
         let (elapsed, measured) = (self.timer.elapsed_s(), planning + loading + reading + writing);
         // A planned scan looks up on a second thread, so that waits for both relations may pass at the same time.
         let share = if measured > elapsed { elapsed / measured } else { 1.0 };
-        let [planning, loading, reading, writing] = [planning, loading, reading, writing].map(|phase| phase * share);
-        let joining = (elapsed - measured).max(0.0);
-        report.seconds = Seconds { planning, loading, reading, joining, writing };
-        report.requests = self.requests.load(Ordering::Relaxed);
-        report.bytes_read = self.bytes_read.load(Ordering::Relaxed);
-        report.peak_memory_bytes = self.budget.peak_bytes();
+        TaskCounts {
+            planning_s: planning * share,
+            loading_s: loading * share,
+            reading_s: reading * share,
+            joining_s: (elapsed - measured).max(0.0),
+            writing_s: writing * share,
+            requests: self.requests.load(Ordering::Relaxed),
+            bytes_read: self.bytes_read.load(Ordering::Relaxed),
+            peak_memory_bytes: self.budget.peak_bytes(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::join::{JoinOptions, JoinReport};
 
     #[test]
     fn grants_never_exceed_the_limit_and_come_back() {
@@ -404,7 +439,7 @@ mod tests {
     fn phases_of_threads_count_once_and_add_up_to_the_time() {
         let phases = |task: &Task| {
             let mut report = JoinReport::new(crate::join::JoinMethod::Merge);
-            task.complete(&mut report);
+            report.measured(&task.counts());
             report.seconds
         };
         let task = Task::new(&JoinOptions::default()).unwrap();

@@ -1,10 +1,10 @@
 //! The choice between the two external sorts: rows of one width, or rows of any length.
 
-use super::input::SortProgress;
 use super::width::for_width;
 use super::{general, relation as dense};
 use crate::error::Result;
-use crate::join::input::source::Relation;
+use crate::join::rows::relation::Relation;
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
 //! The external sort of rows of any length, by the sorter of the tables.
 
-use super::input::{SortInput, SortProgress, input_bytes};
+use super::input::{SortInput, input_bytes};
 use super::relation::sorted_facts;
 use crate::error::Result;
 use crate::io::local::sync::Mutex;
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::{RowChunk, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};

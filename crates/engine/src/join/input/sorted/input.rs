@@ -1,14 +1,12 @@
-//! The input of a sort: the rows of a relation in the order of arrival, with progress reports.
+//! The input of a sort: the rows of a relation in the order of arrival, counted as progress.
 
 use crate::error::{Error, Result};
-use crate::join::input::source::{KeyRange, Relation};
-use crate::join::rows::options::JoinPhase;
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
-/// Number of progress reports.
-const PROGRESS_REPORTS: u64 = 100;
 /// The scan of the input gets 1/16 of the memory, within bounds: it reads in long requests, and the rest is for
 /// sorting.
 const INPUT_DIVISOR: u64 = 16;
@@ -18,31 +16,6 @@ const INPUT_BYTES_MAX: u64 = 4 << 20;
 /// Memory for the scan of the input, out of `memory_bytes`.
 pub(crate) fn input_bytes(memory_bytes: u64) -> u64 {
     (memory_bytes / INPUT_DIVISOR).clamp(INPUT_BYTES_MIN, INPUT_BYTES_MAX)
-}
-
-/// Progress of sorting or partitioning both relations.
-#[derive(Debug)]
-pub(crate) struct SortProgress {
-    task: Arc<Task>,
-    done: u64,
-    total: u64,
-    next: u64,
-}
-
-impl SortProgress {
-    /// Progress over `total` rows.
-    pub(crate) fn new(task: &Arc<Task>, total: u64) -> Self {
-        Self { task: Arc::clone(task), done: 0, total, next: 0 }
-    }
-
-    /// Counts processed rows.
-    pub(crate) fn add(&mut self, rows: u64) {
-        self.done += rows;
-        if self.done >= self.next {
-            self.task.report(JoinPhase::Preparing, self.done, self.total.max(self.done));
-            self.next = self.done + self.total.div_ceil(PROGRESS_REPORTS).max(1);
-        }
-    }
 }
 
 /// The rows of a relation, chunk by chunk.

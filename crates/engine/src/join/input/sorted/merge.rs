@@ -1,7 +1,6 @@
 //! The merge of sorted runs of rows of one width.
 
 use super::dense::SortKey;
-use super::runs::CURSOR_BYTES;
 use crate::error::Result;
 use crate::join::rows::spill::{ByteReader, SpilledBytes};
 use crate::table::sort::LoserTree;
@@ -10,6 +9,8 @@ use crate::table::sort::LoserTree;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 /// Largest read buffer of a run, in bytes.
 const BUFFER_BYTES_MAX: usize = 1 << 20;
+/// Memory of a run that is read, in addition to its buffer.
+const CURSOR_BYTES: usize = 256;
 /// Most runs merged at once: the heads of more would not fit the first-level cache.
 const FAN_IN_MAX: usize = 512;
 

@@ -18,7 +18,7 @@ mod width;
 pub(crate) use copy::sorted_copy;
 pub(crate) use dense::sort_rows;
 pub(crate) use general::{SORTED_CHUNK_BYTES_MAX, SortedChunks};
-pub(crate) use input::{SortInput, SortProgress, input_bytes};
+pub(crate) use input::{SortInput, input_bytes};
 pub(crate) use merge::RowRunMerge;
 pub(crate) use relation::sorted_facts;
 pub(crate) use runs::{RunSorter, SortOutcome, merge_runs};

@@ -1,10 +1,10 @@
 //! A sorted copy of a relation, in memory or in spill files.
 
-use super::input::SortProgress;
 use super::merge::RowRunMerge;
 use super::runs::{self, SortOutcome};
 use crate::error::Result;
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{Spill, SpilledBytes};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};

@@ -1,10 +1,11 @@
 //! The external sort of rows of one width: runs as long as memory allows, merged.
 
 use super::dense::{SortKey, sort_rows};
-use super::input::{SortInput, SortProgress, input_bytes};
+use super::input::{SortInput, input_bytes};
 use super::merge::RowRunMerge;
 use crate::error::Result;
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{ByteWriter, Spill, SpilledBytes};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::StreamRange;
@@ -16,8 +17,6 @@ const SCRATCH_BYTES: usize = 512 << 10;
 /// Smallest and largest chunk of a run, in bytes; otherwise 1/64 of the memory.
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// Memory of a run that is read, in addition to its buffer.
-pub(super) const CURSOR_BYTES: usize = 256;
 
 /// The outcome of a sort: rows in memory, or runs to be merged.
 #[derive(Debug)]

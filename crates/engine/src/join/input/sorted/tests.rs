@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::test_relations::{self, InputRow, assert_sorted_copy, caller, file, spill, spilled};
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! Partition files of a hash join, as relations: rows whose hashes share bits.
 
 use crate::error::{Error, Result};
-use crate::join::input::sorted::{SortInput, SortProgress};
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
+use crate::join::input::sorted::SortInput;
 use crate::join::methods::partition::{Buckets, FRAME_BYTES, Scatter, frame, framed};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task};

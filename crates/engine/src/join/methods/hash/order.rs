@@ -1,7 +1,7 @@
 //! The output sort of a hash join: puts rows in key order.
 
 use crate::error::{Error, Result};
-use crate::join::methods::merge::RowSink;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};

@@ -2,9 +2,9 @@
 
 use super::table::HashTable;
 use crate::error::Result;
-use crate::join::methods::merge::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::condition::{JoinCondition, JoinPair, RowBits};
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::types::NullTest;
@@ -29,7 +29,11 @@ pub(super) struct HashProbe<'a> {
 impl<'a> HashProbe<'a> {
     /// # Errors
     /// [`crate::Cause::JoinMemory`] if memory is short.
-    pub(super) fn new(task: &'a Task, table: &'a HashTable, build: Side) -> Result<Self> {
+    pub(super) fn new(
+        (task, condition): (&'a Task, Option<&'a JoinCondition>),
+        table: &'a HashTable,
+        build: Side,
+    ) -> Result<Self> {
         let matched = match task.kind.keeps_unmatched_right() {
             true => {
                 let rows = table.rows().len();
@@ -38,7 +42,7 @@ impl<'a> HashProbe<'a> {
             }
             false => None,
         };
-        let (kind, condition, null_test) = (task.kind, task.condition.as_ref(), task.null_test.as_ref());
+        let (kind, null_test) = (task.kind, task.null_test.as_ref());
         let pairs = Vec::with_capacity(PAIR_BATCH_MAX);
         Ok(Self { kind, condition, null_test, table, build, matched, pairs, long: Vec::new() })
     }

@@ -5,13 +5,16 @@ use super::order::OrderSink;
 use super::probe::HashProbe;
 use super::table::{self, HashTable};
 use crate::error::Result;
-use crate::join::input::sorted::{self, SortProgress, input_bytes};
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::input::sorted::{self, input_bytes};
 use crate::join::methods::group::KeyGroup;
-use crate::join::methods::merge::{self, RowSink};
+use crate::join::methods::merge;
 use crate::join::methods::overflow::SpilledRun;
 use crate::join::methods::partition::{Scatter, flush_bytes};
+use crate::join::rows::condition::JoinCondition;
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sink::RowSink;
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
 use crate::join::rows::task::Task;
 use std::sync::Arc;
@@ -31,6 +34,8 @@ pub(crate) struct HashJoin<'a> {
     pub(crate) right: &'a Arc<dyn Relation>,
     pub(crate) task: &'a Arc<Task>,
     pub(crate) spill: &'a Arc<Spill>,
+    /// The condition on pairs, if there is one.
+    pub(crate) condition: Option<&'a JoinCondition>,
 }
 
 /// Most memory of a hash table of a join that has `memory_bytes`, and in which rows come out in key order only after a
@@ -128,7 +133,7 @@ impl HashJoin<'_> {
                 (output.done)(rows)
             }
         };
-        let mut probe = HashProbe::new(self.task, &table, self.build())?;
+        let mut probe = HashProbe::new((self.task, self.condition), &table, self.build())?;
         probe.run(self.task, &mut *stream, output.sink, &mut count)?;
         Ok(true)
     }
@@ -213,7 +218,7 @@ impl HashJoin<'_> {
         let group_bytes = part / 2;
         let facts = self.right.facts();
         let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), group_bytes);
-        let mut group = KeyGroup::new(self.task, group_bytes, Some(Box::new(overflow)))?;
+        let mut group = KeyGroup::new(self.task, group_bytes, Some(Box::new(overflow)), self.condition)?;
         merge::join(self.task, &mut *left_rows, &mut *right_rows, *sink, &mut group, *done)
     }
 }

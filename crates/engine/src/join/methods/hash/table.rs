@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::join::input::records::mix;
-use crate::join::input::sorted::SortProgress;
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::stream::{RowStream, RowsView, Span};
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use std::sync::Arc;

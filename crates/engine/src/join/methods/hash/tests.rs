@@ -3,8 +3,8 @@
 use super::*;
 use crate::io::{MemoryStorage, Meter, Storage};
 use crate::join::input::records::mix;
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::rows::options::{JoinKind, JoinOptions};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::spill::Spill;
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{self, InputRow, Kept, caller, file, reference_where};
@@ -30,7 +30,8 @@ fn check(relations: [(&Arc<dyn Relation>, &[InputRow]); 2], memory_bytes: u64, w
                 options = options.condition(|pair| Ok(passes(pair.left, pair.right)));
             }
             let spill = Spill::open(&Task::new(&options).unwrap(), Arc::new(storage.clone()), "join").unwrap();
-            let join = HashJoin { left, right, task: spill.task(), spill: &spill };
+            let join =
+                HashJoin { left, right, task: spill.task(), spill: &spill, condition: options.condition.as_ref() };
             let (mut sink, mut done) = (Kept::default(), 0);
             join.run(&KeyRange::all(), memory_bytes, any_order, &mut sink, &mut |rows| done += rows).unwrap();
             let what = format!("{what}, {name}, any order: {any_order}");
@@ -94,7 +95,7 @@ fn a_full_storage_and_an_interruption_leave_nothing() {
     let left = file(&test_relations::rows(60_000, 8, mix));
     let right = file(&test_relations::rows(60_000, 8, |i| if i % 3 == 0 { mix(1) } else { mix(2 * i) }));
     test_relations::assert_leaves_nothing(MIB, 10, |spill| {
-        let join = HashJoin { left: &left, right: &right, task: spill.task(), spill };
+        let join = HashJoin { left: &left, right: &right, task: spill.task(), spill, condition: None };
         join.run(&KeyRange::all(), MIB, false, &mut Kept::default(), &mut |_| ())
     });
 }
@@ -107,7 +108,7 @@ fn rows_larger_than_was_stated_go_to_memory_if_they_fit() {
         let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
         let spill = Spill::open(&Task::new(&options).unwrap(), Arc::new(spilled.clone()), "join").unwrap();
         let (left, right) = (caller(&left), caller(&right));
-        let join = HashJoin { left: &left, right: &right, task: spill.task(), spill: &spill };
+        let join = HashJoin { left: &left, right: &right, task: spill.task(), spill: &spill, condition: None };
         join.run(&KeyRange::all(), memory_bytes, true, &mut Kept::default(), &mut |_| ()).unwrap();
         assert_eq!(spilled.snapshot().writes.bytes == 0, fits, "{memory_bytes} bytes of memory");
     }

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::io::LargeBuffer;
 use crate::join::input::block_run::{Piece, pieces_of, read_pieces, request_bytes_of};
-use crate::join::input::read_lanes::StartedRead;
-use crate::join::plan::worthwhile_gap_bytes;
+use crate::join::input::read_shape::worthwhile_gap_bytes;
+use crate::join::rows::read_lanes::StartedRead;
 use crate::join::rows::task::Task;
 use crate::table::{FrontKeys, ScanBlock, ScanRecords, Table};
 use std::ops::Range;

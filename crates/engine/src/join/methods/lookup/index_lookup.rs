@@ -1,19 +1,19 @@
 //! An index nested loop join: the state shared by its threads, and the work of each of them.
 
-use super::inner_table::InnerTable;
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
-use super::probe_method::{Probe, ProbeJob, ProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Advice, Call, Error, Result};
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::methods::group::KeyGroup;
-use crate::join::methods::merge::{self, RowSink};
-use crate::join::rows::condition::ConditionSink;
+use crate::join::methods::merge;
+use crate::join::rows::condition::{ConditionSink, JoinCondition};
 use crate::join::rows::method::{JoinMethod, MethodImplementation, RegisteredMethod};
 use crate::join::rows::options::{JoinKind, JoinOptions, Side};
+use crate::join::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeSink};
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{Task, TimedPhase};
 use crate::table::Table;
 use std::sync::Arc;
@@ -35,12 +35,13 @@ enum InnerAccess {
 }
 
 /// A prepared index nested loop join, to be run by several threads, each on a range of keys.
-#[derive(Debug)]
 pub(crate) struct IndexLookup {
     outer: Arc<dyn Relation>,
     inner: Arc<dyn Relation>,
     inner_side: Side,
     access: InnerAccess,
+    /// The condition on pairs, if there is one.
+    condition: Option<JoinCondition>,
 }
 
 impl IndexLookup {
@@ -88,7 +89,8 @@ impl IndexLookup {
             }
             (_, Some(table)) => InnerAccess::KeyByKey(table.clone()),
         };
-        Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access })
+        let condition = options.condition.clone();
+        Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access, condition })
     }
 
     /// Joins the rows of both relations within a range of keys, in at most `memory_bytes` of the budget, excluding
@@ -121,7 +123,7 @@ impl IndexLookup {
                 let memory = task.budget.take(memory_bytes - memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
                 let mut filtered;
-                let sink: &mut dyn RowSink = match &task.condition {
+                let sink: &mut dyn RowSink = match &self.condition {
                     Some(condition) => {
                         filtered = ConditionSink { condition, sink };
                         &mut filtered
@@ -141,7 +143,14 @@ impl IndexLookup {
             InnerAccess::KeyByKey(table) => {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
-                probe_open(task, &mut *outer, &mut TableProber { table }, self.inner_side, sink, done)
+                probe_open(
+                    (task, self.condition.as_ref()),
+                    &mut *outer,
+                    &mut TableProber { table },
+                    self.inner_side,
+                    sink,
+                    done,
+                )
             }
             InnerAccess::Open => {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
@@ -149,7 +158,7 @@ impl IndexLookup {
                 let prober = self.inner.prober().transpose()?;
                 let mut prober =
                     prober.ok_or_else(|| unsupported(JoinMethod::InljIndex, &*self.inner, "an open index"))?;
-                probe_open(task, &mut *outer, &mut *prober, self.inner_side, sink, done)
+                probe_open((task, self.condition.as_ref()), &mut *outer, &mut *prober, self.inner_side, sink, done)
             }
         }
     }

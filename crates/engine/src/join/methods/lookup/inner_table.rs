@@ -5,20 +5,13 @@ use super::decoded::DecodedRows;
 use super::load::IndexLoader;
 use super::separators::BlockSeparators;
 use crate::error::Result;
+use crate::join::rows::probe_method::InnerTable;
 use crate::join::rows::stream::RowsView;
-use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
-use crate::table::Table;
+use crate::join::rows::task::{MemoryGrant, TimedPhase};
 use std::ops::Range;
 
 /// Largest read request for a window, in bytes.
 const REQUEST_BYTES: u64 = 4 << 20;
-
-/// The inner relation of a join by a registered method: a table, and the memory and clock of the join.
-#[derive(Clone, Copy, Debug)]
-pub struct InnerTable<'a> {
-    pub(super) table: &'a Table,
-    pub(super) task: &'a Task,
-}
 
 impl<'a> InnerTable<'a> {
     /// Number of rows.

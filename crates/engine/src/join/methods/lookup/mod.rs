@@ -24,7 +24,7 @@ mod inner_table;
 mod load;
 mod open;
 mod planned;
-mod probe_method;
+mod probe_job;
 mod queue;
 mod run_planner;
 mod search;
@@ -38,8 +38,7 @@ mod tests;
 mod window;
 
 pub(crate) use index_lookup::IndexLookup;
-pub use inner_table::{BlockReader, InnerTable};
-pub use probe_method::{Probe, ProbeJob, ProbeMethod, ProbeSink};
+pub use inner_table::BlockReader;
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};
 pub(in crate::join) use sizes::batch_shape;

@@ -1,10 +1,10 @@
 //! Probes of an open index or store, which looks up each key in its own files.
 
 use crate::error::Result;
-use crate::join::input::source::Prober;
-use crate::join::methods::merge::RowSink;
-use crate::join::rows::condition::JoinPair;
+use crate::join::rows::condition::{JoinCondition, JoinPair};
 use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::relation::Prober;
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// # Errors
 /// Errors of the relations and the sink; [`crate::Cause::Interrupted`].
 pub(super) fn probe_open(
-    task: &Arc<Task>,
+    (task, condition): (&Arc<Task>, Option<&JoinCondition>),
     outer: &mut dyn RowStream,
     prober: &mut dyn Prober,
     inner_side: Side,
@@ -22,7 +22,6 @@ pub(super) fn probe_open(
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let kind = task.kind;
-    let condition = task.condition.as_ref();
     // Emit inner rows, each once.
     let gives_inner = kind == JoinKind::Semi && inner_side == Side::Left;
     let mut value = Vec::new();

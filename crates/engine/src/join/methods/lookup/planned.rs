@@ -9,7 +9,7 @@ use super::sides::{InnerRows, OuterRows, PlannedScanLink};
 use super::sizes::{BLOCK_BATCHES, OUTER_BATCHES, read_sizes, scan_bytes};
 use crate::error::Result;
 use crate::io::Worker;
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::Table;
 use std::sync::Arc;

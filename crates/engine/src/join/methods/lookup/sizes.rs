@@ -5,7 +5,7 @@ use super::fetch::PlannedReadSizes;
 use crate::error::Result;
 use crate::io::Profile;
 use crate::join::input::block_run::first_bytes;
-use crate::join::plan::{ReadShape, StreamShape, worthwhile_gap_bytes};
+use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::Table;
 

@@ -1,7 +1,7 @@
 //! Point lookups in a table, key by key: the join without batches, for tests and measurements.
 
 use crate::error::Result;
-use crate::join::input::source::Prober;
+use crate::join::rows::relation::Prober;
 use crate::table::Table;
 
 /// Looks each key up in the table by itself.

@@ -11,10 +11,11 @@ use crate::io::{
     FastPaths, MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
 };
 use crate::join::input::scan::TableRelation;
-use crate::join::input::source::{KeyRange, Relation};
 use crate::join::methods::emit::CallerSink;
 use crate::join::methods::group::KeyGroup;
-use crate::join::methods::merge::{self, RowSink};
+use crate::join::methods::merge;
+use crate::join::rows::relation::{KeyRange, Relation};
+use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
 use crate::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
@@ -218,7 +219,7 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
     let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
     let PlannedScan { mut outer, mut inner } =
         PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
-    let mut group = KeyGroup::new(task, 256 << 10, None).unwrap();
+    let mut group = KeyGroup::new(task, 256 << 10, None, None).unwrap();
     match way.inner {
         Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
         Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),

@@ -1,11 +1,11 @@
 //! Buckets of rows of one width.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::relation::{BucketRows, Partition, REQUEST_BYTES};
 use super::scatter::{Bucket, Scatter};
 use crate::error::Result;
 use crate::join::input::sorted::{RowRunMerge, RunSorter, SortInput, SortOutcome, merge_runs, sort_rows};
-use crate::join::input::source::{KeyRange, RelationFacts};
+use crate::join::rows::relation::{KeyRange, RelationFacts};
 use crate::join::rows::stream::RowsView;
 use crate::join::rows::task::MemoryGrant;
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! Buckets of rows of any length.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::relation::{BucketRows, Partition, REQUEST_BYTES};
 use super::scatter::{Bucket, Scatter};
 use crate::error::{Error, Result};
 use crate::join::input::sorted::{SORTED_CHUNK_BYTES_MAX, SortInput, SortedChunks};
-use crate::join::input::source::{KeyRange, RelationFacts};
+use crate::join::rows::relation::{KeyRange, RelationFacts};
 use crate::join::rows::stream::{RowsView, Span};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};

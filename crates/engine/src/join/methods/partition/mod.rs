@@ -21,7 +21,8 @@
 //! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs has buckets of a page, writes eight keys at a time, keeps
 //! a model and a map of buckets for each relation, and loads the other relation's bucket for each key.
 
-mod copy_method;
+mod borders;
+mod copy_job;
 mod dense;
 mod general;
 mod model;
@@ -33,8 +34,8 @@ mod scatter;
 mod tests;
 mod window;
 
-pub(crate) use copy_method::copies_by;
-pub use copy_method::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
+pub use copy_job::ArrivingRows;
+pub(crate) use copy_job::copies_by;
 pub(crate) use general::{FRAME_BYTES, frame, framed};
 pub(crate) use plan::{flush_bytes, sorted_copies};
 pub(crate) use scatter::{Buckets, Scatter};

@@ -1,18 +1,19 @@
 //! The partition plan: which relation stays in memory, which is scattered, and the number of buckets.
 
+use super::borders::BucketBorders;
 use super::dense::DenseBucketRows;
 use super::general::{FRAME_BYTES, GeneralBucketRows};
 use super::model::KeyDistribution;
 use super::relation::PartitionedRelation;
 use super::sample::KeySample;
 use super::scatter::Scatter;
-use crate::block::KeyPrefixes;
 use crate::error::Result;
 use crate::io::Profile;
-use crate::join::input::sorted::{self, SortProgress, for_width, input_bytes};
-use crate::join::input::source::Relation;
+use crate::join::input::sorted::{self, for_width, input_bytes};
+use crate::join::rows::relation::Relation;
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
-use crate::join::rows::task::{MemoryGrant, TimedPhase};
+use crate::join::rows::task::TimedPhase;
 use std::sync::Arc;
 
 /// Target size of a bucket, in bytes: it is sorted within a core's second-level cache, working memory included.
@@ -31,21 +32,6 @@ const ERROR_DIVISOR: u64 = 16;
 const SAMPLE_DIVISOR: u64 = 16;
 /// Lists of chunks take at most 1/16 of the memory; two of them and all buffers leave 1/16 to the input.
 const LIST_DIVISOR: u64 = 16;
-
-/// The borders of the buckets, shared by both relations.
-#[derive(Debug)]
-pub(super) struct BucketBorders {
-    pub(super) window: KeyPrefixes,
-    pub(super) distribution: KeyDistribution,
-    _memory: MemoryGrant,
-}
-
-impl BucketBorders {
-    #[inline]
-    pub(super) fn bucket(&self, key: &[u8]) -> usize {
-        self.distribution.bucket(self.window.of(key))
-    }
-}
 
 /// The number of buckets, and the size of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +188,7 @@ fn learn(
     });
     let (window, distribution) = borders;
     let memory = task.budget.take(distribution.memory_bytes() as u64, "a model of the keys")?;
-    Ok((Arc::new(BucketBorders { window, distribution, _memory: memory }), plan))
+    Ok((Arc::new(BucketBorders::new(window, distribution, memory)), plan))
 }
 
 /// Reads a relation and writes it to the buckets.

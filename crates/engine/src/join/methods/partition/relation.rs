@@ -1,10 +1,11 @@
 //! Partitioned relations: buckets are read in order, and each is sorted when it is loaded.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use super::scatter::{Bucket, BucketQueue, Buckets, Scatter};
 use crate::error::Result;
-use crate::join::input::sorted::{SortInput, SortProgress, sorted_facts};
-use crate::join::input::source::{KeyRange, Relation, RelationFacts};
+use crate::join::input::sorted::{SortInput, sorted_facts};
+use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};

@@ -4,7 +4,7 @@ use super::window::key_window;
 use crate::block::KeyPrefixes;
 use crate::error::Result;
 use crate::join::input::records::mix;
-use crate::join::input::source::{KeyRange, Relation};
+use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::sync::Arc;

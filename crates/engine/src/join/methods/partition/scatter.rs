@@ -1,8 +1,8 @@
 //! The scatter step: appends rows to one buffer per bucket, and writes a buffer as a chunk when it is full.
 
-use super::plan::BucketBorders;
+use super::borders::BucketBorders;
 use crate::error::Result;
-use crate::join::input::source::KeyRange;
+use crate::join::rows::relation::KeyRange;
 use crate::join::rows::spill::{ChunkWriter, Spill, SpillFile};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::ChunkLocation;

@@ -1,12 +1,11 @@
 //! The names of spill files, and the lock that protects those of a running join.
 
-use super::files::ChunkWriter;
 use crate::block::checksum::identity;
 use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{FileLock, Storage, random_u64};
 use crate::join::rows::task::{Task, TimedPhase};
-use crate::table::sort::TemporaryFile;
+use crate::table::sort::{ChunkFileWriter, TemporaryFile};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,8 +60,8 @@ impl Spill {
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn create(self: &Arc<Self>) -> Result<ChunkWriter> {
-        ChunkWriter::create(self.name()?)
+    pub(crate) fn create(self: &Arc<Self>) -> Result<ChunkFileWriter<SpillName>> {
+        ChunkFileWriter::create(self.name()?)
     }
 
     /// An unused name prefix, for files created by other code: all files with this prefix are removed when it is

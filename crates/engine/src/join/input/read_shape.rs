@@ -1,4 +1,4 @@
-//! The read shape: the size of requests, and how many are issued at once.
+//! The read shape: the size of requests, how many are issued at once, and the gaps that are read along.
 
 use crate::io::{LARGE_PAGE_BYTES, Profile};
 
@@ -123,6 +123,18 @@ impl StreamShape {
     }
 }
 
+/// Largest gap between two blocks that is cheaper to read than to skip, in bytes: T(a + gap + b) against T(a) + T(b).
+pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
+    let apart_us = 2.0 * profile.time_us(block_bytes);
+    let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
+    let (mut low, mut high) = (0_u64, 1_u64 << 40);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if along_is_cheaper(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +190,16 @@ mod tests {
             let times: Vec<f64> =
                 (16..28).map(|bits| ReadShape::sequential(&profile, 1 << bits).us_per_byte(&profile)).collect();
             assert!(times.is_sorted_by(|a, b| a >= b), "{name}: {times:?}");
+        }
+    }
+
+    #[test]
+    fn a_gap_is_read_along_for_as_long_as_it_is_cheaper_than_a_request() {
+        for (name, at_least, at_most) in
+            [("nvme", 60 << 10, 80 << 10), ("s3", 3 << 20, 4 << 20), ("hdd", 1 << 20, 2 << 20)]
+        {
+            let gap = worthwhile_gap_bytes(&Profile::named(name).unwrap(), 4096);
+            assert!((at_least..=at_most).contains(&gap), "{name}: {gap}");
         }
     }
 }

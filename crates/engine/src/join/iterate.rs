@@ -1,25 +1,19 @@
 //! The rows of a join as an iterator: the join runs on a thread of its own, and hands batches of rows over.
 
-use super::destination::JoinOutput;
+use super::input::source::JoinSource;
+use super::output::{JoinOutput, RowSender};
+use super::rows::options::JoinOptions;
+use super::rows::packed_rows::unpack;
+use super::rows::report::JoinReport;
+use super::run::join;
 use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{Handoff, Worker};
-use crate::join::input::source::JoinSource;
-use crate::join::methods::merge::RowSink;
-use crate::join::rows::options::JoinOptions;
-use crate::join::rows::packed_rows::{pack, packed_bytes, unpack};
-use crate::join::rows::report::JoinReport;
-use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
-use crate::join::run::join;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Batches that circulate between the join and the iterator, and the size up to which they are filled, in bytes.
-const BATCHES: usize = 3;
-const BATCH_BYTES_MAX: u64 = 64 << 10;
 
 /// A row of a join.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,12 +56,11 @@ pub struct JoinRow {
 /// `Cause::Io` if the system cannot start a thread. All errors of [`join`] come from the iterator, which ends with
 /// them.
 pub fn join_rows(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinRows> {
-    let handoff = Arc::new(Handoff::new(vec![Vec::new(); BATCHES]));
+    let (handoff, sender) = RowSender::new();
     let ended = Arc::new(AtomicBool::new(false));
     let report = Arc::new(Mutex::new(None));
     let options = JoinOptions { ended: Some(Arc::clone(&ended)), ..options.clone() };
     let sides = (left.clone(), right.clone());
-    let sender = RowSender(Arc::clone(&handoff));
     let ending = EndOfRows { handoff: Arc::clone(&handoff), outcome: None };
     let slot = Arc::clone(&report);
     let worker = Worker::spawn("ogive-join", Path::new("the rows of a join"), move || {

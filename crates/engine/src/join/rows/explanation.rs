@@ -1,7 +1,7 @@
 //! The explanation of a plan: the method chosen, its alternatives, and their predicted costs.
 
 use super::cost::Cost;
-use crate::join::rows::options::Side;
+use super::options::Side;
 use serde::Serialize;
 
 /// The explanation of a plan: the chosen method, each alternative with its predicted cost or the reason why it cannot

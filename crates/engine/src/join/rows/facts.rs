@@ -1,8 +1,8 @@
-//! The planner's inputs: both relations, the device, and the options.
+//! The facts by which joins are planned: both relations, the device, and the options.
 
+use super::options::{JoinKind, Side};
 use super::spread::Spread;
 use crate::io::Profile;
-use crate::join::rows::options::{JoinKind, Side};
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;
@@ -83,6 +83,16 @@ pub(in crate::join) struct PlanInput<'a> {
     /// The spread of right keys over left blocks.
     pub(in crate::join) right_over_left: Spread,
 }
+
+/// The facts of a planned join, and the predicted costs of common steps, in the planner's own units.
+///
+/// Device and processor time of a step are added to a [`Cost`]: reads and writes by [`CostModel::read`] and
+/// [`CostModel::write`], processor work by [`Cost::work`].
+///
+/// [`Cost`]: crate::join::Cost
+/// [`Cost::work`]: crate::join::Cost::work
+#[derive(Clone, Copy, Debug)]
+pub struct CostModel<'a>(pub(in crate::join) &'a PlanInput<'a>);
 
 impl SideFacts {
     /// Size of a row in memory, in bytes.

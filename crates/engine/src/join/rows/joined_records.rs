@@ -1,8 +1,7 @@
 //! Records of the output of a join: the columns of both sides.
 
-use super::source::JoinSource;
+use super::form::RowMarks;
 use crate::error::{Error, Result};
-use crate::join::methods::emit::{RowForm, RowMarks};
 use crate::join::rows::options::JoinKind;
 use crate::types::record_type::unused_name;
 use crate::types::{ColumnPlace, Field, KeyColumn, KeyType, RecordType, Row, RowBuilder, RowType, ValueType};
@@ -32,6 +31,8 @@ enum SideFields {
 /// as those of the right side in a left join, it has a field `left` or `right` of type `bool` that says whether there
 /// is such a row, before all others. A side of bytes that does not state their width has its field, even if all are
 /// empty.
+///
+/// [`JoinSource::value_bytes`]: crate::join::JoinSource::value_bytes
 #[derive(Clone, Debug)]
 pub struct JoinedRecords {
     record_type: RecordType,
@@ -116,6 +117,11 @@ impl JoinedRecords {
         let mut rows = Self { record_type, sides, builder, marks: None, names, types: types.map(Clone::clone) };
         rows.marks = rows.find_marks(widths);
         Ok(rows)
+    }
+
+    /// The same records, with the names of both relations for messages.
+    pub(in crate::join) fn named(self, names: [String; 2]) -> Self {
+        Self { names, ..self }
     }
 
     /// The types of the rows.

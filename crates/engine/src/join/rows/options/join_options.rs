@@ -1,14 +1,15 @@
-//! The options of a join: kind, memory, threads and storage profile.
+//! All options of a join.
 
-use super::condition::{JoinCondition, JoinPair};
-use super::method::JoinMethod;
-use crate::error::{Error, Result};
+use super::kind::{JoinKind, Side};
+use super::progress::Watcher;
+use crate::error::Result;
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
+use crate::join::rows::condition::{JoinCondition, JoinPair};
+use crate::join::rows::method::JoinMethod;
+use crate::join::rows::task::TaskSettings;
 use crate::types::NullTest;
-use serde::Serialize;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -137,7 +138,8 @@ pub struct JoinOptions {
     pub inner: Option<Side>,
     /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
     pub condition: Option<JoinCondition>,
-    /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
+    /// Memory limit in bytes, including the writer of the output; at least
+    /// [`MEMORY_BYTES_MIN`](crate::join::MEMORY_BYTES_MIN).
     pub memory_bytes: u64,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
@@ -165,8 +167,6 @@ pub struct JoinOptions {
     pub(in crate::join) row_bytes: Option<u64>,
 }
 
-/// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
-pub const MEMORY_BYTES_MIN: u64 = 1 << 20;
 /// Default memory limit in bytes.
 const MEMORY_BYTES: u64 = 256 << 20;
 
@@ -245,14 +245,17 @@ impl fmt::Debug for JoinOptions {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_read_as_they_are_written() {
-        for (kind, name) in JoinKind::ALL {
-            assert_eq!((kind.to_string().as_str(), name.parse::<JoinKind>().unwrap()), (name, kind));
+impl From<&JoinOptions> for TaskSettings {
+    fn from(options: &JoinOptions) -> Self {
+        Self {
+            kind: options.kind,
+            memory_bytes: options.memory_bytes,
+            row_bytes: options.row_bytes,
+            profile: options.profile.clone(),
+            fast_paths: options.fast_paths,
+            null_test: options.null_test.clone(),
+            stops: [options.stop.clone(), options.ended.clone()],
+            watcher: options.watcher.clone(),
         }
     }
 }

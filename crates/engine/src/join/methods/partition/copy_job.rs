@@ -1,11 +1,13 @@
-//! Registered methods that copy both relations before they are joined: the trait that other crates implement.
+//! The job of a registered method that copies relations: their rows in the order of arrival, and its files.
 
 use crate::error::Result;
 use crate::io::Storage;
-use crate::join::input::sorted::{SortInput, SortProgress, sorted_facts};
-use crate::join::input::source::{JoinSource, KeyRange, Prober, Relation, RelationFacts};
-use crate::join::plan::{Cost, CostModel};
+use crate::join::input::sorted::{SortInput, sorted_facts};
+use crate::join::input::source::JoinSource;
+use crate::join::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
 use crate::join::rows::options::Side;
+use crate::join::rows::relation::{KeyRange, Prober, Relation, RelationFacts};
+use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
@@ -145,10 +147,6 @@ impl ArrivingRows<'_> {
         self.input.visit(&mut self.long, visit)
     }
 }
-
-/// A copy of a relation, made by [`CopyJob::copied`].
-#[derive(Clone, Debug)]
-pub struct CopiedRelation(Arc<dyn Relation>);
 
 /// A copy with what must outlive it.
 struct KeptCopy {

@@ -1,0 +1,9 @@
+//! The options of a join: kind, memory, threads and storage profile.
+
+mod join_options;
+mod kind;
+mod progress;
+
+pub use join_options::JoinOptions;
+pub use kind::{JoinKind, Side};
+pub use progress::{JoinPhase, JoinProgress, Watcher};
