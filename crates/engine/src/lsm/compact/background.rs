@@ -28,7 +28,6 @@ use crate::lsm::state::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFi
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Old logs kept for recycling, at most.
 const RECYCLED_LOGS_MAX: usize = 2;
@@ -55,7 +54,7 @@ struct RunningTask<'a> {
 
 impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
-        let mut shared = self.core.shared.lock();
+        let mut shared = self.core.contents.lock();
         // Work that the task blocked may be due now.
         shared.is_nothing_due = false;
         match self.task {
@@ -64,7 +63,7 @@ impl Drop for RunningTask<'_> {
             BackgroundTask::Collect(_) => shared.is_collecting = false,
             BackgroundTask::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
             BackgroundTask::Learn(_) => {
-                if let Some(learner) = &self.core.learner {
+                if let Some(learner) = &self.core.background.learner {
                     learner.task_ended();
                 }
             }
@@ -73,7 +72,7 @@ impl Drop for RunningTask<'_> {
             let detail = "background work panicked; this is a bug";
             self.core.fail(&mut shared, &Error::input(detail));
         }
-        self.core.changed.notify_all();
+        self.core.contents.notify_changed();
     }
 }
 
@@ -82,7 +81,7 @@ impl Core {
     /// never waits for one.
     pub(in crate::lsm) fn work(&self, number: usize) {
         let compacts = number > 0 || self.options.threads == 1;
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         while !self.is_stopped() {
             let task = match shared.failure {
                 None => self.next_task(&mut shared, compacts),
@@ -93,18 +92,18 @@ impl Core {
                     drop(shared);
                     // Errors are kept in the shared state and reported to writers.
                     _ = self.run(task);
-                    shared = self.shared.lock();
+                    shared = self.contents.lock();
                 }
                 None => {
                     // Learning becomes due with time, and nothing else would wake this thread for it.
-                    let learner = self.learner.as_ref().filter(|_| compacts && shared.failure.is_none());
+                    let learner = self.background.learner.as_ref().filter(|_| compacts && shared.failure.is_none());
                     let learning_us = learner.and_then(|learner| learner.wait_us());
-                    let objects = self.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
+                    let objects = self.files.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
                     let collection_us = objects.map(|objects| (objects.retired.wait_s() as f64 * 1e6).max(1e3));
                     let wait_us = [learning_us, collection_us].into_iter().flatten().min_by(f64::total_cmp);
                     shared = match wait_us {
-                        Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
-                        None => self.changed.wait(&self.shared, shared),
+                        Some(wait_us) => self.contents.wait_for(shared, wait_us),
+                        None => self.contents.wait(shared),
                     };
                 }
             }
@@ -113,7 +112,7 @@ impl Core {
 
     /// Runs all due steps, if there are no background threads.
     pub(in crate::lsm) fn work_inline(&self) -> Result<()> {
-        if self.options.threads > 0 || self.read_only {
+        if self.options.threads > 0 || self.access.is_read_only() {
             return Ok(());
         }
         while self.work_once()? {}
@@ -122,7 +121,7 @@ impl Core {
 
     /// Runs one due step; returns `false` if none is due.
     pub(in crate::lsm) fn work_once(&self) -> Result<bool> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         if shared.failure.is_some() || self.is_stopped() {
             return Ok(false);
         }
@@ -146,24 +145,24 @@ impl Core {
             if let Some(task) = self.next_task(&mut shared, true) {
                 drop(shared);
                 self.run(task)?;
-                return Ok(self.shared.lock());
+                return Ok(self.contents.lock());
             }
             if !shared.is_flushing && shared.running.is_empty() {
                 let failure = StoreFailure::from("no background work can proceed; this is a bug");
                 return Err(Error::stopped(self.path(), &failure));
             }
         }
-        Ok(self.changed.wait(&self.shared, shared))
+        Ok(self.contents.wait(shared))
     }
 
     pub(in crate::lsm) fn limits(&self, shared: &SharedState) -> PickLimits {
-        let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
+        let oldest = self.contents.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
         PickLimits::of(&self.options, oldest, shared.hidden.clone())
     }
 
     /// The next due compaction, if any; only keyspaces that changed since the last check are searched.
     fn next_job(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
-        let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
+        let oldest = self.contents.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
         if oldest > shared.checked_with_snapshot && !shared.waiting_for_snapshot.is_empty() {
             let waiting_for_snapshot = std::mem::take(&mut shared.waiting_for_snapshot);
             shared.compaction_candidates.extend(waiting_for_snapshot);
@@ -205,14 +204,14 @@ impl Core {
                 return Some(BackgroundTask::ReadFilter(Arc::clone(table)));
             }
         }
-        if let Some(objects) = self.objects.as_ref().filter(|_| !shared.is_collecting)
+        if let Some(objects) = self.files.objects.as_ref().filter(|_| !shared.is_collecting)
             && objects.retired.wait_s() == 0
         {
             shared.is_collecting = true;
             return Some(BackgroundTask::Collect(Arc::clone(objects)));
         }
         // Learning is short and speeds up lookups at once; compactions are long.
-        if let Some(task) = self.learner.as_ref().and_then(|learner| learner.next_task()) {
+        if let Some(task) = self.background.learner.as_ref().and_then(|learner| learner.next_task()) {
             return Some(BackgroundTask::Learn(task));
         }
         self.next_of_cleanups(shared).or_else(|| self.next_job(shared)).map(BackgroundTask::Compact)
@@ -241,7 +240,7 @@ impl Core {
         if let Err(error) = &outcome
             && !(matches!(error, Error { cause: Cause::Interrupted, .. }) && self.is_stopped())
         {
-            self.fail(&mut self.shared.lock(), error);
+            self.fail(&mut self.contents.lock(), error);
         }
         drop(running_task);
         outcome
@@ -250,34 +249,34 @@ impl Core {
     /// Removes files from an object store that no reader needs any more.
     fn collect_files(&self, objects: &ObjectFolder) -> Result<()> {
         let (needed, oldest) = {
-            let shared = self.shared.lock();
-            (shared.needed_files(), self.manifest_number.load(Ordering::Relaxed))
+            let shared = self.contents.lock();
+            (shared.needed_files(), self.files.manifest_number())
         };
-        objects.collect(self.binding.store, Some(oldest), |name| match parse_file_name(name) {
+        objects.collect(self.files.binding.store, Some(oldest), |name| match parse_file_name(name) {
             Some((number, FileKind::Manifest)) => number < oldest,
-            Some((number, _)) => number < self.first_file && !needed.contains(name),
+            Some((number, _)) => number < self.files.first_file && !needed.contains(name),
             None => false,
         })
     }
 
     /// The statement of a keyspace for its tables.
     fn keyspace_property(&self, id: KeyspaceId) -> Vec<u8> {
-        let shared = self.shared.lock();
+        let shared = self.contents.lock();
         let property = |tree: &Arc<KeyspaceTree>| keyspace_property(&tree.name, &tree.types.peek().types);
         shared.trees.get(&id).map(property).unwrap_or_default()
     }
 
     fn context<'a>(&'a self, form: TableForm, origin: TableOrigin, keyspace_property: &'a [u8]) -> JobContext<'a> {
         JobContext {
-            storage: &self.storage,
-            binding: self.binding,
+            storage: &self.files.storage,
+            binding: self.files.binding,
             options: &self.options,
             form,
-            learner: self.learner.as_deref(),
+            learner: self.background.learner.as_deref(),
             numbers: self,
             origin,
             keyspace_property,
-            stop: &self.stop,
+            stop: self.background.stop_flag(),
             memory_bytes: self.options.job_bytes(),
         }
     }
@@ -285,10 +284,10 @@ impl Core {
     /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
     pub(in crate::lsm) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
-        let _held = self.cache.reserve_scoped(self.options.job_bytes());
+        let _held = self.files.cache.reserve_scoped(self.options.job_bytes());
         let written = self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form))?;
-        self.counters.flushes.add(1);
-        self.counters.flush_us.add(timer.elapsed_us() as u64);
+        self.telemetry.counters.flushes.add(1);
+        self.telemetry.counters.flush_us.add(timer.elapsed_us() as u64);
         self.report_flush(timer, written);
         Ok(())
     }
@@ -328,13 +327,13 @@ impl Core {
         let unconfirmed: CollectedFiles = unconfirmed.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         for (&id, memtable) in memtable_set.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
             let levels = {
-                let shared = self.shared.lock();
+                let shared = self.contents.lock();
                 if !shared.has_keyspace(id) {
                     continue;
                 }
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
-            let snapshots = self.live_snapshots.sequences();
+            let snapshots = self.contents.live_snapshots.sequences();
             let origin = TableOrigin { keyspace: id, newest: 0 };
             let property = self.keyspace_property(id);
             let outcome = flush(
@@ -347,8 +346,8 @@ impl Core {
             let table_bytes = outcome.tables.iter().map(|table| table.bytes).sum();
             written.tables += outcome.tables.len();
             written.written_bytes += table_bytes;
-            self.counters.flushed_bytes.add(table_bytes);
-            self.counters.value_bytes.add(outcome.separated_bytes);
+            self.telemetry.counters.flushed_bytes.add(table_bytes);
+            self.telemetry.counters.value_bytes.add(outcome.separated_bytes);
             self.open_outcome(id, outcome, form, &mut new_files)?;
         }
         Ok((new_files, written))
@@ -356,7 +355,7 @@ impl Core {
 
     /// Puts the tables of a memtable set in its place.
     fn install_flush(&self, memtable_set: &MemtableSet, new_files: NewFiles) -> Result<()> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let values = memtable_set.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
         let edit = ManifestEdit {
             value_files_added: values.collect(),
@@ -391,34 +390,34 @@ impl Core {
     /// Keeps the logs of a flushed memtable set for recycling, and removes surplus ones.
     fn recycle_logs(&self, mut shared: MutexGuard<'_, SharedState>, memtable_set: &MemtableSet) {
         shared.recyclable.extend(memtable_set.logs.iter().map(|log| log.number));
-        let kept = if self.objects.is_some() { 0 } else { RECYCLED_LOGS_MAX };
+        let kept = if self.files.objects.is_some() { 0 } else { RECYCLED_LOGS_MAX };
         let surplus = shared.recyclable.len().saturating_sub(kept);
         let surplus: Vec<u64> = shared.recyclable.drain(..surplus).collect();
         drop(shared);
         for number in surplus {
             // A file that cannot be removed now is removed at the next opening.
-            _ = self.storage.remove(&crate::lsm::state::log_header::log_name(number));
+            _ = self.files.storage.remove(&crate::lsm::state::log_header::log_name(number));
         }
     }
 
     /// The files among `values` that another opening began, with the nonce of that opening.
     fn bound_elsewhere(&self, values: &[Arc<ValueHandle>]) -> Vec<(u64, u64)> {
         let bindings = values.iter().map(|handle| (handle.number, handle.file.binding().nonce));
-        bindings.filter(|&(_, nonce)| nonce != self.binding.nonce).collect()
+        bindings.filter(|&(_, nonce)| nonce != self.files.binding.nonce).collect()
     }
 
     /// Opens a table that was just written or ingested. On an object store its end may be kept in the manifest, and in
     /// memory.
     pub(in crate::lsm) fn open_table(&self, mut meta: TableFileMeta, keeps_end: bool) -> Result<Arc<TableFile>> {
-        if let Some(objects) = self.objects.as_ref().filter(|_| keeps_end) {
+        if let Some(objects) = self.files.objects.as_ref().filter(|_| keeps_end) {
             meta.tail = objects.read_tail(&file_name(meta.number, FileKind::Table), meta.bytes)?;
         }
-        let learner = self.learner.as_deref();
+        let learner = self.background.learner.as_deref();
         let mut opened = TableFile::open(
-            &self.storage,
-            self.binding.store,
+            &self.files.storage,
+            self.files.binding.store,
             Arc::new(meta),
-            &self.cache,
+            &self.files.cache,
             &self.options.of_tables(),
             learner,
         )?;
@@ -439,7 +438,7 @@ impl Core {
         new_files: &mut NewFiles,
     ) -> Result<()> {
         for file in outcome.value_files {
-            let handle = ValueHandle::new(&self.storage, file.number(), file);
+            let handle = ValueHandle::new(&self.files.storage, file.number(), file);
             handle.mark_obsolete();
             new_files.values.push(handle);
         }
@@ -454,7 +453,7 @@ impl Core {
                 Err(error) => {
                     for number in metas.map(|meta| meta.number).chain([number]) {
                         // A file that cannot be removed now is removed at the next opening.
-                        _ = self.storage.remove(&file_name(number, FileKind::Table));
+                        _ = self.files.storage.remove(&file_name(number, FileKind::Table));
                     }
                     return Err(error);
                 }
@@ -502,7 +501,7 @@ impl Core {
     /// Runs a compaction and installs its output.
     fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
         if job.moves {
-            let mut shared = self.shared.lock();
+            let mut shared = self.contents.lock();
             if !shared.has_keyspace(job.keyspace) {
                 return Ok(());
             }
@@ -513,30 +512,30 @@ impl Core {
         let Some(inputs) = inputs else { return Ok(()) };
         let done =
             self.in_form_that_fits(|| inputs.tables.values(), |form| self.compact_in_form(job, &inputs, form))?;
-        self.counters.compaction_us.add(timer.elapsed_us() as u64);
+        self.telemetry.counters.compaction_us.add(timer.elapsed_us() as u64);
         self.report_compaction(timer, job, done);
         Ok(())
     }
 
     fn compact_in_form(&self, job: &CompactionJob, inputs: &JobInputs, form: TableForm) -> Result<FinishedJob> {
         let outcome = self.run_parts(job, inputs, form)?;
-        self.counters.compactions.add(1);
-        self.counters.compaction_read_bytes.add(job.bytes());
+        self.telemetry.counters.compactions.add(1);
+        self.telemetry.counters.compaction_read_bytes.add(job.bytes());
         let done = FinishedJob {
             tables: outcome.tables.len(),
             read_bytes: job.bytes(),
             written_bytes: outcome.tables.iter().map(|table| table.bytes).sum(),
             moved_value_bytes: outcome.moved_bytes,
         };
-        self.counters.compaction_written_bytes.add(done.written_bytes);
-        self.counters.moved_value_bytes.add(done.moved_value_bytes);
+        self.telemetry.counters.compaction_written_bytes.add(done.written_bytes);
+        self.telemetry.counters.moved_value_bytes.add(done.moved_value_bytes);
         self.finish(job, outcome, form)?;
         Ok(done)
     }
 
     /// The tables and value files that a job needs; `None` if its keyspace was dropped.
     fn inputs(&self, job: &CompactionJob) -> Result<Option<JobInputs>> {
-        let shared = self.shared.lock();
+        let shared = self.contents.lock();
         let Some(levels) = shared.state.levels(job.keyspace).cloned() else { return Ok(None) };
         let mut tables = BTreeMap::new();
         for (_, meta) in &job.inputs {
@@ -549,7 +548,7 @@ impl Core {
         let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         drop(shared);
         // Snapshots taken from here on see the newest version of everything in the inputs.
-        Ok(Some(JobInputs { tables, levels, collected, snapshots: self.live_snapshots.sequences() }))
+        Ok(Some(JobInputs { tables, levels, collected, snapshots: self.contents.live_snapshots.sequences() }))
     }
 
     /// Runs a job; a requested one in as many parts as there are threads.
@@ -563,7 +562,7 @@ impl Core {
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
         let property = self.keyspace_property(job.keyspace);
         let context = self.context(form, TableOrigin { keyspace: job.keyspace, newest }, &property);
-        let _held = self.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        let _held = self.files.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_subcompactions(&context, threads, borders, |part| MergeJob {
             cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),
             tombstones: inputs.tables.values().map(|table| Arc::clone(&table.tombstones)).collect(),
@@ -580,7 +579,7 @@ impl Core {
     fn finish(&self, job: &CompactionJob, outcome: JobOutput, form: TableForm) -> Result<()> {
         let mut new_files = NewFiles::default();
         self.open_outcome(job.keyspace, outcome, form, &mut new_files)?;
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         if !shared.has_keyspace(job.keyspace) {
             return Ok(());
         }
@@ -599,7 +598,7 @@ impl Core {
 
     /// Learns all tables or levels; see [`Db::learn`](crate::lsm::Db::learn).
     pub(in crate::lsm) fn learn(&self) -> Result<()> {
-        match &self.learner {
+        match &self.background.learner {
             Some(learner) => learner.learn_all(&|| !self.is_stopped()),
             None if !self.options.fast_paths.models => Ok(()),
             None => Err(Error::input("the store has no learning policy").advise(Advice::Use(Call::SetLearning))),
@@ -609,14 +608,14 @@ impl Core {
     /// Merges all tables; see [`Db::compact`](crate::lsm::Db::compact).
     pub(in crate::lsm) fn compact(&self) -> Result<()> {
         self.flush()?;
-        let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
+        let ids: Vec<KeyspaceId> = self.contents.lock().trees.keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
         // Collects the value files whose values this has freed.
         self.work_inline()
     }
 
     fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         loop {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
@@ -630,12 +629,12 @@ impl Core {
             };
             match step {
                 RangeStep::Done => return Ok(()),
-                RangeStep::Wait => shared = self.changed.wait(&self.shared, shared),
+                RangeStep::Wait => shared = self.contents.wait(shared),
                 RangeStep::Job(job) => {
                     let job = shared.start(*job);
                     drop(shared);
                     self.run(BackgroundTask::Compact(job))?;
-                    shared = self.shared.lock();
+                    shared = self.contents.lock();
                 }
             }
         }

@@ -19,7 +19,6 @@ use crate::lsm::state::skipped::{SkippedEntries, SkippedRun, TombstoneCleanup};
 use crate::lsm::state::view::KeyspaceView;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Entries of a memtable that are checked for tombstones of a run.
 const PROBED_ENTRIES_MAX: usize = 64;
@@ -34,11 +33,11 @@ const CLEANUP_JOBS_MAX: u32 = 128;
 impl Core {
     /// Counts the entries that an iterator skipped, and schedules a cleanup once it pays off.
     pub(in crate::lsm) fn note_skipped(&self, tree: &KeyspaceTree, run: SkippedRun) {
-        self.counters.skipped_entries.add(run.entries);
-        if self.read_only {
+        self.telemetry.counters.skipped_entries.add(run.entries);
+        if self.access.is_read_only() {
             return;
         }
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let is_under_way = shared.cleanups.iter().any(|cleanup| cleanup.keyspace == tree.id);
         // A snapshot may read a keyspace that was dropped.
         if shared.failure.is_some() || is_under_way || tree.is_dropped() || !shared.has_keyspace(tree.id) {
@@ -65,7 +64,7 @@ impl Core {
                     shared.cleanups.push(TombstoneCleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS_MAX });
                 }
                 drop(shared);
-                self.changed.notify_all();
+                self.contents.notify_changed();
                 return;
             }
             // With neither, a snapshot needs the removed entries, or they are gone.
@@ -103,10 +102,10 @@ impl Core {
     /// Switches memtables for a cleanup. If a writer is active it is not waited for, since it may wait for this thread;
     /// its next group will switch.
     pub(in crate::lsm) fn switch_for_cleanup(&self) -> Result<()> {
-        self.is_switch_requested.store(true, Ordering::Relaxed);
-        let Some(mut writer) = self.writer.try_lock() else { return Ok(()) };
-        self.is_switch_requested.store(false, Ordering::Relaxed);
-        let is_crowded = self.shared.lock().sealed.len() >= self.options.sealed_max();
+        self.writes.request_switch(true);
+        let Some(mut writer) = self.writes.writer.try_lock() else { return Ok(()) };
+        self.writes.request_switch(false);
+        let is_crowded = self.contents.lock().sealed.len() >= self.options.sealed_max();
         if is_crowded || writer.active.is_empty() || self.check_writable().is_err() {
             return Ok(());
         }

@@ -53,8 +53,8 @@ impl Core {
     pub(in crate::lsm) fn report_stall_end(&self, timer: Timer) {
         let duration_s = timer.elapsed_s();
         self.telemetry.stall_seconds.record(duration_s);
-        self.counters.stalls.add(1);
-        self.counters.stall_us.add((duration_s * 1e6) as u64);
+        self.telemetry.counters.stalls.add(1);
+        self.telemetry.counters.stall_us.add((duration_s * 1e6) as u64);
         info!(store = %self.path().display(), duration_s, "writes go on");
     }
 
@@ -77,11 +77,11 @@ impl Core {
     /// Reports the opening of a store.
     pub(in crate::lsm) fn report_opening(&self, timer: Timer, opening: &FinishedOpening) {
         let FinishedOpening { logs, log_bytes, is_new, was_closed } = *opening;
-        let (store, shared) = (self.path(), self.shared.lock());
-        let (tables, read_only, duration_s) = (shared.tables.len(), self.read_only, timer.elapsed_s());
+        let (store, shared) = (self.path(), self.contents.lock());
+        let (tables, read_only, duration_s) = (shared.tables.len(), self.access.is_read_only(), timer.elapsed_s());
         self.telemetry.set_sizes(&shared);
         drop(shared);
-        if self.objects.is_some() && !(read_only || is_new || was_closed) {
+        if self.files.objects.is_some() && !(read_only || is_new || was_closed) {
             info!(store = %store.display(), "took over from another writer");
         }
         info!(store = %store.display(), read_only, tables, logs, log_bytes, is_new, was_closed, duration_s, "opened");

@@ -3,26 +3,20 @@
 //! Lock order: the writer's lock, then the lock of the shared state. Readers take neither: they read the current view
 //! of a keyspace, which is replaced as a whole.
 
-use super::groups_in_flight::GroupsInFlight;
-use super::replayed_logs::ReplayedLogs;
+use super::access::Access;
+use super::background::Background;
+use super::contents::Contents;
+use super::files::CoreFiles;
 use super::shared::{SharedState, StateChange};
 use super::telemetry::StoreTelemetry;
-use super::write_queue::WriteQueue;
-use super::writer::WriterState;
-use crate::block::BlockCache;
-use crate::block::header::StoreBinding;
+use super::writes::Writes;
 use crate::durability::Durability;
 use crate::error::{Cause, Error, Result, StoreFailure};
-use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
-use crate::io::reads::fair::FairMutex;
-use crate::io::{FileLock, FolderIdentity, Storage};
-use crate::lsm::objects::{ObjectFolder, StoreVersion};
-use crate::lsm::state::counters::DbCounters;
+use crate::io::local::sync::MutexGuard;
+use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
-use crate::lsm::state::file_numbers::FileNumbers;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::learner::Learner;
-use crate::lsm::state::live_snapshots::LiveSnapshots;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::version::{ClosedLengths, Manifest, ManifestState, recover_manifest};
@@ -30,90 +24,56 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-
-/// Memtables may hide 1/48 of all live values; a level may hide three times as much before it is merged.
-const MEMTABLE_HIDDEN_DIVISOR: u64 = 48;
-
-/// Groups without a sync between two looks whether the folder is in its place.
-const UNCHECKED_GROUPS_MAX: u32 = 63;
-
-/// Memtables may always hide this many bytes, so that small stores do not write tiny tables.
-pub(in crate::lsm) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
 
 /// The state of an open store that all handles and threads share.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(in crate::lsm) storage: Arc<dyn Storage>,
-    /// The same, if it is an object store.
-    pub(in crate::lsm) objects: Option<Arc<ObjectFolder>>,
     pub(in crate::lsm) options: DbOptions,
-    /// The identity of the store and of this opening; checksums of new files are bound to both.
-    pub(in crate::lsm) binding: StoreBinding,
-    pub(in crate::lsm) cache: Arc<BlockCache>,
-    pub(in crate::lsm) live_snapshots: LiveSnapshots,
-    pub(in crate::lsm) counters: DbCounters,
+    /// What may be done with the store.
+    pub(in crate::lsm) access: Access,
     pub(in crate::lsm) telemetry: StoreTelemetry,
-    /// The learner of the policy, if there is one.
-    pub(in crate::lsm) learner: Option<Arc<dyn Learner>>,
-    /// Batches that wait to be written.
-    pub(in crate::lsm) queue: Mutex<WriteQueue>,
-    /// On an object store: groups that are being put.
-    pub(in crate::lsm) in_flight: GroupsInFlight,
-    /// Signalled when a group was written.
-    pub(in crate::lsm) written: Condvar,
-    /// The lock of writers, taken in the order of requests.
-    pub(in crate::lsm) writer: FairMutex<WriterState>,
-    pub(in crate::lsm) shared: Mutex<SharedState>,
-    /// Signalled when the shared state has changed.
-    pub(in crate::lsm) changed: Condvar,
-    pub(in crate::lsm) visible: AtomicU64,
-    pub(in crate::lsm) numbers: FileNumbers,
-    /// On an object store: the number of the newest manifest, and the first number that this opening may have used.
-    pub(in crate::lsm) manifest_number: AtomicU64,
-    pub(in crate::lsm) first_file: u64,
-    /// On an object store: whether this opening has put a manifest.
-    pub(in crate::lsm) has_opened: AtomicBool,
-    /// On an object store: the version of a reader.
-    pub(in crate::lsm) version: Option<StoreVersion>,
-    /// Of a reader: what it has of the logs, until its next version goes on with that.
-    pub(in crate::lsm) replayed: Mutex<Option<ReplayedLogs>>,
-    /// Memtables are switched when they hide more bytes of older values than this.
-    pub(in crate::lsm) hidden_limit: AtomicU64,
-    /// Whether the next group must switch memtables even if they are not full.
-    pub(in crate::lsm) is_switch_requested: AtomicBool,
-    pub(in crate::lsm) read_only: bool,
-    /// Whether the store is closed to writes; the reason is in the shared state.
-    pub(in crate::lsm) has_failed: AtomicBool,
-    /// Tells background work to stop.
-    pub(in crate::lsm) stop: AtomicBool,
-    /// Whether [`Db::close`](crate::lsm::Db::close) was called: all handles fail then.
-    pub(in crate::lsm) is_closed: AtomicBool,
-    /// Held while the store is open for writing.
-    pub(in crate::lsm) lock: Mutex<Option<Box<dyn FileLock>>>,
-    /// Groups written since the folder was last found in its place.
-    pub(in crate::lsm) groups_unchecked: AtomicU32,
-    /// The folder in which the store was opened, if it is on the local file system.
-    pub(in crate::lsm) folder_identity: Option<FolderIdentity>,
+    pub(in crate::lsm) background: Background,
+    pub(in crate::lsm) writes: Writes,
+    pub(in crate::lsm) contents: Contents,
+    // Must be dropped last: the lock of the folder outlives the files, some of which are removed when they are closed.
+    pub(in crate::lsm) files: CoreFiles,
 }
 
 impl Core {
+    /// A store with these files and contents, to which nothing is written yet.
+    pub(in crate::lsm) fn new(
+        options: DbOptions,
+        read_only: bool,
+        files: CoreFiles,
+        contents: Contents,
+        learner: Option<Arc<dyn Learner>>,
+    ) -> Self {
+        Self {
+            options,
+            access: Access::new(read_only),
+            telemetry: StoreTelemetry::register(&files.path()),
+            files,
+            writes: Writes::new(contents.visible() + 1),
+            contents,
+            background: Background::new(learner),
+        }
+    }
+
     pub(in crate::lsm) fn path(&self) -> PathBuf {
-        let name = self.storage.path("x");
-        name.parent().map_or_else(PathBuf::new, PathBuf::from)
+        self.files.path()
     }
 
     /// The newest operation visible to readers.
     pub(in crate::lsm) fn visible(&self) -> Sequence {
-        self.visible.load(Ordering::Acquire)
+        self.contents.visible()
     }
 
     pub(in crate::lsm) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
+        self.background.is_stopped()
     }
 
     pub(in crate::lsm) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
+        self.access.is_closed()
     }
 
     /// The error for uses of a closed store.
@@ -123,7 +83,7 @@ impl Core {
 
     /// Fails if the folder is not where it was locked.
     pub(in crate::lsm) fn check_place(&self) -> Result<()> {
-        match self.lock.lock().as_ref() {
+        match self.files.lock.lock().as_ref() {
             Some(lock) if !lock.is_in_place() => Err(Error::gone(self.path())),
             _ => Ok(()),
         }
@@ -132,13 +92,11 @@ impl Core {
     /// As [`Self::check_place`], for a group that is about to be written. Beside a sync the check costs nothing;
     /// without one it takes about as long as the write itself, and so one group in some is checked.
     pub(in crate::lsm) fn check_place_of_group(&self, is_due: bool) -> Result<()> {
-        let groups = self.groups_unchecked.load(Ordering::Relaxed);
-        if !is_due && self.options.durability != Durability::Synced && groups < UNCHECKED_GROUPS_MAX {
-            self.groups_unchecked.store(groups + 1, Ordering::Relaxed);
+        if !is_due && self.options.durability != Durability::Synced && self.files.may_pass_unchecked() {
             return Ok(());
         }
         self.check_place()?;
-        self.groups_unchecked.store(0, Ordering::Relaxed);
+        self.files.note_checked();
         Ok(())
     }
 
@@ -155,7 +113,7 @@ impl Core {
         if self.is_closed() {
             return Some(self.closed());
         }
-        if self.read_only {
+        if self.access.is_read_only() {
             return Some(Error::opened_read_only(self.path()));
         }
         self.failure(shared)
@@ -194,14 +152,14 @@ impl Core {
                 self.report_failure(shared.is_fenced, error);
             }
         }
-        self.changed.notify_all();
+        self.contents.notify_changed();
     }
 
     /// The error of a file that is missing, if another writer has taken over, or the store is gone.
     fn explain_missing(&self, error: &Error) -> Option<Error> {
-        match (error, &self.objects) {
+        match (error, &self.files.objects) {
             (Error { cause: Cause::Io(ErrorKind::NotFound), .. }, Some(objects)) => {
-                let found = objects.check_newest(self.manifest_number.load(Ordering::Relaxed)).err();
+                let found = objects.check_newest(self.files.manifest_number()).err();
                 found.filter(|found| matches!(found, Error { cause: Cause::Fenced | Cause::Gone, .. }))
             }
             _ => None,
@@ -220,7 +178,7 @@ impl Core {
             shared.manifest = None;
             self.fail(shared, error);
         }
-        self.changed.notify_all();
+        self.contents.notify_changed();
         outcome
     }
 
@@ -236,7 +194,7 @@ impl Core {
             return Err(Error::stopped(path(), &StoreFailure::from("its manifest could not be written")));
         };
         let edit = &mut change.edit;
-        self.numbers.put_into(edit);
+        self.files.numbers.put_into(edit);
         // Memtable sets are flushed after newer ones were begun.
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
@@ -249,10 +207,10 @@ impl Core {
             return Err(error);
         }
         let is_spent = manifest.is_spent();
-        self.numbers.note_reserved(shared.state.reserved);
+        self.files.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
-        self.hidden_limit.store((live / MEMTABLE_HIDDEN_DIVISOR).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
-        shared.apply_files(change, self.learner.as_deref());
+        self.writes.set_live_bytes(live);
+        shared.apply_files(change, self.background.learner.as_deref());
         shared.note_changed_keyspaces(&change.edit);
         let (added, removed) = (change.edit.added.iter(), change.edit.removed.iter());
         let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.switched.drain(..));
@@ -277,7 +235,7 @@ impl Core {
         let mut state = shared.state.clone();
         let manifest = self.new_manifest(&mut state, None)?;
         shared.manifest = Some(manifest);
-        self.numbers.note_reserved(state.reserved);
+        self.files.numbers.note_reserved(state.reserved);
         shared.state = state;
         Ok(())
     }
@@ -288,29 +246,28 @@ impl Core {
         state: &mut ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Manifest> {
-        let Some(objects) = &self.objects else {
-            let number = self.numbers.take();
+        let Some(objects) = &self.files.objects else {
+            let number = self.files.numbers.take();
             self.state_numbers(state, closed.is_some());
-            return Manifest::create(&self.storage, number, state, closed);
+            return Manifest::create(&self.files.storage, number, state, closed);
         };
         self.state_numbers(state, closed.is_some());
         state.retired = objects.retired.all();
-        let before = self.manifest_number.load(Ordering::Relaxed);
+        let before = self.files.manifest_number();
         // An opening has just found its store.
-        if self.has_opened.load(Ordering::Relaxed) {
+        if self.files.has_put_manifest() {
             objects.check_in_place()?;
         }
         let mut number = before + 1;
         loop {
-            match Manifest::create(&self.storage, number, state, closed) {
+            match Manifest::create(&self.files.storage, number, state, closed) {
                 Ok(manifest) => {
                     if number == ObjectFolder::FIRST_MANIFEST {
                         objects.check_conditions_of_new_store()?;
                     }
                     // A writer that slept until the numbers after its own were free again has won nothing.
-                    objects.check_won(number, self.binding.store)?;
-                    self.manifest_number.store(number, Ordering::Relaxed);
-                    self.has_opened.store(true, Ordering::Relaxed);
+                    objects.check_won(number, self.files.binding.store)?;
+                    self.files.note_manifest(number);
                     return Ok(manifest);
                 }
                 Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }) => {
@@ -321,8 +278,8 @@ impl Core {
                         continue;
                     }
                     // It may be an earlier attempt of this opening that seemed to fail.
-                    match recover_manifest(&*self.storage, number) {
-                        Ok(found) if found.state.binding() == self.binding => {}
+                    match recover_manifest(&*self.files.storage, number) {
+                        Ok(found) if found.state.binding() == self.files.binding => {}
                         _ => return Err(objects.fenced()),
                     }
                     number += 1;
@@ -333,9 +290,9 @@ impl Core {
     }
 
     fn state_numbers(&self, state: &mut ManifestState, ends: bool) {
-        state.next_file = state.next_file.max(self.numbers.next());
+        state.next_file = state.next_file.max(self.files.numbers.next());
         // After the end no number is taken.
-        state.reserved = if ends { state.next_file } else { state.reserved.max(self.numbers.batch_end()) };
+        state.reserved = if ends { state.next_file } else { state.reserved.max(self.files.numbers.batch_end()) };
     }
 
     /// Publishes new views of the changed keyspaces, and of all keyspaces with memtables if the set of value files
@@ -350,7 +307,7 @@ impl Core {
             let Some(tree) = shared.trees.get(&id) else { continue };
             let before = tree.view.get();
             let view = shared.view(id, &before.levels);
-            if let Some(learner) = &self.learner
+            if let Some(learner) = &self.background.learner
                 && !view.levels.is_same(&before.levels)
             {
                 learner.levels_changed(id, &view.levels.deeper);
@@ -368,7 +325,7 @@ impl Core {
     /// Creates the memtable of a keyspace in the current memtable set, visible to readers before anything is inserted;
     /// `None` if the keyspace was dropped.
     pub(in crate::lsm) fn new_memtable(&self, id: KeyspaceId) -> Option<Arc<Memtable>> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let view = shared.trees.get(&id)?.view.get();
         let memtable = Arc::new(view.sealed.first().map_or_else(Memtable::new, |older| Memtable::after(older)));
         shared.active.insert(id, Arc::clone(&memtable));

@@ -1,14 +1,16 @@
 //! Metrics of a store.
 
 use super::shared::SharedState;
+use crate::lsm::state::counters::DbCounters;
 use crate::lsm::state::version::LEVELS;
 use crate::telemetry::{self, Counter, Gauge, Histogram};
 use std::array;
 use std::path::Path;
 
-/// Metrics of a store besides its [activity counters](crate::lsm::state::counters::DbCounters).
+/// Metrics of a store.
 #[derive(Debug)]
 pub(crate) struct StoreTelemetry {
+    pub(in crate::lsm) counters: DbCounters,
     pub(in crate::lsm) gets: Counter,
     pub(in crate::lsm) batched_gets: Counter,
     pub(super) flush_seconds: Histogram,
@@ -33,6 +35,7 @@ impl StoreTelemetry {
         let of_level =
             |metric, level: usize| Gauge::register(metric, &[("store", &*store), ("level", &level.to_string())]);
         Self {
+            counters: DbCounters::register(folder),
             gets: counter(telemetry::STORE_GETS),
             batched_gets: counter(telemetry::STORE_BATCHED_GETS),
             flush_seconds: histogram(telemetry::STORE_FLUSH_SECONDS),

@@ -143,7 +143,7 @@ impl Db {
     /// which has no version between two commits, and on other storages.
     #[must_use]
     pub fn version(&self) -> Option<StoreVersion> {
-        self.core().version
+        self.core().contents.version
     }
 
     /// Lets a reader of a store on an object store go on with the newest version; returns whether there was one.
@@ -179,13 +179,13 @@ impl Db {
     }
 
     fn start(core: Core) -> Result<Self> {
-        let threads = if core.read_only { 0 } else { core.options.threads };
+        let threads = if core.access.is_read_only() { 0 } else { core.options.threads };
         Self::start_with(core, threads)
     }
 
     fn start_with(core: Core, threads: usize) -> Result<Self> {
         if threads > 0 && core.options.fast_paths.prefetch {
-            let mut shared = core.shared.lock();
+            let mut shared = core.contents.lock();
             shared.unread_filters = shared.tables.keys().copied().collect();
         }
         Self::of(Arc::new(Open::start(Arc::new(core), threads)?))
@@ -193,7 +193,7 @@ impl Db {
 
     /// A handle of an open store.
     pub(in crate::lsm) fn of(open: Arc<Open>) -> Result<Self> {
-        let tree = open.core.shared.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
+        let tree = open.core.contents.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
         let path = open.core.path();
         let tree = tree.ok_or_else(|| Error::damaged(path, 0, "the default keyspace is missing"))?;
         Ok(Self { default: Keyspace::new(open, tree) })
@@ -223,7 +223,7 @@ impl Db {
     /// The identity of the store, drawn when it was created: one that is made later at the same place has another.
     #[must_use]
     pub fn identity(&self) -> u64 {
-        self.core().shared.lock().state.owner
+        self.core().contents.lock().state.owner
     }
 
     /// Whether the path that the store was opened by still leads to it: its folder is the same one, was not removed or
@@ -238,7 +238,7 @@ impl Db {
     /// The names of all keyspaces, except the one that has notes about secondary indexes.
     #[must_use]
     pub fn keyspaces(&self) -> Vec<String> {
-        let shared = self.core().shared.lock();
+        let shared = self.core().contents.lock();
         shared.trees.values().map(|tree| tree.name.clone()).filter(|name| name != INDEX_NOTES).collect()
     }
 
@@ -316,7 +316,7 @@ impl Db {
     /// Activity counters since the store was opened.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        self.core().counters.activity()
+        self.core().telemetry.counters.activity()
     }
 
     /// Closes the store for all its handles: syncs all writes, those with weaker durability too, stops the background

@@ -43,7 +43,7 @@ fn manifest_bytes(memory: &MemoryStorage) -> usize {
 
 /// The views of all keyspaces except the first.
 fn views(db: &Db) -> Vec<(Arc<KeyspaceTree>, Arc<KeyspaceView>)> {
-    let trees = db.core().shared.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
+    let trees = db.core().contents.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
     trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
 }
 
@@ -66,17 +66,17 @@ fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_writte
         assert_eq!(before.len(), count);
         for _ in 0..2 {
             work(&db);
-            let writer = db.core().writer.lock();
+            let writer = db.core().writes.writer.lock();
             assert!(writer.active.memtables().len() <= 1, "memtables that a commit has to do with");
             drop(writer);
-            assert!(db.core().shared.lock().active.len() <= 1);
+            assert!(db.core().contents.lock().active.len() <= 1);
         }
         for (tree, view) in &before {
             assert!(Arc::ptr_eq(view, &tree.view.get()), "the view of {} was replaced", tree.name);
         }
         db.core().work_after_write();
         // A view of an idle keyspace does not hold files that the store has removed.
-        let shared = db.core().shared.lock();
+        let shared = db.core().contents.lock();
         let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
         assert!(held <= 1, "{held} value files");
         assert!(
@@ -105,7 +105,7 @@ fn a_new_keyspace_takes_as_much_manifest_however_many_there_are() {
 #[test]
 fn a_change_takes_back_what_it_did_and_nothing_else() {
     let (_, db) = made(50, true);
-    let mut shared = db.core().shared.lock();
+    let mut shared = db.core().contents.lock();
     let before = shared.state.clone();
     let (id, level, table) = before.tables().nth(7).map(|(id, level, table)| (id, level, Arc::clone(table))).unwrap();
     let next = before.next_keyspace;
@@ -146,8 +146,8 @@ fn a_batch_waits_for_those_only_who_asked_before() {
             });
         }
         // Held until another thread waits: otherwise all writes may be done before the threads run.
-        let turn = db.core().writer.lock();
-        while db.core().writer.waits() == 0 {
+        let turn = db.core().writes.writer.lock();
+        while db.core().writes.writer.waits() == 0 {
             std::thread::yield_now();
         }
         drop(turn);
@@ -156,6 +156,6 @@ fn a_batch_waits_for_those_only_who_asked_before() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!(db.core().writer.overtakes(), 0);
-    assert!(db.core().writer.waits() > 0);
+    assert_eq!(db.core().writes.writer.overtakes(), 0);
+    assert!(db.core().writes.writer.waits() > 0);
 }

@@ -7,7 +7,6 @@ use crate::lsm::core::store::Core;
 use crate::lsm::open::folder::{NewFolder, remove_manifests};
 use crate::lsm::state::entry::Sequence;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// An open store, closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ impl Open {
         if *is_closed {
             return Ok(());
         }
-        let persisted = if self.core.read_only { Ok(()) } else { self.core.persist() };
+        let persisted = if self.core.access.is_read_only() { Ok(()) } else { self.core.persist() };
         if !matches!(persisted, Ok(()) | Err(Error { cause: Cause::Gone, .. })) {
             return persisted;
         }
@@ -68,7 +67,7 @@ impl Open {
     /// The outcome of a closing. A store whose folder is gone can be closed: what was acknowledged is in that folder,
     /// wherever it is. Of an object store that is gone, so is what this handle wrote.
     fn explain_gone(&self, outcome: Result<()>) -> Result<()> {
-        let is_lost = self.core.objects.is_some() && self.core.visible() > self.opened_at;
+        let is_lost = self.core.files.objects.is_some() && self.core.visible() > self.opened_at;
         match outcome {
             Err(Error { cause: Cause::Gone, .. }) if !is_lost => Ok(()),
             outcome => outcome,
@@ -77,7 +76,7 @@ impl Open {
 
     pub(super) fn take_back(&self) -> Result<bool> {
         let mut is_closed = self.is_closed.lock();
-        if *is_closed || self.core.visible.load(Ordering::Acquire) > 0 {
+        if *is_closed || self.core.visible() > 0 {
             return Ok(false);
         }
         let Some(folder) = self.new_folder.lock().take() else { return Ok(false) };
@@ -85,7 +84,7 @@ impl Open {
         *is_closed = true;
         // A write that is under way ends first.
         drop(self.core.writer_alone());
-        if self.core.visible.load(Ordering::Acquire) > 0 {
+        if self.core.visible() > 0 {
             let finished = self.finish();
             self.core.end_reads();
             return self.explain_gone(finished).map(|()| false);
@@ -93,7 +92,7 @@ impl Open {
         self.core.stop();
         self.workers.lock().clear();
         // Under the lock: what is left then is no store.
-        let removed = remove_manifests(&*self.core.storage);
+        let removed = remove_manifests(&*self.core.files.storage);
         self.core.end_reads();
         folder.remove();
         removed.map(|()| true)

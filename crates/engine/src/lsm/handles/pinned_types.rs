@@ -61,7 +61,7 @@ impl PinnedTypes {
     /// [`Cause::WrongType`](crate::Cause::WrongType) if its types are others now; as [`Keyspace::get`].
     pub fn renewed(&self, keyspace: &Keyspace) -> Result<Self> {
         let is_undecided = keyspace.is_undecided()?;
-        let _shared = keyspace.core().shared.lock();
+        let _shared = keyspace.core().contents.lock();
         Self::for_reading(keyspace, &self.types, is_undecided)
     }
 
@@ -246,7 +246,7 @@ impl Keyspace {
     /// Pins its types as they are.
     #[must_use]
     pub fn pin_types(&self) -> PinnedTypes {
-        let _shared = self.core().shared.lock();
+        let _shared = self.core().contents.lock();
         let found = self.tree().types.get();
         PinnedTypes::new(self.clone(), Arc::clone(&found.types), found.generation)
     }
@@ -274,13 +274,13 @@ impl Core {
         if let Some(pinned) = self.pin_if_same(keyspace, types) {
             return Ok(pinned);
         }
-        if self.read_only {
+        if self.access.is_read_only() {
             return self.pin_for_reading(keyspace, types);
         }
         // No record is written, and no types are stated, until they are pinned.
         let _writer = self.writer_alone();
         self.state_types(&[keyspace.written().stating(types, false)])?;
-        let _shared = self.shared.lock();
+        let _shared = self.contents.lock();
         if keyspace.tree().is_dropped() {
             return Err(self.gone(keyspace.tree()));
         }
@@ -289,7 +289,7 @@ impl Core {
 
     /// Pins types that the keyspace has already; undecided ones are never the same.
     fn pin_if_same(&self, keyspace: &Keyspace, types: &Arc<RecordType>) -> Option<PinnedTypes> {
-        let _shared = self.shared.lock();
+        let _shared = self.contents.lock();
         let found = keyspace.tree().types.get();
         let is_same = found.generation > 0 && found.types == *types && !keyspace.tree().is_dropped();
         is_same.then(|| PinnedTypes::new(keyspace.clone(), Arc::clone(types), found.generation))

@@ -319,7 +319,7 @@ fn check_again(storage: &MemoryStorage, options: &DbOptions) {
     }
     db.close().unwrap();
     let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
-    let state = db.core().shared.lock().state.clone();
+    let state = db.core().contents.lock().state.clone();
     let numbers = |suffix: &str| {
         let names = storage.list().unwrap().into_iter();
         names.filter_map(|name| name.strip_suffix(suffix)?.parse().ok()).collect::<Vec<u64>>()

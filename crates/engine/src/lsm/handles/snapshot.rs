@@ -33,10 +33,10 @@ impl PinnedSequence {
 impl Drop for PinnedSequence {
     fn drop(&mut self) {
         let core = self.db.core();
-        if core.live_snapshots.release(self.id) {
+        if core.contents.live_snapshots.release(self.id) {
             // Entries kept for the snapshot may be dropped now, so background work checks again.
-            drop(core.shared.lock());
-            core.changed.notify_all();
+            drop(core.contents.lock());
+            core.contents.notify_changed();
         }
     }
 }
@@ -44,7 +44,7 @@ impl Drop for PinnedSequence {
 impl DbSnapshot {
     pub(in crate::lsm) fn new(db: Db) -> Self {
         let core = db.core();
-        let (id, kept) = core.live_snapshots.acquire(|| core.visible());
+        let (id, kept) = core.contents.live_snapshots.acquire(|| core.visible());
         Self { pin: Arc::new(PinnedSequence { db, id, kept }) }
     }
 
@@ -69,7 +69,7 @@ impl DbSnapshot {
         let dropped = kept.values().map(|kept| &kept.dropped).find(|tree| tree.name == name && tree.is_dropped());
         let tree = dropped.cloned();
         drop(kept);
-        let current = || self.pin.db.core().shared.lock().tree_named(name).cloned();
+        let current = || self.pin.db.core().contents.lock().tree_named(name).cloned();
         tree.or_else(current).map(|tree| Keyspace::new(Arc::clone(self.pin.db.open()), tree))
     }
 

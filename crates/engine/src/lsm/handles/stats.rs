@@ -164,8 +164,8 @@ impl Db {
 impl Core {
     /// Statistics of models and their use.
     pub(in crate::lsm) fn learning_stats(&self) -> LearningStats {
-        let mut stats = self.learner.as_ref().map(|learner| learner.stats()).unwrap_or_default();
-        let shared = self.shared.lock();
+        let mut stats = self.background.learner.as_ref().map(|learner| learner.stats()).unwrap_or_default();
+        let shared = self.contents.lock();
         let (mut lookups, mut sizes) = (shared.past_lookups, Vec::new());
         for table in shared.tables.values() {
             lookups.add(&table.lookups());
@@ -185,9 +185,10 @@ impl Core {
     }
 
     fn stats(&self) -> DbStats {
-        let (activity, learning) = (self.counters.activity(), self.learning_stats());
-        let shared = self.shared.lock();
-        let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
+        let (activity, learning) = (self.telemetry.counters.activity(), self.learning_stats());
+        let shared = self.contents.lock();
+        let mut stats =
+            DbStats { cache_bytes: self.files.cache.held_bytes(), activity, learning, ..DbStats::default() };
         stats.format = shared.state.format;
         (stats.memory_bytes, stats.least_memory_bytes) = (self.options.memory_bytes, self.least_memory_bytes(&shared));
         let mut last_level_bytes = 0;

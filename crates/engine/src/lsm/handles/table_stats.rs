@@ -55,7 +55,7 @@ impl Db {
     /// Returns the key ranges of all tables, in the order of [`Self::tables`], without reading any file.
     #[must_use]
     pub fn table_key_ranges(&self) -> Vec<TableKeyRange> {
-        let shared = self.core().shared.lock();
+        let shared = self.core().contents.lock();
         let mut all = Vec::with_capacity(shared.tables.len());
         for keyspace in shared.state.keyspaces.values() {
             all.extend(keyspace.levels.iter().map(|(_, meta)| TableKeyRange {
@@ -71,7 +71,7 @@ impl Db {
     /// Returns statistics of all tables, upper levels first within each keyspace, without reading any file.
     #[must_use]
     pub fn tables(&self) -> Vec<TableStats> {
-        let shared = self.core().shared.lock();
+        let shared = self.core().contents.lock();
         let mut all = Vec::with_capacity(shared.tables.len());
         for keyspace in shared.state.keyspaces.values() {
             for (level, meta) in keyspace.levels.iter() {

@@ -25,10 +25,10 @@ pub(crate) struct PinnedFiles {
 impl Core {
     /// Pins all files that the manifest names.
     pub(in crate::lsm) fn pin_files(&self) -> PinnedFiles {
-        let shared = self.shared.lock();
+        let shared = self.contents.lock();
         PinnedFiles {
             state: shared.state.clone(),
-            storage: Arc::clone(&self.storage),
+            storage: Arc::clone(&self.files.storage),
             _tables: shared.tables.values().cloned().collect(),
             _values: Arc::clone(&shared.values),
         }

@@ -5,13 +5,11 @@ use crate::error::{Advice, Call, Error, Result};
 use crate::io::local::sync::MutexGuard;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
-use crate::lsm::core::wal::WalWriter;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::version::{ClosedLengths, FileKind, ManifestEdit, StatedTypes, largest_number};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The longest name of a keyspace, in bytes.
 const NAME_BYTES_MAX: usize = 255;
@@ -25,11 +23,11 @@ impl Core {
                 name.len()
             )));
         }
-        let is_new = self.shared.lock().tree_named(name).is_none();
+        let is_new = self.contents.lock().tree_named(name).is_none();
         if is_new {
             self.check_place()?;
         }
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         if self.is_closed() {
             return Err(self.closed());
         }
@@ -56,7 +54,7 @@ impl Core {
     pub(in crate::lsm) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer_alone();
         self.check_place()?;
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == crate::lsm::core::shared::DEFAULT_KEYSPACE {
             let error = Error::input(format!("the keyspace {name:?} cannot be dropped"));
@@ -70,7 +68,7 @@ impl Core {
             .levels(tree.id)
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
-        self.live_snapshots.keep(&tree);
+        self.contents.live_snapshots.keep(&tree);
         // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
         let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
@@ -89,7 +87,7 @@ impl Core {
                 table.mark_obsolete();
             }
         }
-        if let Some(learner) = &self.learner {
+        if let Some(learner) = &self.background.learner {
             learner.levels_changed(tree.id, &[]);
         }
         tree.view.set(shared.empty_view.clone());
@@ -103,7 +101,7 @@ impl Core {
         let outcome = writer.sync();
         if let Err(error) = &outcome {
             writer.abandon();
-            self.fail(&mut self.shared.lock(), error);
+            self.fail(&mut self.contents.lock(), error);
         }
         outcome
     }
@@ -121,7 +119,7 @@ impl Core {
 
     /// Waits for background work, or runs it if there are no background threads.
     pub(in crate::lsm) fn wait_until(&self, is_done: impl Fn(&SharedState) -> bool) -> Result<()> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         loop {
             if is_done(&shared) {
                 return Ok(());
@@ -135,20 +133,20 @@ impl Core {
 
     /// Refuses if the store is closed to writes.
     pub(in crate::lsm) fn check_writable(&self) -> Result<()> {
-        if !self.has_failed.load(Ordering::Acquire) {
+        if !self.access.has_failed() {
             return Ok(());
         }
-        let shared = self.shared.lock();
+        let shared = self.contents.lock();
         self.refusal(&shared).map_or(Ok(()), Err)
     }
 
     /// Reopens the store for writes after a failure.
     pub(in crate::lsm) fn resume(&self) -> Result<()> {
-        if self.read_only || self.is_closed() {
+        if self.access.is_read_only() || self.is_closed() {
             return self.check_writable();
         }
         let mut writer = self.writer_alone();
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         if shared.failure.is_none() {
             return Ok(());
         }
@@ -165,16 +163,16 @@ impl Core {
     }
 
     fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
-        if self.objects.is_some() {
+        if self.files.objects.is_some() {
             // Names may be taken by a writer of a store that was removed from there.
-            self.numbers.pass(largest_number(&*self.storage)?);
+            self.files.numbers.pass(largest_number(&*self.files.storage)?);
         }
         // The effect of a failed edit on the old manifest is unknown; the new one contains the full state. The old one
         // gets no further edits, even if the new one fails.
         self.renew_manifest(shared)?;
         shared.failure = None;
         shared.recheck_all();
-        self.has_failed.store(false, Ordering::Release);
+        self.access.reopen();
         if writer.log.is_none() {
             let outcome = self.restart_log(writer, shared);
             if let Err(error) = &outcome {
@@ -187,12 +185,12 @@ impl Core {
 
     /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
-        if let (Some(objects), Some(failed)) = (&self.objects, writer.active.logs.last()) {
+        if let (Some(objects), Some(failed)) = (&self.files.objects, writer.active.logs.last()) {
             // The part that failed may still arrive, and would change versions that readers have.
-            objects.seal(FileKind::Log, failed.number, self.binding.nonce)?;
+            objects.seal(FileKind::Log, failed.number, self.files.binding.nonce)?;
         }
         let number = self.number_within(shared)?;
-        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, None)?;
+        let log = self.files.create_log(number, None, None)?;
         let memtables = shared.fresh_memtables();
         let last_sequence = writer.next_sequence - 1;
         let mut next = MemtableSet::of(memtables.clone());
@@ -210,18 +208,17 @@ impl Core {
 
     /// Refuses all further uses. Writes and waits that are under way end with an error, or before the store is closed.
     pub(in crate::lsm) fn refuse_uses(&self) {
-        let shared = self.shared.lock();
-        self.is_closed.store(true, Ordering::Release);
-        self.has_failed.store(true, Ordering::Release);
+        let shared = self.contents.lock();
+        self.access.close();
         drop(shared);
-        self.changed.notify_all();
+        self.contents.notify_changed();
     }
 
     /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they
     /// read.
     pub(in crate::lsm) fn end_reads(&self) {
         let mut writer = self.writer_alone();
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         // No edit may follow the closed manifest.
         shared.manifest = None;
         let empty_view = shared.empty_view.clone();
@@ -229,34 +226,34 @@ impl Core {
             tree.mark_dropped(true);
             tree.view.set(empty_view.clone());
         }
-        self.live_snapshots.forget_kept(&empty_view);
+        self.contents.live_snapshots.forget_kept(&empty_view);
         (writer.log, writer.values, writer.active) = (None, None, MemtableSet::default());
         shared.active.clear();
         shared.sealed.clear();
         shared.tables.clear();
         (shared.values, shared.published_values) = (Arc::default(), Arc::default());
         drop((shared, writer));
-        *self.lock.lock() = None;
+        self.files.unlock();
     }
 
     /// Tells background work to stop.
     pub(in crate::lsm) fn stop(&self) {
-        let shared = self.shared.lock();
-        self.stop.store(true, Ordering::Release);
+        let shared = self.contents.lock();
+        self.background.stop();
         drop(shared);
-        self.changed.notify_all();
+        self.contents.notify_changed();
     }
 
     /// Closes the store: syncs everything and writes a closed manifest with the length of each file.
     pub(in crate::lsm) fn close(&self) -> Result<()> {
-        if self.read_only {
+        if self.access.is_read_only() {
             return Ok(());
         }
         let mut writer = self.writer_alone();
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         // Another thread may be at work in the name of its own call.
         while shared.is_flushing || !shared.running.is_empty() {
-            shared = self.changed.wait(&self.shared, shared);
+            shared = self.contents.wait(shared);
         }
         if shared.failure.is_some()
             && let Some(error) = self.failure(&shared)
@@ -266,7 +263,7 @@ impl Core {
         drop(shared);
         writer.sync()?;
         writer.finish_values()?;
-        let shared = self.shared.lock();
+        let shared = self.contents.lock();
         let mut logs: Vec<(u64, u64)> = Vec::new();
         let memtable_sets = shared.sealed.iter().map(|memtable_set| &**memtable_set).chain([&writer.active]);
         for part in memtable_sets.clone().flat_map(|memtable_set| &memtable_set.logs) {

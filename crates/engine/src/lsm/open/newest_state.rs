@@ -15,14 +15,14 @@ pub(in crate::lsm) const TRIES_MAX: u32 = 64;
 impl Core {
     /// Whether the path still leads to the folder that was opened, and the store in it is this one.
     pub(in crate::lsm) fn is_in_place(&self) -> Result<bool> {
-        if self.folder_identity.is_none() {
+        if self.files.identity.is_none() {
             return Ok(true);
         }
-        if self.check_place().is_err() || self.storage.folder_identity() != self.folder_identity {
+        if self.check_place().is_err() || self.files.storage.folder_identity() != self.files.identity {
             return Ok(false);
         }
-        let owner = self.shared.lock().state.owner;
-        Ok(identity(&self.storage)? == Some(owner))
+        let owner = self.contents.lock().state.owner;
+        Ok(identity(&self.files.storage)? == Some(owner))
     }
 }
 

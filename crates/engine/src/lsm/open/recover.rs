@@ -6,24 +6,19 @@ use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::local::sync::{Condvar, Mutex};
-use crate::io::reads::fair::FairMutex;
-use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
-use crate::lsm::core::groups_in_flight::GroupsInFlight;
+use crate::io::{Profile, Storage, Timer, random_u64, spawn_helper};
+use crate::lsm::core::contents::Contents;
+use crate::lsm::core::files::CoreFiles;
 use crate::lsm::core::replayed_logs::ReplayedLogs;
 use crate::lsm::core::reports::FinishedOpening;
 use crate::lsm::core::room::check_room;
 use crate::lsm::core::shared::{SharedState, StateChange};
-use crate::lsm::core::store::{Core, HIDDEN_BYTES_MIN};
-use crate::lsm::core::telemetry::StoreTelemetry;
-use crate::lsm::core::wal::{ClosedLog, WalWriter};
+use crate::lsm::core::store::Core;
+use crate::lsm::core::wal::ClosedLog;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
-use crate::lsm::state::counters::DbCounters;
-use crate::lsm::state::file_numbers::FileNumbers;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::learner::Learner;
-use crate::lsm::state::live_snapshots::LiveSnapshots;
 use crate::lsm::state::lookup_times::TableLookups;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
@@ -40,7 +35,7 @@ use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Attempts of a read-only opening to find the store unchanged by its writer.
 const READ_ONLY_TRIES_MAX: u32 = 8;
@@ -99,7 +94,7 @@ fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&C
 
 /// Opens the newest version of the store of a reader, with its cache and its open tables; `None` if the reader has it.
 pub(in crate::lsm) fn open_newer(before: &Core) -> Result<Option<Core>> {
-    let (Some(objects), Some(version)) = (&before.objects, before.version) else {
+    let (Some(objects), Some(version)) = (&before.files.objects, before.contents.version) else {
         let hint = "only readers of stores on object stores can; open it again".to_owned();
         return Err(Error::unsupported(before.path(), "refresh", hint));
     };
@@ -192,7 +187,7 @@ fn open_once(
         remove_leftovers(&*storage)?;
     }
     let nonce = new_nonce();
-    let mut replayed = before.and_then(|before| before.replayed.lock().take());
+    let mut replayed = before.and_then(|before| before.contents.take_replayed());
     let (found, read) = match &objects {
         Some(objects) if !read_only => (take_over(objects, nonce)?, None),
         Some(objects) => read_on(objects, replayed.as_mut().and_then(|replayed| replayed.manifest.take()))?,
@@ -209,9 +204,9 @@ fn open_once(
     }
     objects.iter().for_each(|objects| objects.name_objects(&state));
     let reads_parts = read_only && objects.is_some();
-    let path = || folder(&*storage);
-    let cache = before.map_or_else(|| new_cache(options, reads_parts, &path()), |before| Arc::clone(&before.cache));
-    let learner = before.map_or_else(|| options.start_learning(), |before| before.learner.clone());
+    let new_cache = || new_cache(options, reads_parts, &folder(&*storage));
+    let cache = before.map_or_else(new_cache, |before| Arc::clone(&before.files.cache));
+    let learner = before.map_or_else(|| options.start_learning(), |before| before.background.learner.clone());
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
     replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
@@ -232,12 +227,11 @@ fn open_once(
         let orphans = leftovers(storage.list()?, &state, |number| unflushed.contains(&number));
         orphans.iter().try_for_each(|name| storage.remove(name))?;
     }
-    if let Some(objects) = &objects {
-        objects.forget_listing();
-    }
+    objects.iter().for_each(|objects| objects.forget_listing());
     let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed) };
-    let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
-    let mut core = opened.into_core(shared, options, read_only);
+    let files = CoreFiles::new((storage, objects), lock, cache, &shared.state, manifest_number);
+    let contents = Contents::new(shared, version, replayed);
+    let mut core = Core::new(options.clone(), read_only, files, contents, learner);
     let begun = core.begin(memtable_set, closed.is_some(), &ends).and_then(|()| core.upgrade(options));
     begun.map_err(|error| core.explain_lost_opening(error, manifest_number + 1))?;
     if before.is_none() {
@@ -314,59 +308,6 @@ fn unreferenced(
     };
     unnamed.check(&**storage)?;
     Ok(unnamed)
-}
-
-/// What a store that is being opened consists of, apart from its shared state.
-struct OpenedStore {
-    storage: Arc<dyn Storage>,
-    objects: Option<Arc<ObjectFolder>>,
-    cache: Arc<BlockCache>,
-    learner: Option<Arc<dyn Learner>>,
-    lock: Option<Box<dyn FileLock>>,
-    manifest_number: u64,
-    version: Option<StoreVersion>,
-    replayed: Option<ReplayedLogs>,
-}
-
-impl OpenedStore {
-    fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
-        let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed } = self;
-        lock.iter().for_each(|lock| lock.guard_folder());
-        let visible = shared.state.last_sequence;
-        Core {
-            options: options.clone(),
-            binding: shared.state.binding(),
-            cache,
-            live_snapshots: LiveSnapshots::default(),
-            counters: DbCounters::register(&folder(&*storage)),
-            telemetry: StoreTelemetry::register(&folder(&*storage)),
-            learner,
-            queue: Mutex::default(),
-            written: Condvar::default(),
-            in_flight: GroupsInFlight::default(),
-            writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
-            first_file: shared.state.next_file,
-            has_opened: AtomicBool::new(false),
-            numbers: FileNumbers::new(shared.state.next_file),
-            hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
-            shared: Mutex::new(shared),
-            changed: Condvar::default(),
-            visible: AtomicU64::new(visible),
-            manifest_number: AtomicU64::new(manifest_number),
-            version,
-            replayed: Mutex::new(replayed),
-            objects,
-            read_only,
-            is_switch_requested: AtomicBool::new(false),
-            has_failed: AtomicBool::new(read_only),
-            stop: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
-            lock: Mutex::new(lock),
-            groups_unchecked: AtomicU32::new(0),
-            folder_identity: storage.folder_identity(),
-            storage,
-        }
-    }
 }
 
 /// Ends the chains that another writer may be writing, and reads the newest manifest. What that writer has acknowledged
@@ -507,7 +448,7 @@ impl TableOpener<'_> {
     }
 
     fn open(&self, owner: u64, meta: &Arc<TableFileMeta>, learner: Option<&dyn Learner>) -> Result<Arc<TableFile>> {
-        let open = self.before.and_then(|before| before.shared.lock().tables.get(&meta.number).cloned());
+        let open = self.before.and_then(|before| before.contents.lock().tables.get(&meta.number).cloned());
         if let Some(open) = open.filter(|open| open.meta.file_id == meta.file_id) {
             return Ok(open);
         }
@@ -527,10 +468,10 @@ fn folder(storage: &dyn Storage) -> PathBuf {
 impl Core {
     /// Prepares a recovered store for use: read-only, or with a new manifest and a new log.
     fn begin(&self, found: MemtableSet, was_closed: bool, ends: &BTreeMap<u64, u64>) -> Result<()> {
-        let mut writer = self.writer.lock();
-        let mut shared = self.shared.lock();
+        let mut writer = self.writes.writer.lock();
+        let mut shared = self.contents.lock();
         self.create_trees(&mut shared, &found);
-        if self.read_only {
+        if self.access.is_read_only() {
             self.publish_all(&mut shared);
             return Ok(());
         }
@@ -541,7 +482,7 @@ impl Core {
         }
         if shared.state.knows_many() {
             // Removals of files of forgotten openings must be durable.
-            self.storage.sync_directory()?;
+            self.files.storage.sync_directory()?;
             shared.state.forget_openings();
         }
         self.renew_manifest(&mut shared)?;
@@ -554,7 +495,7 @@ impl Core {
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
         let number = self.number_within(&mut shared)?;
-        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, previous)?;
+        let log = self.files.create_log(number, None, previous)?;
         let mut active = found;
         active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {
@@ -578,7 +519,7 @@ impl Core {
 
     /// The error of an opening whose manifest was to have this number.
     fn explain_lost_opening(&self, error: Error, number: u64) -> Error {
-        match &self.objects {
+        match &self.files.objects {
             Some(objects) => objects.explain_lost_opening(error, number),
             None => error,
         }
@@ -586,7 +527,7 @@ impl Core {
 
     /// Raises the format if the options say so: last, so that an opening that fails before leaves it as it was.
     fn upgrade(&mut self, options: &DbOptions) -> Result<()> {
-        if options.upgrade && !self.read_only {
+        if options.upgrade && !self.access.is_read_only() {
             self.raise_format()?;
         }
         Ok(())
@@ -598,7 +539,7 @@ impl Core {
     /// Errors of the storage: the format is unchanged, unless only the sync of the folder or the removal of the old
     /// manifest failed.
     fn raise_format(&self) -> Result<()> {
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         if shared.state.format == newest_format() {
             return Ok(());
         }
@@ -616,19 +557,24 @@ impl Core {
     ) -> Result<MemtableSet> {
         for handle in &mut found.values {
             let number = handle.number;
-            if self.objects.is_some() {
+            if self.files.objects.is_some() {
                 // Objects are complete and durable.
                 continue;
             }
             if handle.file.is_finished()? {
-                self.storage.open_update(&values_name(number))?.sync()?;
+                self.files.storage.open_update(&values_name(number))?.sync()?;
                 continue;
             }
             let end = ends.get(&number).copied().unwrap_or(0);
-            let completed =
-                ValueFileWriter::resume(&self.storage, handle.file.binding(), number, end, self.options.compression);
+            let completed = ValueFileWriter::resume(
+                &self.files.storage,
+                handle.file.binding(),
+                number,
+                end,
+                self.options.compression,
+            );
             let file = completed.and_then(ValueFileWriter::finish)?;
-            *handle = ValueHandle::new(&self.storage, number, file);
+            *handle = ValueHandle::new(&self.files.storage, number, file);
             shared.add_values(Arc::clone(handle));
         }
         Ok(found)

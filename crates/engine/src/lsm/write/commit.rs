@@ -33,7 +33,6 @@ use crate::lsm::state::version::ManifestEdit;
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The leader of a group waits for writers to join for up to 1/4 of the time that the last group took.
 const GATHER_TIME_DIVISOR: f64 = 4.0;
@@ -86,8 +85,8 @@ impl Core {
             return None;
         }
         // The queue is locked meanwhile, so that no batch in it is overtaken.
-        let queue = self.queue.lock();
-        if queue.has_leader || !queue.waiting.is_empty() { None } else { self.writer.try_lock() }
+        let queue = self.writes.queue.lock();
+        if queue.has_leader || !queue.waiting.is_empty() { None } else { self.writes.writer.try_lock() }
     }
 
     /// Writes a batch as a group of its own.
@@ -103,7 +102,7 @@ impl Core {
     fn commit_queued(&self, operations: Operations, durability: Durability) -> Result<()> {
         let request =
             Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
-        let mut queue = self.queue.lock();
+        let mut queue = self.writes.queue.lock();
         queue.waiting.push(Arc::clone(&request));
         let outcome = loop {
             if let Some(outcome) = request.work.lock().outcome.take() {
@@ -111,38 +110,38 @@ impl Core {
             }
             // A batch that does not wait is in flight.
             if queue.has_leader || !queue.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, &request)) {
-                queue = self.written.wait(&self.queue, queue);
+                queue = self.writes.written.wait(&self.writes.queue, queue);
                 continue;
             }
             queue.has_leader = true;
-            if durability == Durability::Synced && self.objects.is_some() {
+            if durability == Durability::Synced && self.files.objects.is_some() {
                 queue = self.gather_for_put(queue);
             } else if durability == Durability::Synced && self.options.fast_paths.batches {
                 queue = self.gather(queue);
             }
             drop(queue);
             self.wait_for_flight();
-            let mut writer = self.writer.lock();
+            let mut writer = self.writes.writer.lock();
             // Batches that arrived while this thread waited for its turn join the group.
-            let group = self.queue.lock().take_group(self.options.joined_bytes_max());
+            let group = self.writes.queue.lock().take_group(self.options.joined_bytes_max());
             let timer = Timer::start();
             let led = self.write_requests(&mut writer, &group);
             drop(writer);
-            queue = self.queue.lock();
+            queue = self.writes.queue.lock();
             queue.has_leader = false;
             if let Some(LedGroup { group, requests }) = led {
                 // Another group may be begun meanwhile.
-                self.written.notify_all();
+                self.writes.written.notify_all();
                 drop(queue);
                 let outcome = self.end_group(group);
                 self.tell(&requests, outcome);
-                queue = self.queue.lock();
-                self.written.notify_all();
+                queue = self.writes.queue.lock();
+                self.writes.written.notify_all();
                 continue;
             }
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             if queue.writers > 1 {
-                self.written.notify_all();
+                self.writes.written.notify_all();
             }
         };
         drop(queue);
@@ -156,7 +155,7 @@ impl Core {
         while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
             drop(queue);
             let has_passed = yield_briefly();
-            queue = self.queue.lock();
+            queue = self.writes.queue.lock();
             if !has_passed {
                 break;
             }
@@ -172,13 +171,13 @@ impl Core {
             if left_us <= 0.0 {
                 return queue;
             }
-            queue = self.written.wait_for(&self.queue, queue, left_us);
+            queue = self.writes.written.wait_for(&self.writes.queue, queue, left_us);
         }
     }
 
     /// The lock of writers, when no group is in flight.
     pub(in crate::lsm) fn writer_alone(&self) -> FairGuard<'_, WriterState> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writes.writer.lock();
         self.drain(&mut writer);
         writer
     }
@@ -227,7 +226,7 @@ impl Core {
         let alive: Vec<Arc<WriteRequest>> = alive.collect();
         let mut batches: Vec<Operations> =
             alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
-        let is_put_later = self.objects.is_some() && durability == Durability::Synced;
+        let is_put_later = self.files.objects.is_some() && durability == Durability::Synced;
         let outcome = self.make_room(writer).and_then(|()| match is_put_later {
             true => self.begin_write(writer, &mut batches),
             false => self.write_group(writer, &mut batches, durability).map(|()| None),
@@ -291,8 +290,8 @@ impl Core {
         let Some(log) = &mut writer.log else { return Err(self.no_log()) };
         log.append(&group.bytes, last)?;
         let part = log.begin_sync()?;
-        self.counters.log_bytes.add(group.bytes.len() as u64);
-        self.counters.syncs.add(1);
+        self.telemetry.counters.log_bytes.add(group.bytes.len() as u64);
+        self.telemetry.counters.syncs.add(1);
         writer.unsynced_bytes = 0;
         Ok(self.begin_group(group, last, batches.len() as u64, part))
     }
@@ -308,7 +307,7 @@ impl Core {
             && !leaves_log(error)
         {
             writer.abandon();
-            self.fail(&mut self.shared.lock(), error);
+            self.fail(&mut self.contents.lock(), error);
         }
         outcome
     }
@@ -357,9 +356,9 @@ impl Core {
         last: Sequence,
         batches: u64,
     ) {
-        self.counters.batches.add(batches);
-        self.counters.groups.add(1);
-        self.counters.operations.add(group.operations.len() as u64);
+        self.telemetry.counters.batches.add(batches);
+        self.telemetry.counters.groups.add(1);
+        self.telemetry.counters.operations.add(group.operations.len() as u64);
         // Room was checked before.
         let is_taken = writer.active.insert(group.bytes, &mut group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
@@ -367,12 +366,12 @@ impl Core {
             writer.decoded = group.operations;
         }
         writer.active.last_sequence = last;
-        self.visible.store(last, Ordering::Release);
+        self.contents.show(last);
     }
 
     /// The error for a write without a log.
     fn no_log(&self) -> Error {
-        self.failure(&self.shared.lock()).unwrap_or_else(|| self.closed())
+        self.failure(&self.contents.lock()).unwrap_or_else(|| self.closed())
     }
 
     /// Writes a group to the log with the given durability.
@@ -394,7 +393,7 @@ impl Core {
             writer.values_unsynced = false;
         }
         log.append(bytes, last)?;
-        self.counters.log_bytes.add(bytes.len() as u64);
+        self.telemetry.counters.log_bytes.add(bytes.len() as u64);
         writer.unsynced_bytes += bytes.len() as u64;
         let sync = match durability {
             Durability::Synced => true,
@@ -402,7 +401,7 @@ impl Core {
             Durability::Buffered => false,
         };
         if sync {
-            self.counters.syncs.add(1);
+            self.telemetry.counters.syncs.add(1);
             writer.sync()?;
         }
         Ok(())
@@ -411,10 +410,10 @@ impl Core {
     /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
     fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
         let threshold = self.options.separated_from_bytes();
-        let at_once = self.options.separated_at_once_from_bytes(self.objects.is_some());
+        let at_once = self.options.separated_at_once_from_bytes(self.files.objects.is_some());
         let mut bytes = Vec::new();
         for operations in batches {
-            self.counters.user_bytes.add(operations.byte_len() as u64);
+            self.telemetry.counters.user_bytes.add(operations.byte_len() as u64);
             let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
             if is_separated && self.is_deferred(operations, at_once) {
                 is_separated = false;
@@ -431,7 +430,7 @@ impl Core {
                 }
             }
         }
-        if self.objects.is_some() {
+        if self.files.objects.is_some() {
             // A value file can be read, and is durable, when it is complete.
             writer.finish_values()?;
         }
@@ -444,7 +443,7 @@ impl Core {
 
     /// Whether the values of a batch stay in the log and in the memtable, until a flush moves them to a value file.
     fn is_deferred(&self, operations: &Operations, at_once_from_bytes: u64) -> bool {
-        if self.objects.is_some() {
+        if self.files.objects.is_some() {
             return operations.longest_value_bytes.is_none_or(|length| length < at_once_from_bytes);
         }
         self.options.fast_paths.deferred_values && operations.byte_len() <= DEFERRED_BATCH_BYTES_MAX
@@ -470,7 +469,7 @@ impl Core {
                 let pointer = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
-                self.counters.value_bytes.add(pointer.stored_bytes);
+                self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
                 encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
@@ -487,7 +486,7 @@ impl Core {
         if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HIDDEN_SAMPLE_BITS) != 0 {
             return;
         }
-        let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
+        let Some(tree) = self.contents.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
         if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
@@ -504,12 +503,13 @@ impl Core {
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created = ValueFileWriter::create(&self.storage, self.binding, number, self.options.compression)?;
-            self.storage.sync_directory()?;
-            let handle = ValueHandle::new(&self.storage, number, created.file());
+            let created =
+                ValueFileWriter::create(&self.files.storage, self.files.binding, number, self.options.compression)?;
+            self.files.storage.sync_directory()?;
+            let handle = ValueHandle::new(&self.files.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
             writer.values = Some(created);
-            let mut shared = self.shared.lock();
+            let mut shared = self.contents.lock();
             shared.unflushed_values.insert(number);
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
@@ -522,14 +522,14 @@ impl Core {
     pub(in crate::lsm) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
         let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
-            || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
-            || self.is_switch_requested.load(Ordering::Relaxed) && !writer.active.is_empty();
+            || writer.active.hidden_bytes >= self.writes.hidden_limit_bytes()
+            || self.writes.is_switch_requested() && !writer.active.is_empty();
         self.check_place_of_group(is_full)?;
         self.check_writable()?;
         if !is_full {
             return Ok(());
         }
-        self.is_switch_requested.store(false, Ordering::Relaxed);
+        self.writes.request_switch(false);
         self.drain(writer);
         self.wait_for_room()?;
         self.switch(writer)
@@ -538,7 +538,7 @@ impl Core {
     fn wait_for_room(&self) -> Result<()> {
         let timer = Timer::start();
         let mut waited = false;
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         loop {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
@@ -561,9 +561,9 @@ impl Core {
                 if !self.work_once()? {
                     break;
                 }
-                shared = self.shared.lock();
+                shared = self.contents.lock();
             } else {
-                shared = self.changed.wait(&self.shared, shared);
+                shared = self.contents.wait(shared);
             }
         }
         if waited {
@@ -576,7 +576,7 @@ impl Core {
     pub(in crate::lsm) fn reserve_for_memtables(&self, found_bytes: u64) -> Option<Arc<Reservation>> {
         let limit = self.options.memtable_limit_bytes();
         let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
-        Some(Arc::new(self.cache.reserve_scoped(found_bytes.max(most))))
+        Some(Arc::new(self.files.cache.reserve_scoped(found_bytes.max(most))))
     }
 
     /// Switches to a new memtable set; the old one is sealed, and will be flushed.
@@ -584,7 +584,7 @@ impl Core {
         let outcome = self.try_switch(writer);
         if let Err(error) = &outcome {
             writer.abandon();
-            self.fail(&mut self.shared.lock(), error);
+            self.fail(&mut self.contents.lock(), error);
         }
         outcome
     }
@@ -595,11 +595,10 @@ impl Core {
         writer.sync()?;
         writer.finish_values()?;
         let number = self.take_number()?;
-        let recycled = self.shared.lock().recyclable.pop();
+        let recycled = self.contents.lock().recyclable.pop();
         let previous = writer.log.take().map(WalWriter::finish).transpose()?;
-        let log =
-            WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, recycled, previous)?;
-        let mut shared = self.shared.lock();
+        let log = self.files.create_log(number, recycled, previous)?;
+        let mut shared = self.contents.lock();
         let edit = ManifestEdit {
             logs_added: vec![number],
             logs_ended: previous.iter().map(|previous| (previous.number, previous.bytes)).collect(),

@@ -9,7 +9,6 @@ use crate::lsm::state::entry::{Action, KeyspaceId, SEQUENCE_MAX, ValueKind, deco
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::vlog::ValueFilePointer;
 use std::io::Read;
-use std::sync::atomic::Ordering;
 
 impl Core {
     /// Writes one value from a stream, and the entry that points to it.
@@ -31,14 +30,14 @@ impl Core {
             Ok(values) => values.append_stream(key, source),
             Err(error) => {
                 writer.abandon();
-                self.fail(&mut self.shared.lock(), &error);
+                self.fail(&mut self.contents.lock(), &error);
                 return Err(error);
             }
         };
         writer.values_unsynced = true;
         let outcome = match &pointer {
             Ok(pointer) => {
-                let finished = if self.objects.is_some() { writer.finish_values() } else { Ok(()) };
+                let finished = if self.files.objects.is_some() { writer.finish_values() } else { Ok(()) };
                 let stated = finished.and_then(|()| self.state_types(std::slice::from_ref(keyspace)));
                 stated.and_then(|()| self.commit_pointer(&mut writer, tree.id, key, pointer, durability))
             }
@@ -59,8 +58,8 @@ impl Core {
         pointer: &ValueFilePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
-        self.counters.value_bytes.add(pointer.stored_bytes);
-        self.counters.user_bytes.add(key.len() as u64 + pointer.length);
+        self.telemetry.counters.value_bytes.add(pointer.stored_bytes);
+        self.telemetry.counters.user_bytes.add(key.len() as u64 + pointer.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
         encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
         let last = writer.next_sequence;
@@ -70,14 +69,14 @@ impl Core {
         writer.next_sequence += 1;
         self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
         let mut operations = decode_group(&bytes).unwrap_or_default();
-        self.counters.batches.add(1);
-        self.counters.groups.add(1);
-        self.counters.operations.add(1);
+        self.telemetry.counters.batches.add(1);
+        self.telemetry.counters.groups.add(1);
+        self.telemetry.counters.operations.add(1);
         // Room was checked before.
         let is_taken = writer.active.insert(bytes, &mut operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
-        self.visible.store(last, Ordering::Release);
+        self.contents.show(last);
         Ok(())
     }
 }

@@ -33,21 +33,21 @@ impl Core {
         part: Option<PartInFlight>,
     ) -> BegunGroup {
         let state = Arc::new(Mutex::new(GroupState::Put));
-        let mut groups = self.in_flight.groups.lock();
+        let mut groups = self.writes.in_flight.groups.lock();
         groups.push_back(GroupInFlight { group, last, batches, state: Arc::clone(&state) });
         BegunGroup { part, state }
     }
 
     /// Operations of the groups in flight.
     pub(in crate::lsm) fn operations_in_flight(&self) -> usize {
-        self.in_flight.groups.lock().iter().map(|group| group.group.operations.len()).sum()
+        self.writes.in_flight.groups.lock().iter().map(|group| group.group.operations.len()).sum()
     }
 
     /// Waits until another group may be begun.
     pub(in crate::lsm) fn wait_for_flight(&self) {
-        let mut groups = self.in_flight.groups.lock();
+        let mut groups = self.writes.in_flight.groups.lock();
         while groups.len() >= GROUPS_MAX {
-            groups = self.in_flight.changed.wait(&self.in_flight.groups, groups);
+            groups = self.writes.in_flight.changed.wait(&self.writes.in_flight.groups, groups);
         }
     }
 
@@ -58,21 +58,21 @@ impl Core {
     pub(in crate::lsm) fn end_group(&self, begun: BegunGroup) -> Result<()> {
         let put = begun.part.map_or(Ok(()), |part| part.put());
         {
-            let mut groups = self.in_flight.groups.lock();
+            let mut groups = self.writes.in_flight.groups.lock();
             *begun.state.lock() = if put.is_ok() { GroupState::Durable } else { GroupState::Failed };
-            self.in_flight.changed.notify_all();
+            self.writes.in_flight.changed.notify_all();
             let is_due = |groups: &VecDeque<GroupInFlight>| {
                 let before = groups.iter().take_while(|group| !Arc::ptr_eq(&group.state, &begun.state));
                 before.into_iter().all(|group| *group.state.lock() != GroupState::Put)
             };
             while !is_due(&groups) {
-                groups = self.in_flight.changed.wait(&self.in_flight.groups, groups);
+                groups = self.writes.in_flight.changed.wait(&self.writes.in_flight.groups, groups);
             }
         }
-        let mut writer = self.writer.lock();
+        let mut writer = self.writes.writer.lock();
         if let Err(error) = &put {
             writer.abandon();
-            self.fail(&mut self.shared.lock(), error);
+            self.fail(&mut self.contents.lock(), error);
         }
         self.apply_groups(&mut writer);
         let is_applied = *begun.state.lock() == GroupState::Applied;
@@ -80,15 +80,15 @@ impl Core {
         put?;
         match is_applied {
             true => Ok(()),
-            false => Err(self.failure(&self.shared.lock()).unwrap_or_else(|| self.closed())),
+            false => Err(self.failure(&self.contents.lock()).unwrap_or_else(|| self.closed())),
         }
     }
 
     /// Applies all groups in flight, and waits for them before.
     pub(in crate::lsm) fn drain(&self, writer: &mut WriterState) {
-        let mut groups = self.in_flight.groups.lock();
+        let mut groups = self.writes.in_flight.groups.lock();
         while groups.iter().any(|group| *group.state.lock() == GroupState::Put) {
-            groups = self.in_flight.changed.wait(&self.in_flight.groups, groups);
+            groups = self.writes.in_flight.changed.wait(&self.writes.in_flight.groups, groups);
         }
         drop(groups);
         self.apply_groups(writer);
@@ -96,7 +96,7 @@ impl Core {
 
     /// Applies the groups whose parts, and all before, are there. Those behind a failed one fail, too.
     fn apply_groups(&self, writer: &mut WriterState) {
-        let mut groups = self.in_flight.groups.lock();
+        let mut groups = self.writes.in_flight.groups.lock();
         let mut has_failed = false;
         while let Some(first) = groups.front() {
             let state = *first.state.lock();
@@ -112,6 +112,6 @@ impl Core {
             self.apply_group(writer, group.group, group.last, group.batches);
             *group.state.lock() = GroupState::Applied;
         }
-        self.in_flight.changed.notify_all();
+        self.writes.in_flight.changed.notify_all();
     }
 }

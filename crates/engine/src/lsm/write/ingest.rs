@@ -22,7 +22,6 @@ use crate::lsm::state::version::{
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::{KEY_BYTES_MAX, Table};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The size of ingested tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,13 +56,13 @@ impl IncomingTables<'_> {
         let Some(mut meta) = self.examine(storage, name)? else { return Ok(()) };
         meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
-        storage.export(name, &*self.core.storage, &new_name)?;
+        storage.export(name, &*self.core.files.storage, &new_name)?;
         self.tables.push(meta);
-        if self.core.objects.is_some() {
+        if self.core.files.objects.is_some() {
             return Ok(());
         }
         // The writer of the table may not have synced it.
-        self.core.storage.open_update(&new_name)?.sync()
+        self.core.files.storage.open_update(&new_name)?.sync()
     }
 
     fn examine(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
@@ -87,7 +86,7 @@ impl IncomingTables<'_> {
             return Err(Error::input(format!("{} {what}", self.core.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
-        let Some(mut meta) = self.examine(&self.core.storage, name)? else { return Ok(()) };
+        let Some(mut meta) = self.examine(&self.core.files.storage, name)? else { return Ok(()) };
         let object: Arc<str> = name.into();
         meta.number = self.core.take_number()?;
         objects.name_object(meta.number, &object);
@@ -100,12 +99,12 @@ impl IncomingTables<'_> {
 impl Drop for IncomingTables<'_> {
     fn drop(&mut self) {
         for table in &self.tables {
-            if let (Some(objects), Some(_)) = (&self.core.objects, &table.object) {
+            if let (Some(objects), Some(_)) = (&self.core.files.objects, &table.object) {
                 objects.forget_object(table.number);
                 continue;
             }
             // A file that cannot be removed now is removed at the next opening.
-            _ = self.core.storage.remove(&file_name(table.number, FileKind::Table));
+            _ = self.core.files.storage.remove(&file_name(table.number, FileKind::Table));
         }
     }
 }
@@ -173,7 +172,7 @@ impl Core {
                 None => incoming.take(storage, name)?,
             }
         }
-        self.storage.sync_directory()?;
+        self.files.storage.sync_directory()?;
         let ingested = IngestSummary {
             tables: incoming.tables.len() as u64,
             records: incoming.tables.iter().map(|table| table.records).sum(),
@@ -186,7 +185,7 @@ impl Core {
 
     /// The folder of objects, if a file is one of them that may be taken by reference.
     pub(in crate::lsm) fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
-        let objects = self.objects.as_deref()?;
+        let objects = self.files.objects.as_deref()?;
         let is_below = storage.is_object_store() && storage.path(name) == objects.path(name);
         (is_below && is_object_name(name)).then_some(objects)
     }
@@ -204,7 +203,7 @@ impl Core {
         // The edit is durable at once, so all earlier writes must be durable, too.
         if let Err(error) = writer.sync() {
             writer.abandon();
-            self.fail(&mut self.shared.lock(), &error);
+            self.fail(&mut self.contents.lock(), &error);
             return Err(error);
         }
         // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
@@ -214,7 +213,7 @@ impl Core {
         }
         self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
         let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
         if last > SEQUENCE_MAX {
@@ -251,9 +250,9 @@ impl Core {
         tables.clear();
         self.apply(&mut shared, change)?;
         admitted.into_iter().for_each(AdmittedStatement::publish);
-        self.visible.store(last, Ordering::Release);
+        self.contents.show(last);
         drop(shared);
-        self.changed.notify_all();
+        self.contents.notify_changed();
         Ok(())
     }
 }

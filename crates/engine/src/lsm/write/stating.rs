@@ -61,7 +61,7 @@ impl Core {
     /// Checks that no version that is still read has a record of the keyspace.
     fn check_no_records(&self, keyspace: &WrittenKeyspace, types: &RecordType, found: &StatedTypes) -> Result<()> {
         let newest = [self.visible()];
-        for at in self.live_snapshots.sequences().into_iter().chain(newest) {
+        for at in self.contents.live_snapshots.sequences().into_iter().chain(newest) {
             if !self.is_empty_at(keyspace.tree(), at)? {
                 return Err(wrong(keyspace, &found.types, types, 0));
             }
@@ -99,7 +99,7 @@ impl Core {
         if admitted.is_empty() {
             return Ok(());
         }
-        let mut shared = self.shared.lock();
+        let mut shared = self.contents.lock();
         let edit = ManifestEdit { types: self.stated(&shared, &admitted)?, ..ManifestEdit::default() };
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         admitted.into_iter().for_each(AdmittedStatement::publish);
