@@ -130,6 +130,9 @@ impl FileFormat {
     pub(crate) fn advice(self) -> &'static str {
         match self {
             Self::Table => "it is a table; open it with `Table::open`",
+            Self::PageFile | Self::PageLog if cfg!(not(feature = "index")) => {
+                "it is of an index, and this program was built without the feature `index` of ogive, which opens it"
+            }
             Self::PageFile => "it is an index; open it with `Index::open`",
             Self::PageLog => "it is a log segment of an index; open that index with `Index::open`",
             Self::StoreFile => "it is a file of a store; open its folder with `Db::open`",

@@ -2,9 +2,11 @@
 
 use super::builder::Builder;
 use super::candidate::CoarseViews;
+use super::complexity::BLOCK_BYTES_MIN;
 use super::layer::INDEX_PAGE_HEADER_BYTES;
 use super::level_input::LevelInput;
 use super::problem::{BuilderKind, Problem};
+use super::sample::Sample;
 use super::search::{CandidateSource, SearchNode, rank, tune};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
@@ -12,9 +14,7 @@ use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_f
 use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
-const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
-/// Smallest block size in bytes.
-pub(super) const BLOCK_BYTES_MIN: u64 = 1 << *BLOCK_SIZE_LOG2.start();
+const BLOCK_SIZE_LOG2: RangeInclusive<u32> = BLOCK_BYTES_MIN.ilog2()..=20;
 /// Largest number of data blocks, so that their fences take at most 32 MiB: for larger tables, small blocks are not
 /// considered.
 const CHILDREN_MAX: f64 = (1 << 21) as f64;
@@ -28,48 +28,8 @@ const USUAL_BLOCK_BYTES: u32 = 4096;
 const ESTIMATE_ERROR_RATIO: f64 = 1.01;
 /// Number of sizes that are tuned in full if the sample is complete.
 const REFINED_SIZES_MAX: usize = 3;
-/// Number of blocks that are cut and coded on trial if the sample is partial, and number of runs they are taken from.
+/// Number of blocks that are cut and coded on trial if the sample is partial.
 const TRIAL_BLOCKS_MAX: usize = 1024;
-const TRIAL_RUNS_MAX: usize = 4;
-
-/// A sample of the data before blocks are cut: runs of neighbouring records, evenly spaced.
-///
-/// A sample that holds all records in one run is exact.
-#[derive(Clone, Debug, Default)]
-pub struct Sample {
-    /// Sorted u64 keys of neighbouring records, for each run.
-    pub runs: Vec<Vec<u64>>,
-    /// Number of records in the whole input.
-    pub records: u64,
-    /// Mean stored size of a record in bytes.
-    pub record_bytes: f64,
-    /// Size of a block without records in bytes.
-    pub block_overhead_bytes: u64,
-}
-
-impl Sample {
-    /// Number of runs in the sample of a large input.
-    pub const RUNS: usize = 8;
-    /// Number of records in a run: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded
-    /// separators. An input of no more records than all runs together is better sampled completely.
-    pub const RUN_RECORDS: usize = 1 << 18;
-
-    /// Whether the sample holds all records, in one run.
-    fn is_whole(&self) -> bool {
-        matches!(self.runs.as_slice(), [all] if all.len() as u64 == self.records)
-    }
-
-    /// A few runs that represent the sample.
-    fn trial(&self) -> Vec<&[u64]> {
-        match self.runs.as_slice() {
-            [all] => {
-                let apart = (all.len() / TRIAL_RUNS_MAX).max(1);
-                all.chunks(apart).map(|part| &part[..part.len().min(Self::RUN_RECORDS)]).collect()
-            }
-            many => many.iter().step_by(many.len().div_ceil(TRIAL_RUNS_MAX).max(1)).map(Vec::as_slice).collect(),
-        }
-    }
-}
 
 /// The chosen block size, and the cost of each size considered.
 #[derive(Clone, Debug, PartialEq)]

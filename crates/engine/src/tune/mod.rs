@@ -13,16 +13,22 @@
 //! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6);
 //! * [`replay`] makes the reads of known lookups on a design, through a cache (Section 6, what-if).
 //!
+//! Without the feature `tune` of the crate, the search is left out: designs are then named, as
+//! [`DesignRequest::Coded`], and block sizes stated.
+//!
 //! This module knows level inputs and profiles, but no file format.
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
+#[cfg(feature = "tune")]
 mod block_size;
 mod builder;
+#[cfg(feature = "tune")]
 mod candidate;
 pub(crate) mod compared;
 mod complexity;
 mod design;
+#[cfg(feature = "tune")]
 mod families;
 mod layer;
 mod level_input;
@@ -31,10 +37,14 @@ mod problem;
 mod reads;
 mod replay;
 mod request;
+mod sample;
+#[cfg(feature = "tune")]
 mod search;
 
+#[cfg(feature = "tune")]
 pub(crate) use block_size::choose_block_ends;
-pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
+#[cfg(feature = "tune")]
+pub use block_size::{BlockSizeChoice, choose_block_size};
 pub use builder::Builder;
 pub use compared::{ComparedDesign, ComparedDesigns};
 pub use complexity::{Assessment, assess, assess_for, step_complexity_us};
@@ -47,4 +57,6 @@ pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;
 pub use replay::{Replay, replay};
 pub use request::DesignRequest;
+pub use sample::Sample;
+#[cfg(feature = "tune")]
 pub use search::tune;

@@ -1,6 +1,7 @@
 //! The tuning problem: storage, workload, limits, and search effort.
 
 use super::builder::Builder;
+#[cfg(feature = "tune")]
 use super::candidate::Candidate;
 use super::compared::{ComparedDesign, ComparedDesigns};
 use super::complexity::step_complexity_by;
@@ -229,6 +230,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Notes a design: the builders of its layers, bottom first, and their size.
+    #[cfg(feature = "tune")]
     pub(super) fn note(&self, builders: &[Builder], modelled_us: f64, index_bytes: u64) {
         let Some(compared) = self.compared else { return };
         let names: Vec<String> = builders.iter().rev().map(ToString::to_string).collect();
@@ -237,11 +239,13 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether builders of this kind need no estimate at `depth`, at the finest granularity.
+    #[cfg(feature = "tune")]
     pub(super) fn is_prepared(&self, kind: BuilderKind, depth: usize) -> bool {
         self.prepared.is_some() && kind == BuilderKind::Coded && depth == 0
     }
 
     /// The prepared layer as a candidate that is still to be built.
+    #[cfg(feature = "tune")]
     pub(super) fn prepared_candidate(&self, builder: Builder, child_bytes: u64) -> Option<Candidate> {
         let root_bytes = INDEX_PAGE_HEADER_BYTES + self.prepared?.total_len() as u64;
         Some(Candidate { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
@@ -306,6 +310,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Estimated remaining cost of a layer of `size_bytes` at `depth` (1 is the bottom layer) and everything above it.
+    #[cfg(feature = "tune")]
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
         self.stacked_us(depth, size_bytes, 0)
     }

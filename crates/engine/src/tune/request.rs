@@ -3,11 +3,13 @@
 use super::builder::Builder;
 use super::design::Design;
 use super::design::LINE_NODE_BYTES;
+#[cfg(feature = "tune")]
 use super::families;
 use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
 use super::level_input::LevelInput;
 use super::problem::{Problem, SearchOptions};
 use super::reads::ReadSizes;
+#[cfg(feature = "tune")]
 use super::search::tune;
 use crate::error::{Error, Result};
 use ogive_model::rmi::RootKind;
@@ -72,9 +74,24 @@ pub enum DesignRequest {
 }
 
 impl DesignRequest {
-    /// Builds the design over a level input of data blocks.
+    /// Whether the design is one that a search finds, among many: such need the feature `tune` of the crate.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        let is_found = matches!(self, Self::Tuned | Self::Rmi | Self::DataCalculator | Self::Plex { .. });
+        is_found || matches!(self, Self::RadixSpline { error_keys: None })
+    }
+
+    /// Builds the design over a level input of data blocks. Without the feature `tune` of the crate, a design that a
+    /// search finds is [`DesignRequest::Coded`]; writers of tables refuse it.
     pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
         match self {
+            #[cfg(not(feature = "tune"))]
+            Self::Tuned
+            | Self::Rmi
+            | Self::DataCalculator
+            | Self::Plex { .. }
+            | Self::RadixSpline { error_keys: None } => Self::Coded.build(row, problem),
+            #[cfg(feature = "tune")]
             Self::Tuned => families::or_named(tune(row, problem), row, problem),
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
@@ -91,12 +108,16 @@ impl DesignRequest {
             Self::Pgm { error_keys } => {
                 recursive(row, problem, *error_keys, |error_children| Builder::Pla { error_children })
             }
+            #[cfg(feature = "tune")]
             Self::RadixSpline { error_keys: None } => families::radix_spline(row, problem),
             Self::RadixSpline { error_keys: Some(error_keys) } => {
                 recursive(row, problem, *error_keys, |error_children| Builder::Spline { error_children })
             }
+            #[cfg(feature = "tune")]
             Self::Plex { error_keys } => families::plex(row, problem, *error_keys),
+            #[cfg(feature = "tune")]
             Self::Rmi => families::rmi(row, problem),
+            #[cfg(feature = "tune")]
             Self::DataCalculator => families::data_calculator(row, problem),
             Self::Forced(builders) => {
                 pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())

@@ -151,8 +151,15 @@ pub(in crate::table) fn opening_with(root_bytes: u64, location_bytes: u64) -> u6
     opening_bytes(root_bytes + location_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
-/// Rejects designs that tables of byte strings cannot have.
+/// Rejects designs that tables of byte strings cannot have, and those of a feature that is left out.
 pub(in crate::table) fn check_design(options: &TableWriteOptions) -> Result<()> {
+    if cfg!(not(feature = "tune")) && options.design.is_searched() {
+        return Err(Error::InvalidArgument(format!(
+            "design {} is found by a search, and this program was built without the feature `tune` of ogive, which \
+             has it; give the design coded",
+            options.design
+        )));
+    }
     let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
     if options.key_type.is_numeric() || known {
         return Ok(());

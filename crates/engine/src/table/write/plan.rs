@@ -1,10 +1,13 @@
 //! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::coding::{EXPANSION_MAX, saves};
+#[cfg(feature = "tune")]
 use super::index::opening_with;
 use crate::table::block::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
 use crate::table::format::options::TableWriteOptions;
-use crate::tune::{DesignRequest, Problem, Sample, choose_block_ends, choose_block_size};
+use crate::tune::{DesignRequest, Sample};
+#[cfg(feature = "tune")]
+use crate::tune::{Problem, choose_block_ends, choose_block_size};
 use ogive_model::column::{COLUMN_HEAD_BYTES, ColumnGroup, ColumnSize, GROUP_NUMBERS};
 
 /// Default block size in bytes, if there is no basis for a choice.
@@ -39,6 +42,12 @@ impl BlockPlan {
         }
     }
 
+    #[cfg(not(feature = "tune"))]
+    fn from_sample(_: &Sample, options: &TableWriteOptions) -> Self {
+        Self { block_bytes: options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES), ends_by_separator: true }
+    }
+
+    #[cfg(feature = "tune")]
     fn from_sample(sample: &Sample, options: &TableWriteOptions) -> Self {
         let open_bytes = |root: u64| opening_with(root, 0);
         let problem = Problem {
