@@ -86,8 +86,8 @@
 //! Features: `join`, `index`, `tune` (the search for index designs) and `typed` are on by default, and have what the
 //! modules of these names have; `join` brings `index`. Without them remain tables of named designs, and stores.
 //! [`FEATURES`] says which of them a program has. `lz4` (on by default) and `zstd` compress blocks. `postcard` stores
-//! values that `serde` serialises. `uuid`, `chrono` and `jiff` make the types of these crates keys and values. `metrics`
-//! counts for a recorder of the crate of that name; rare events are always reported through `tracing`.
+//! values that `serde` serialises. `uuid`, `chrono` and `jiff` make the types of these crates keys and values.
+//! `metrics` counts for a recorder of the crate of that name; rare events are always reported through `tracing`.
 
 #![cfg_attr(
     not(all(feature = "join", feature = "index", feature = "tune", feature = "typed")),

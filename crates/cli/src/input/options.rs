@@ -19,7 +19,7 @@ use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
-use ogive::tune::Sample;
+use ogive::tune::TableSample;
 use ogive::{Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Layout, Quote, Separated, parse_quote};
 use std::ffi::OsString;
@@ -374,7 +374,7 @@ impl InputOptions {
     }
 
     /// A sample of the keys, if available without reading the whole file.
-    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+    pub(crate) fn quick_sample(&self) -> Result<Option<TableSample>> {
         if self.format() != Format::Sosd || self.is_fetched() {
             return Ok(None);
         }

@@ -18,12 +18,14 @@ mod test_relations;
 mod thread_tests;
 
 pub use input::joined::JoinedRecords;
-pub use input::records::{RecordShape, Records};
+pub use input::records::{JoinRecords, RecordShape};
 pub use input::source::JoinSource;
 pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};
-pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
+pub use plan::{
+    JoinActual, JoinAlternative, JoinCost, JoinExplanation, JoinReadPlan, JoinRelationSummary, cached_profile,
+};
 pub use rows::condition::{JoinCondition, JoinPair};
 pub use rows::method::{JoinMethod, RegisteredMethod};
-pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
-pub use rows::report::{JoinReport, Seconds};
+pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinSide, JoinWatcher, MEMORY_BYTES_MIN};
+pub use rows::report::{JoinReport, JoinSeconds};
 pub use run::{explain, join};

@@ -5,7 +5,7 @@ use super::input::joined::JoinedRecords;
 use super::input::source::{JoinSource, Relation, RelationFacts};
 use super::methods::emit::RowForm;
 use super::output::JoinOutput;
-use super::plan::{Explanation, Plan, plan};
+use super::plan::{JoinExplanation, Plan, plan};
 use super::rows::method::JoinMethod;
 use super::rows::no_spill::NoSpillStorage;
 use super::rows::options::{JoinOptions, JoinPhase};
@@ -157,7 +157,7 @@ fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
 ///
 /// # Errors
 /// As [`join`].
-pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<Explanation> {
+pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinExplanation> {
     let options = &JoinOptions { null_test: null_test([left, right]), ..options.clone() };
     let (left, right) = (&*left.relation, &*right.relation);
     check_keys(left.facts(), right.facts())?;

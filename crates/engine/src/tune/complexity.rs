@@ -1,6 +1,6 @@
 //! Step index complexity: the cost of the best index of ideal step layers on storage of a given profile.
 
-use super::problem::Problem;
+use super::problem::DesignProblem;
 use crate::io::Profile;
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ fn balanced_read_bytes(size: f64, step_bytes: f64, layers: usize) -> u64 {
 ///
 /// Source: AirIndex, Section 6, pre-search assessment. The gain is a loose upper bound: no index is built for it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Assessment {
+pub struct DesignAssessment {
     /// Modelled cost of a lookup with the present index, in microseconds.
     pub current_us: f64,
     /// Step index complexity of the data, in microseconds.
@@ -68,7 +68,7 @@ pub struct Assessment {
     pub least_us: f64,
 }
 
-impl Assessment {
+impl DesignAssessment {
     /// Whether an ideal step index would be faster than the present one by more than `fraction` of its cost.
     pub fn worth_tuning(&self, fraction: f64) -> bool {
         self.step_complexity_us < self.current_us * (1.0 - fraction)
@@ -81,15 +81,15 @@ impl Assessment {
 }
 
 /// Estimates, without access to the keys, whether tuning again could pay off after the data or the storage has changed.
-pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f64) -> Assessment {
+pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f64) -> DesignAssessment {
     let step_complexity_us = step_complexity_us(size_bytes, step_bytes, profile);
-    Assessment { current_us, step_complexity_us, least_us: profile.time_us(0) }
+    DesignAssessment { current_us, step_complexity_us, least_us: profile.time_us(0) }
 }
 
 /// As [`assess`], by a problem's objective and cache hits. A table is opened before its data are read, so both the
 /// least cost and that of an ideal step index include an opening and one block; with a cache, which may have that
 /// block, an opening only.
-pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> Assessment {
+pub fn assess_for(size_bytes: u64, current_us: f64, problem: &DesignProblem<'_>) -> DesignAssessment {
     let block_us = match problem.caching.memory_bytes {
         None => problem.single_read_us(0, BLOCK_BYTES_MIN),
         Some(_) => 0.0,
@@ -99,7 +99,7 @@ pub fn assess_for(size_bytes: u64, current_us: f64, problem: &Problem<'_>) -> As
     // Where opening is free, the root may be as large as it likes, and the read below it as short.
     let is_free = problem.open_us(size_bytes) <= problem.least_opening_us();
     let step_complexity_us = if is_free { least_us } else { problem.stacked_us(0, size_bytes, 1).max(least_us) };
-    Assessment { current_us, step_complexity_us, least_us }
+    DesignAssessment { current_us, step_complexity_us, least_us }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
-//! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`Problem`]: the storage's
-//! profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers of nodes,
-//! bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
+//! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`DesignProblem`]: the
+//! storage's profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers
+//! of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
 //!
 //! ```text
 //!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]
@@ -45,18 +45,18 @@ mod search;
 pub(crate) use block_size::choose_block_ends;
 #[cfg(feature = "tune")]
 pub use block_size::{BlockSizeChoice, choose_block_size};
-pub use builder::Builder;
+pub use builder::LayerBuilder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::{Assessment, assess, assess_for, step_complexity_us};
+pub use complexity::{DesignAssessment, assess, assess_for, step_complexity_us};
 pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
-pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
+pub use layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES, IndexPage, LayerNodes};
 pub use level_input::LevelInput;
 pub use ogive_model::rmi::RootKind;
-pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
+pub use problem::{DesignCaching, DesignObjective, DesignProblem, DesignSearchOptions, LayerBuilderKind};
 pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;
-pub use replay::{Replay, replay};
+pub use replay::{LookupReplay, replay};
 pub use request::DesignRequest;
-pub use sample::Sample;
+pub use sample::TableSample;
 #[cfg(feature = "tune")]
 pub use search::tune;

@@ -1,13 +1,13 @@
 //! Design requests: the named index designs that a user may choose instead of the search.
 
-use super::builder::Builder;
+use super::builder::LayerBuilder;
 use super::design::Design;
 use super::design::LINE_NODE_BYTES;
 #[cfg(feature = "tune")]
 use super::families;
-use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
+use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES};
 use super::level_input::LevelInput;
-use super::problem::{Problem, SearchOptions};
+use super::problem::{DesignProblem, DesignSearchOptions};
 use super::reads::ReadSizes;
 #[cfg(feature = "tune")]
 use super::search::tune;
@@ -70,7 +70,7 @@ pub enum DesignRequest {
     /// No index: the data is read as a whole.
     None,
     /// These builders, bottom first. Layers with nothing left to lead to are omitted.
-    Forced(Vec<Builder>),
+    Forced(Vec<LayerBuilder>),
 }
 
 impl DesignRequest {
@@ -83,7 +83,7 @@ impl DesignRequest {
 
     /// Builds the design over a level input of data blocks. Without the feature `tune` of the crate, a design that a
     /// search finds is [`DesignRequest::Coded`]; writers of tables refuse it.
-    pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
+    pub fn build(&self, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
         match self {
             #[cfg(not(feature = "tune"))]
             Self::Tuned
@@ -95,23 +95,23 @@ impl DesignRequest {
             Self::Tuned => families::or_named(tune(row, problem), row, problem),
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
-                let builder = Builder::Coded { lambda_bytes: row.child_bytes };
+                let builder = LayerBuilder::Coded { lambda_bytes: row.child_bytes };
                 pile(row, problem, &problem.options, |layers| layers.is_empty().then_some(builder))
             }
             Self::Btree => {
                 let lambda_bytes = u64::from(BTREE_PAGE_BYTES);
-                let builder = Builder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
-                let options = SearchOptions { page_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
-                let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
+                let builder = LayerBuilder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
+                let options = DesignSearchOptions { page_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
+                let fits = |root: &DesignLayer| root.node_count() <= u64::from(BTREE_FANOUT);
                 pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
             Self::Pgm { error_keys } => {
-                recursive(row, problem, *error_keys, |error_children| Builder::Pla { error_children })
+                recursive(row, problem, *error_keys, |error_children| LayerBuilder::Pla { error_children })
             }
             #[cfg(feature = "tune")]
             Self::RadixSpline { error_keys: None } => families::radix_spline(row, problem),
             Self::RadixSpline { error_keys: Some(error_keys) } => {
-                recursive(row, problem, *error_keys, |error_children| Builder::Spline { error_children })
+                recursive(row, problem, *error_keys, |error_children| LayerBuilder::Spline { error_children })
             }
             #[cfg(feature = "tune")]
             Self::Plex { error_keys } => families::plex(row, problem, *error_keys),
@@ -129,9 +129,9 @@ impl DesignRequest {
 /// Stacks layers with an error in keys, up to a root of one node or of the nodes of one page.
 pub(super) fn recursive(
     row: &LevelInput,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     error_keys: u64,
-    builder: impl Fn(u64) -> Builder,
+    builder: impl Fn(u64) -> LayerBuilder,
 ) -> Design {
     pile(row, problem, &problem.options, |layers| {
         let room = u64::from(problem.options.page_bytes).saturating_sub(INDEX_PAGE_HEADER_BYTES);
@@ -153,18 +153,18 @@ pub(super) fn whole_children(error_keys: u64, keys_per_child: f64) -> u64 {
 /// Stacks layers while `next` returns a builder and there is more than one child.
 pub(super) fn pile(
     row: &LevelInput,
-    problem: &Problem<'_>,
-    options: &SearchOptions,
-    next: impl Fn(&[Layer]) -> Option<Builder>,
+    problem: &DesignProblem<'_>,
+    options: &DesignSearchOptions,
+    next: impl Fn(&[DesignLayer]) -> Option<LayerBuilder>,
 ) -> Design {
-    let mut layers: Vec<Layer> = Vec::new();
+    let mut layers: Vec<DesignLayer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
     let mut top = Cow::Borrowed(row);
     while let Some(builder) = next(&layers).filter(|_| layers.len() < LAYERS_MAX) {
         let shares = match layers.len() {
             0 => row.shares(),
             _ => {
-                let below = layers.pop().map(Layer::fit_into_pages);
+                let below = layers.pop().map(DesignLayer::fit_into_pages);
                 let Some(below) = below else { break };
                 let pages = below.row_above(&top.shares());
                 layers.push(below);
@@ -230,27 +230,27 @@ struct BuilderSyntax {
 }
 
 impl BuilderSyntax {
-    fn of(builder: &Builder) -> Self {
+    fn of(builder: &LayerBuilder) -> Self {
         let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None, bins: None };
         let lambda = |name, lambda_bytes| Self { lambda_bytes: Some(lambda_bytes), ..named(name) };
         let error = |name, error_children| Self { error_children: Some(error_children), ..named(name) };
         let leaves = |name, leaves| Self { leaves: Some(leaves), ..named(name) };
         let bins = |name, bins| Self { bins: Some(bins), ..named(name) };
         match *builder {
-            Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
-            Builder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
-            Builder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
-            Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
-            Builder::Pla { error_children } => error("pla", error_children),
-            Builder::Plr { error_children } => error("plr", error_children),
-            Builder::Spline { error_children } => error("spline", error_children),
-            Builder::Radix { bins: number } => bins("radix", number),
-            Builder::HistTree { bins: number, lambda_bytes } => {
+            LayerBuilder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
+            LayerBuilder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
+            LayerBuilder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
+            LayerBuilder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
+            LayerBuilder::Pla { error_children } => error("pla", error_children),
+            LayerBuilder::Plr { error_children } => error("plr", error_children),
+            LayerBuilder::Spline { error_children } => error("spline", error_children),
+            LayerBuilder::Radix { bins: number } => bins("radix", number),
+            LayerBuilder::HistTree { bins: number, lambda_bytes } => {
                 Self { lambda_bytes: Some(lambda_bytes), ..bins("hist-tree", number) }
             }
-            Builder::Rmi { root: RootKind::Linear, leaves: number } => leaves("rmi-linear", number),
-            Builder::Rmi { root: RootKind::Cubic, leaves: number } => leaves("rmi-cubic", number),
-            Builder::Rmi { root: RootKind::Radix, leaves: number } => leaves("rmi-radix", number),
+            LayerBuilder::Rmi { root: RootKind::Linear, leaves: number } => leaves("rmi-linear", number),
+            LayerBuilder::Rmi { root: RootKind::Cubic, leaves: number } => leaves("rmi-cubic", number),
+            LayerBuilder::Rmi { root: RootKind::Radix, leaves: number } => leaves("rmi-radix", number),
         }
     }
 }
@@ -333,22 +333,22 @@ struct DesignFields<'t> {
 }
 
 impl DesignFields<'_> {
-    fn builder(&self, layer: usize) -> Result<Builder> {
+    fn builder(&self, layer: usize) -> Result<LayerBuilder> {
         let name = self.nth(0, layer)?.unwrap_or("");
         let lambda = || self.number(1, layer, name);
         let error = || self.number(2, layer, name);
         let bins = || self.number(4, layer, name);
-        let rmi = |root| Ok(Builder::Rmi { root, leaves: self.number(3, layer, name)? });
+        let rmi = |root| Ok(LayerBuilder::Rmi { root, leaves: self.number(3, layer, name)? });
         match name {
-            "gstep" => Ok(Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
-            "gband" => Ok(Builder::GBand { lambda_bytes: lambda()? }),
-            "eband" => Ok(Builder::EBand { lambda_bytes: lambda()? }),
-            "coded" => Ok(Builder::Coded { lambda_bytes: lambda()? }),
-            "pla" => Ok(Builder::Pla { error_children: error()? }),
-            "plr" => Ok(Builder::Plr { error_children: error()? }),
-            "spline" => Ok(Builder::Spline { error_children: error()? }),
-            "radix" => Ok(Builder::Radix { bins: bins()? }),
-            "hist-tree" => Ok(Builder::HistTree { bins: bins()?, lambda_bytes: lambda()? }),
+            "gstep" => Ok(LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
+            "gband" => Ok(LayerBuilder::GBand { lambda_bytes: lambda()? }),
+            "eband" => Ok(LayerBuilder::EBand { lambda_bytes: lambda()? }),
+            "coded" => Ok(LayerBuilder::Coded { lambda_bytes: lambda()? }),
+            "pla" => Ok(LayerBuilder::Pla { error_children: error()? }),
+            "plr" => Ok(LayerBuilder::Plr { error_children: error()? }),
+            "spline" => Ok(LayerBuilder::Spline { error_children: error()? }),
+            "radix" => Ok(LayerBuilder::Radix { bins: bins()? }),
+            "hist-tree" => Ok(LayerBuilder::HistTree { bins: bins()?, lambda_bytes: lambda()? }),
             "rmi-linear" => rmi(RootKind::Linear),
             "rmi-cubic" => rmi(RootKind::Cubic),
             "rmi-radix" => rmi(RootKind::Radix),

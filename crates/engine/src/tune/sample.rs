@@ -8,7 +8,7 @@ const TRIAL_RUNS_MAX: usize = 4;
 ///
 /// A sample that holds all records in one run is exact.
 #[derive(Clone, Debug, Default)]
-pub struct Sample {
+pub struct TableSample {
     /// Sorted u64 keys of neighbouring records, for each run.
     pub runs: Vec<Vec<u64>>,
     /// Number of records in the whole input.
@@ -19,7 +19,7 @@ pub struct Sample {
     pub block_overhead_bytes: u64,
 }
 
-impl Sample {
+impl TableSample {
     /// Number of runs in the sample of a large input.
     pub const RUNS: usize = 8;
     /// Number of records in a run: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded

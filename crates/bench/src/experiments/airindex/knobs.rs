@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, Design, DesignRequest};
+use ogive::tune::{Design, DesignRequest, LayerBuilder};
 use ogive_model::rmi::RootKind;
 
 use super::super::{Context, Experiment, Output, each_set};
@@ -25,7 +25,7 @@ const ERRORS_LOG2: std::ops::RangeInclusive<u32> = 3..=12;
 /// by a line over them.
 const RMI_ROOTS: [RootKind; 2] = [RootKind::Linear, RootKind::Cubic];
 const RMI_LEAVES_LOG2: std::ops::RangeInclusive<u32> = 6..=16;
-const LINE: Builder = Builder::Rmi { root: RootKind::Linear, leaves: 1 };
+const LINE: LayerBuilder = LayerBuilder::Rmi { root: RootKind::Linear, leaves: 1 };
 const MOST_LAYERS: usize = 4;
 /// Maximum number of layers, more than a tree of the smallest pages needs.
 const TREE_LAYERS: usize = 32;
@@ -104,7 +104,7 @@ fn settings() -> Vec<Setting> {
     let rmi = RMI_ROOTS.into_iter().flat_map(|root| {
         RMI_LEAVES_LOG2.step_by(2).flat_map(move |log2| {
             let leaves = 1_u64 << log2;
-            let lines = Builder::Rmi { root, leaves };
+            let lines = LayerBuilder::Rmi { root, leaves };
             let designs = [vec![lines], vec![lines, LINE]];
             designs.map(|builders| learned("rmi_leaves", leaves, DesignRequest::Forced(builders)))
         })
@@ -119,7 +119,7 @@ fn settings() -> Vec<Setting> {
 
 /// A tree whose nodes and data blocks are pages of this size, up to a root of one page.
 fn tree(page_bytes: u32) -> DesignRequest {
-    let builder = Builder::GStep { pieces: u32::MAX, lambda_bytes: u64::from(page_bytes) };
+    let builder = LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: u64::from(page_bytes) };
     DesignRequest::Forced(vec![builder; TREE_LAYERS])
 }
 
@@ -127,10 +127,10 @@ fn tree(page_bytes: u32) -> DesignRequest {
 fn stack(knob: &'static str, value: u64, layers: usize, builder: &str, lambda_bytes: u32) -> Setting {
     let lambda = u64::from(lambda_bytes);
     let one = match builder {
-        "gstep" => Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda },
-        "gband" => Builder::GBand { lambda_bytes: lambda },
-        "eband" => Builder::EBand { lambda_bytes: lambda },
-        _ => Builder::Coded { lambda_bytes: lambda },
+        "gstep" => LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: lambda },
+        "gband" => LayerBuilder::GBand { lambda_bytes: lambda },
+        "eband" => LayerBuilder::EBand { lambda_bytes: lambda },
+        _ => LayerBuilder::Coded { lambda_bytes: lambda },
     };
     Setting {
         design: format!("layers={layers},builder={builder},lambda={lambda}"),

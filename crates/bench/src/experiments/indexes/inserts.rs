@@ -1,7 +1,7 @@
 //! Observed inserts: pages touched and changed, and bytes logged.
 
 use anyhow::{Result, ensure};
-use ogive::page::WriteStatistics;
+use ogive::page::PageWriteStatistics;
 
 use super::super::Resident;
 use super::store::{IndexStore, payload};
@@ -53,7 +53,7 @@ impl IndexStore {
     pub(in crate::experiments) fn insert_timed(
         &self,
         keys: &[u64],
-        mut done: impl FnMut(&WriteStatistics),
+        mut done: impl FnMut(&PageWriteStatistics),
     ) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;

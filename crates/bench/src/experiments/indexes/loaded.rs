@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::Statistics;
+use ogive::index::IndexStatistics;
 use ogive::io::MemoryStorage;
 
 use super::memory::{LOAD_BUDGET_BYTES, pages};
@@ -22,7 +22,7 @@ pub(in crate::experiments) struct Loaded {
     pub(in crate::experiments) get: (f64, f64),
     pub(in crate::experiments) scan: (f64, f64),
     pub(in crate::experiments) file_bytes: u64,
-    pub(in crate::experiments) statistics: Statistics,
+    pub(in crate::experiments) statistics: IndexStatistics,
     page_bytes: u64,
 }
 

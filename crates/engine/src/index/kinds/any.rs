@@ -1,7 +1,7 @@
 //! Indexes whose types of keys and values are known only at run time.
 
 use crate::error::{Error, Result};
-use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
+use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, RawKey, Word};
 use crate::io::Storage;
 use crate::page::{LostLog, PageOptions};
 use crate::types::{KeyType, RecordType};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
-pub type WordIndex<W> = Index<Raw<W>, Vec<u8>>;
+pub type WordIndex<W> = Index<RawKey<W>, Vec<u8>>;
 
 /// An index of any types: its keys are unsigned integers, the bytes of a key of its [`KeyType`] read with the most
 /// significant one first.
@@ -161,8 +161,8 @@ impl AnyIndex {
 
     /// The key of an integer that fits.
     #[must_use]
-    pub fn raw<W: Word>(word: u128) -> Raw<W> {
-        Raw(W::from_u128(word))
+    pub fn raw<W: Word>(word: u128) -> RawKey<W> {
+        RawKey(W::from_u128(word))
     }
 
     /// Writes everything to the file.

@@ -7,7 +7,7 @@ use super::merge::{RowSink, join};
 use crate::error::Result;
 use crate::join::input::joined::JoinedRecords;
 use crate::join::rows::options::{JoinKind, JoinOptions};
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{Joined, reference_where};
 use crate::types::{KeyType, RecordType};
@@ -38,7 +38,7 @@ struct Chunks {
     /// Whether rows below what is asked for are left out.
     skips: bool,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     dense: (usize, usize),
     first: usize,
 }
@@ -76,7 +76,7 @@ impl RowStream for Chunks {
                 let value: &[u8] = if is_long { &[] } else { value };
                 self.bytes.extend_from_slice(value);
                 let (key_bytes, value_bytes) = (key.len() as u32, value.len() as u32);
-                self.spans.push(Span { key_at, key_bytes, value_at: key_at + key_bytes, value_bytes, is_long });
+                self.spans.push(RowSpan { key_at, key_bytes, value_at: key_at + key_bytes, value_bytes, is_long });
             }
             if begin < end {
                 return Ok(true);

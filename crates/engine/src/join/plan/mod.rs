@@ -18,9 +18,9 @@ mod spread;
 mod unsorted;
 
 pub use cached::cached_profile;
-pub use cost::Cost;
-pub use cost_model::CostModel;
-pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
+pub use cost::JoinCost;
+pub use cost_model::JoinCostModel;
+pub use explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
 pub(super) use gather::{Plan, plan};
 pub(super) use shape::{ReadShape, StreamShape};
 pub(super) use spread::worthwhile_gap_bytes;

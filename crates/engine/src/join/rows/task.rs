@@ -1,8 +1,8 @@
 //! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
 use super::condition::JoinCondition;
-use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
-use super::report::{JoinReport, Seconds};
+use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinWatcher, MEMORY_BYTES_MIN};
+use super::report::{JoinReport, JoinSeconds};
 use crate::error::{Error, Result, VALUE_BYTES_MAX};
 use crate::io::{FastPaths, Profile, Timer};
 use crate::join::input::read_lanes::{ReadLanes, StartedRead};
@@ -243,7 +243,7 @@ pub(crate) struct Task {
     /// The test for keys with nulls, which match no key, if there may be any.
     pub(crate) null_test: Option<NullTest>,
     stops: [Option<Arc<AtomicBool>>; 2],
-    watcher: Option<Watcher>,
+    watcher: Option<JoinWatcher>,
     timer: Timer,
     /// Nanoseconds by [`TimedPhase`].
     phase_ns: [AtomicU64; 4],
@@ -371,7 +371,7 @@ impl Task {
         let share = if measured > elapsed { elapsed / measured } else { 1.0 };
         let [planning, loading, reading, writing] = [planning, loading, reading, writing].map(|phase| phase * share);
         let joining = (elapsed - measured).max(0.0);
-        report.seconds = Seconds { planning, loading, reading, joining, writing };
+        report.seconds = JoinSeconds { planning, loading, reading, joining, writing };
         report.requests = self.requests.load(Ordering::Relaxed);
         report.bytes_read = self.bytes_read.load(Ordering::Relaxed);
         report.peak_memory_bytes = self.budget.peak_bytes();

@@ -5,7 +5,7 @@ use crate::join::input::sorted::{SortInput, SortProgress};
 use crate::join::input::source::{KeyRange, Relation, RelationFacts};
 use crate::join::methods::partition::{Buckets, FRAME_BYTES, Scatter, frame, framed};
 use crate::join::rows::spill::Spill;
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ struct BucketScan {
     /// The next chunk.
     next: usize,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     range: KeyRange,
     task: Arc<Task>,
     _memory: MemoryGrant,
@@ -134,7 +134,7 @@ impl BucketScan {
                     Error::InvalidArgument("a spill file does not consist of whole rows; run the join again".into())
                 })?;
                 let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
-                self.spans.push(Span::of_row(key_at, key, value));
+                self.spans.push(RowSpan::of_row(key_at, key, value));
                 at = end;
             }
         }
@@ -147,7 +147,7 @@ impl BucketScan {
             return;
         }
         let (bytes, range) = (&self.bytes, &self.range);
-        let key = |span: &Span| &bytes[span.key_at as usize..(span.key_at + span.key_bytes) as usize];
+        let key = |span: &RowSpan| &bytes[span.key_at as usize..(span.key_at + span.key_bytes) as usize];
         self.spans.retain(|span| range.holds(key(span)));
         if let Some((key, value)) = self.scattered.widths {
             let mut kept = 0;

@@ -4,7 +4,7 @@ use super::inner_table::InnerTable;
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
-use super::probe_method::{Probe, ProbeJob, ProbeSink};
+use super::probe_method::{JoinProbe, JoinProbeJob, JoinProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::join::methods::group::KeyGroup;
 use crate::join::methods::merge::{self, RowSink};
 use crate::join::rows::condition::ConditionSink;
 use crate::join::rows::method::{JoinMethod, MethodImplementation, RegisteredMethod};
-use crate::join::rows::options::{JoinKind, JoinOptions, Side};
+use crate::join::rows::options::{JoinKind, JoinOptions, JoinSide};
 use crate::join::rows::task::{Task, TimedPhase};
 use crate::table::Table;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ enum InnerAccess {
     /// By one lookup per outer row in the table.
     KeyByKey(Table),
     /// By the loop of a registered method.
-    Registered(Table, Box<dyn Probe>),
+    Registered(Table, Box<dyn JoinProbe>),
     /// By the relation's own point lookups.
     Open,
 }
@@ -39,7 +39,7 @@ enum InnerAccess {
 pub(crate) struct IndexLookup {
     outer: Arc<dyn Relation>,
     inner: Arc<dyn Relation>,
-    inner_side: Side,
+    inner_side: JoinSide,
     access: InnerAccess,
 }
 
@@ -52,15 +52,15 @@ impl IndexLookup {
     pub(crate) fn new(
         (left, right): (&Arc<dyn Relation>, &Arc<dyn Relation>),
         method: JoinMethod,
-        inner_side: Side,
+        inner_side: JoinSide,
         options: &JoinOptions,
         task: &Task,
     ) -> Result<Self> {
         let (outer, inner) = match inner_side {
-            Side::Right => (left, right),
-            Side::Left => (right, left),
+            JoinSide::Right => (left, right),
+            JoinSide::Left => (right, left),
         };
-        if inner_side == Side::Left && options.kind.keeps_unmatched() {
+        if inner_side == JoinSide::Left && options.kind.keeps_unmatched() {
             return Err(Error::InvalidArgument(format!(
                 "a join of kind {} reads its whole left relation, so only the right one can be the inner relation",
                 options.kind
@@ -73,7 +73,7 @@ impl IndexLookup {
             )));
         }
         // A left row's partners are told apart only where whole runs of equal keys meet.
-        let needs_runs = inner_side == Side::Left && options.kind == JoinKind::Semi && options.condition.is_some();
+        let needs_runs = inner_side == JoinSide::Left && options.kind == JoinKind::Semi && options.condition.is_some();
         let access = match (method, inner.table()) {
             (JoinMethod::InljIndex, _) => match inner.prober() {
                 Some(_) => InnerAccess::Open,
@@ -112,8 +112,8 @@ impl IndexLookup {
                 let PlannedScan { mut outer, mut inner } =
                     PlannedScan::start(&self.outer, range, table, loaded, task, memory)?;
                 match self.inner_side {
-                    Side::Right => merge::join(task, &mut outer, &mut inner, sink, group, done),
-                    Side::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
+                    JoinSide::Right => merge::join(task, &mut outer, &mut inner, sink, group, done),
+                    JoinSide::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
                 }
             }
             InnerAccess::Registered(table, probe) => {
@@ -128,13 +128,13 @@ impl IndexLookup {
                     }
                     None => sink,
                 };
-                probe.run(&mut ProbeJob {
+                probe.run(&mut JoinProbeJob {
                     kind: task.kind,
                     inner_side: self.inner_side,
                     inner: InnerTable { table, task },
                     memory_bytes: memory.bytes(),
                     outer: &mut *outer,
-                    sink: ProbeSink(sink),
+                    sink: JoinProbeSink(sink),
                     done,
                 })
             }
@@ -156,7 +156,7 @@ impl IndexLookup {
 }
 
 /// The index of a registered method over a table.
-fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn Probe>> {
+fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn JoinProbe>> {
     let MethodImplementation::Probe(implementation) = method.implementation() else {
         return Err(Error::InvalidArgument(format!("the method {method} has no index to look keys up in")));
     };

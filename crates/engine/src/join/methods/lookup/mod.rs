@@ -39,8 +39,8 @@ mod window;
 
 pub use inner_table::{BlockReader, InnerTable};
 pub(crate) use lookup::IndexLookup;
-pub use probe_method::{Probe, ProbeJob, ProbeMethod, ProbeSink};
+pub use probe_method::{JoinProbe, JoinProbeJob, JoinProbeMethod, JoinProbeSink};
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};
 pub(in crate::join) use sizes::batch_shape;
-pub use window::{BlockIndex, Finger, Window, key_prefix_of};
+pub use window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::io::Storage;
 use crate::join::input::sorted::{SortInput, SortProgress, sorted_facts};
 use crate::join::input::source::{JoinSource, KeyRange, Prober, Relation, RelationFacts};
-use crate::join::plan::{Cost, CostModel};
-use crate::join::rows::options::Side;
+use crate::join::plan::{JoinCost, JoinCostModel};
+use crate::join::rows::options::JoinSide;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
@@ -26,7 +26,7 @@ pub trait CopyMethod: Debug + Sync {
     ///
     /// # Errors
     /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &CostModel<'_>) -> Result<Cost, String>;
+    fn cost(&self, model: &JoinCostModel<'_>) -> Result<JoinCost, String>;
 
     /// Copies both relations.
     ///
@@ -72,7 +72,7 @@ impl<'a> CopyJob<'a> {
 
     /// The properties of a relation.
     #[must_use]
-    pub fn facts(&self, side: Side) -> &'a RelationFacts {
+    pub fn facts(&self, side: JoinSide) -> &'a RelationFacts {
         self.relation(side).facts()
     }
 
@@ -80,7 +80,7 @@ impl<'a> CopyJob<'a> {
     ///
     /// # Errors
     /// Errors of the relation.
-    pub fn rows(&mut self, side: Side, memory: MemoryGrant) -> Result<ArrivingRows<'_>> {
+    pub fn rows(&mut self, side: JoinSide, memory: MemoryGrant) -> Result<ArrivingRows<'_>> {
         let (relation, task) = (self.relation(side), self.spill.task());
         SortInput::open(&**relation, &KeyRange::all(), task, memory, &mut self.progress)
             .map(|input| ArrivingRows { input, long: Vec::new() })
@@ -103,15 +103,15 @@ impl<'a> CopyJob<'a> {
     /// The finished copy of the relation on `side`: a source in key order that looks keys up, such as an index. `kept`
     /// is dropped after the source: the file name and the memory of the copy.
     #[must_use]
-    pub fn copied(&self, side: Side, source: &JoinSource, kept: impl Any + Send + Sync) -> CopiedRelation {
+    pub fn copied(&self, side: JoinSide, source: &JoinSource, kept: impl Any + Send + Sync) -> CopiedRelation {
         let facts = sorted_facts(self.facts(side));
         CopiedRelation(Arc::new(KeptCopy { relation: source.relation.clone(), facts, _kept: Box::new(kept) }))
     }
 
-    fn relation(&self, side: Side) -> &'a Arc<dyn Relation> {
+    fn relation(&self, side: JoinSide) -> &'a Arc<dyn Relation> {
         match side {
-            Side::Left => self.relations[0],
-            Side::Right => self.relations[1],
+            JoinSide::Left => self.relations[0],
+            JoinSide::Right => self.relations[1],
         }
     }
 }
