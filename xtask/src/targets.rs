@@ -1,5 +1,5 @@
-//! `cargo xtask targets`: the library crates and the command are checked for other systems, as far as their standard
-//! libraries are installed.
+//! `cargo xtask targets`: the engine is checked without its features, and with each alone; the library crates and the
+//! command are checked for other systems, as far as their standard libraries are installed.
 //!
 //! A check compiles everything but links nothing, so it needs no tools of the other system. Crates that build C code do
 //! (`ogive-object-store` for TLS, `ogive-parquet` for Zstandard), and are left out.
@@ -18,9 +18,20 @@ const TARGETS: [&str; 5] = [
     "x86_64-pc-windows-msvc",
 ];
 
+/// The features of the engine that have a part of its interface each.
+const PARTS: [&str; 4] = ["join", "index", "tune", "typed"];
+
+/// Checks the engine without its default features, and with each part alone: none may need another without saying so.
+fn check_parts(root: &Path) -> Result<(), Failure> {
+    let line = "cargo check -p ogive --no-default-features";
+    Step::new("targets", line).linted().run(root)?;
+    PARTS.iter().try_for_each(|part| Step::new("targets", &format!("{line} --features {part}")).linted().run(root))
+}
+
 /// Checks each target whose standard library is installed, and names the others. What the other checks compile for is
 /// not checked again.
 pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+    check_parts(root)?;
     let host = rustc(&["-vV"]).and_then(|told| Some(told.split("host: ").nth(1)?.lines().next()?.to_owned()));
     let others = TARGETS.iter().copied().filter(|target| host.as_deref() != Some(*target));
     let (installed, absent): (Vec<&str>, Vec<&str>) = others.partition(|target| is_installed(target));

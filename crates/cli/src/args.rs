@@ -10,6 +10,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::urls::StorageOption;
 use clap::Parser;
+use std::sync::LazyLock;
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
 
@@ -23,28 +24,21 @@ Examples:
 
 Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error, 130 after an interrupt.";
 
-/// The version, and the features that are built in.
-const LONG_VERSION: &str = {
-    macro_rules! text {
-        ($object_store:literal, $parquet:literal, $zstd:literal) => {
-            concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: ", $object_store, " ", $parquet, " ", $zstd)
-        };
-    }
-    match (cfg!(feature = "object-store"), cfg!(feature = "parquet"), cfg!(feature = "zstd")) {
-        (true, true, true) => text!("+object-store", "+parquet", "+zstd"),
-        (true, true, false) => text!("+object-store", "+parquet", "-zstd"),
-        (true, false, true) => text!("+object-store", "-parquet", "+zstd"),
-        (true, false, false) => text!("+object-store", "-parquet", "-zstd"),
-        (false, true, true) => text!("-object-store", "+parquet", "+zstd"),
-        (false, true, false) => text!("-object-store", "+parquet", "-zstd"),
-        (false, false, true) => text!("-object-store", "-parquet", "+zstd"),
-        (false, false, false) => text!("-object-store", "-parquet", "-zstd"),
-    }
-};
+/// The version, and the features of the command and of the library: `+` for those that are built in.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let own = [
+        ("object-store", cfg!(feature = "object-store")),
+        ("parquet", cfg!(feature = "parquet")),
+        ("zstd", cfg!(feature = "zstd")),
+    ];
+    let mark = |(name, is_built_in)| format!("{}{name}", if is_built_in { '+' } else { '-' });
+    let features: Vec<String> = own.into_iter().chain(ogive::FEATURES).map(mark).collect();
+    format!("{}\nfeatures: {}", env!("CARGO_PKG_VERSION"), features.join(" "))
+});
 
 /// The parsed command line.
 #[derive(Debug, Parser)]
-#[command(name = "ogive", version, long_version = LONG_VERSION, about = ABOUT, after_help = EXAMPLES)]
+#[command(name = "ogive", version, long_version = LONG_VERSION.as_str(), about = ABOUT, after_help = EXAMPLES)]
 #[command(max_term_width = 100, subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Arguments {
     /// Print results to standard output as JSON

@@ -10,7 +10,7 @@ use crate::urls;
 use crate::workload::WorkloadOptions;
 use ogive::io::{FastPaths, Profile};
 use ogive::table::{ReadTrace, Table, TableOptions, opening_bytes};
-use ogive::tune::{Assessment, Objective, Problem, Replay, assess_for};
+use ogive::tune::{DesignAssessment, DesignObjective, DesignProblem, LookupReplay, assess_for};
 use serde_json::json;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<()> {
     let lookups = workload.read_lookups()?;
-    if lookups.is_none() && workload.objective != Objective::MeanLatency {
+    if lookups.is_none() && workload.objective != DesignObjective::MeanLatency {
         return Err(Failure::usage(
             "--assess of a quantile needs the keys that are looked up: a table states the mean size of its reads only",
             "give them with --lookups FILE, or use --objective mean",
@@ -44,11 +44,11 @@ pub(crate) fn run(
     }
     let table = open(path, profile, workload)?;
     let open_bytes = |root_bytes: u64| opening_bytes(root_bytes);
-    let problem = Problem {
+    let problem = DesignProblem {
         objective: workload.objective,
         caching: workload.caching(),
         open_bytes: &open_bytes,
-        ..Problem::new(profile)
+        ..DesignProblem::new(profile)
     };
     let report = table.explain();
     let mut looked_up = None;
@@ -95,7 +95,7 @@ pub(crate) fn run(
     print(&assessment, output)
 }
 
-fn print(assessment: &Assessment, output: &mut Output) -> Result<()> {
+fn print(assessment: &DesignAssessment, output: &mut Output) -> Result<()> {
     let rows = [
         ("its index", assessment.current_us),
         ("an ideal step index", assessment.step_complexity_us),
@@ -133,11 +133,11 @@ fn open(path: &Path, profile: &Profile, workload: &WorkloadOptions) -> Result<Ta
 
 /// The objective's value for the reads that lookups make in the table. With a cache, they are made twice, and the
 /// second time counts, as [`ogive::tune::replay`] does it for a design.
-fn looked_up_us(table: &Table, keys: &[Vec<u8>], problem: &Problem<'_>, interrupt: &Interrupt) -> Result<f64> {
+fn looked_up_us(table: &Table, keys: &[Vec<u8>], problem: &DesignProblem<'_>, interrupt: &Interrupt) -> Result<f64> {
     let rounds = if problem.caching.memory_bytes.is_some() { 2 } else { 1 };
     let mut progress = Progress::start("looking up keys", Some(rounds * keys.len() as u64), Unit::Items);
     let mut done = 0;
-    let mut replay = Replay::default();
+    let mut replay = LookupReplay::default();
     for round in 1..=rounds {
         for key in keys {
             interrupt.check()?;

@@ -4,7 +4,7 @@ use crate::failure::Result;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Unit};
-use ogive::tune::Sample;
+use ogive::tune::TableSample;
 
 /// Keys per run of neighbours, where not all are kept.
 const RUN_KEYS: usize = 1 << 14;
@@ -74,7 +74,7 @@ impl ThinnedRuns {
 ///
 /// # Errors
 /// Those of the input.
-pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interrupt) -> Result<Option<Sample>> {
+pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interrupt) -> Result<Option<TableSample>> {
     let facts = input.facts().clone();
     if !facts.record_type.keys.is_numeric() {
         return Ok(None);
@@ -100,10 +100,10 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
 }
 
 /// A sample of these keys, representing `records` records.
-pub(crate) fn sample(runs: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> Sample {
+pub(crate) fn sample(runs: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> TableSample {
     let overhead_bytes = if varied { VARIED_OVERHEAD_BYTES } else { 0.0 };
     let record_bytes = KEY_BYTES as f64 + mean_value_bytes + overhead_bytes;
-    Sample { runs, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
+    TableSample { runs, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
 }
 
 #[cfg(test)]

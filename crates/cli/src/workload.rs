@@ -6,7 +6,7 @@ use crate::output::note;
 use crate::pipe::{input_named, refuse_one_pipe};
 use crate::size::{ByteSize, grouped, positive_count};
 use ogive::table::TableWriteOptions;
-use ogive::tune::{Caching, Objective};
+use ogive::tune::{DesignCaching, DesignObjective};
 use ogive::{Error, KeyType};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct WorkloadOptions {
     /// Minimise the expected time of a lookup (mean), or a quantile of it, such as p95, p99 or p99.9
     #[arg(long, value_name = "GOAL", default_value = "mean", value_parser = objective, help_heading = "Lookups")]
-    pub(crate) objective: Objective,
+    pub(crate) objective: DesignObjective,
 
     /// Leave the read that opens the table out of a lookup, for programs that keep it open; =N shares it among N
     /// lookups
@@ -49,7 +49,7 @@ enum Openings {
     OnceIn(u64),
 }
 
-fn objective(text: &str) -> Result<Objective, String> {
+fn objective(text: &str) -> Result<DesignObjective, String> {
     text.parse().map_err(|error: Error| crate::advice::told(&error))
 }
 
@@ -60,7 +60,7 @@ fn lookups_per_opening(text: &str) -> Result<Openings, String> {
 impl WorkloadOptions {
     /// Whether a design is priced by the expected time of a cold lookup of any key, as reports of tables do.
     pub(crate) fn is_cold_mean(&self) -> bool {
-        self.is_cold() && self.objective == Objective::MeanLatency
+        self.is_cold() && self.objective == DesignObjective::MeanLatency
     }
 
     /// Whether a lookup is of any key, and opens the table.
@@ -79,13 +79,13 @@ impl WorkloadOptions {
     }
 
     /// The expected cache hits.
-    pub(crate) fn caching(&self) -> Caching {
+    pub(crate) fn caching(&self) -> DesignCaching {
         let caching = match self.open {
-            None => Caching::default(),
-            Some(Openings::KeptOpen) => Caching::opened_once_in(0),
-            Some(Openings::OnceIn(lookups)) => Caching::opened_once_in(lookups),
+            None => DesignCaching::default(),
+            Some(Openings::KeptOpen) => DesignCaching::opened_once_in(0),
+            Some(Openings::OnceIn(lookups)) => DesignCaching::opened_once_in(lookups),
         };
-        Caching { memory_bytes: self.reader_memory_bytes(), ..caching }
+        DesignCaching { memory_bytes: self.reader_memory_bytes(), ..caching }
     }
 
     /// The options of a table for these lookups, without their keys.
@@ -129,7 +129,7 @@ impl WorkloadOptions {
             Some(Openings::OnceIn(lookups)) => format!("lookup, opened once in {}", grouped(lookups)),
         };
         let goal = match self.objective {
-            Objective::MeanLatency => String::new(),
+            DesignObjective::MeanLatency => String::new(),
             objective => format!("{objective} of a "),
         };
         let keys = if self.has_lookups() { " of the given keys" } else { "" };

@@ -8,8 +8,8 @@
 
 use ogive::index::IndexLayout;
 use ogive::index::extend::{
-    Gap, LeafTree, LeafVisit, LevelStatistics, PageVisit, Router, RouterBuilder, Statistics, Structure,
-    StructureFactory, Tunable, Visit, Word,
+    Gap, IndexLevelStatistics, IndexStatistics, IndexVisit, LeafTree, LeafVisit, PageVisit, Router, RouterBuilder,
+    Structure, StructureFactory, Tunable, Word,
 };
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
@@ -168,21 +168,21 @@ impl<W: Word> Router<W> for Directory {
         load(pages, state)?.into_iter().try_for_each(|(separator, page)| leaf(separator, page))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let (_, pages_taken, count) = extent::<W>(pages, state)?;
         let (inner_pages, entries) = (u64::from(pages_taken), count as u64);
         if count == 0 {
-            return Ok(Statistics::default());
+            return Ok(IndexStatistics::default());
         }
-        let levels = vec![LevelStatistics { nodes: 1, pages: inner_pages, entries }];
-        Ok(Statistics { entries, inner_pages, height: 1, mean_height: 1.0, levels, ..Statistics::default() })
+        let levels = vec![IndexLevelStatistics { nodes: 1, pages: inner_pages, entries }];
+        Ok(IndexStatistics { entries, inner_pages, height: 1, mean_height: 1.0, levels, ..IndexStatistics::default() })
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         let (first, _, count) = extent::<W>(pages, state)?;
         let entries: Entries<W> = load(pages, state)?;
         let detail = format!("place {} of {count}", place_of(&entries, key).unwrap_or(count));
-        let visit = Visit { node: "directory", page: first, depth: 0, entries: count as u64, detail };
+        let visit = IndexVisit { node: "directory", page: first, depth: 0, entries: count as u64, detail };
         Ok(if count > 0 { vec![visit] } else { Vec::new() })
     }
 }

@@ -83,9 +83,16 @@
 //! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
 //!
-//! Features: `lz4` (on by default) and `zstd` compress blocks. `postcard` stores values that `serde` serialises.
-//! `uuid`, `chrono` and `jiff` make the types of these crates keys and values. `metrics` counts for a recorder of the
-//! crate of that name; rare events are always reported through `tracing`.
+//! Features: `join`, `index`, `tune` (the search for index designs) and `typed` are on by default, and have what the
+//! modules of these names have; `join` brings `index`. Without them remain tables of named designs, and stores.
+//! [`FEATURES`] says which of them a program has. `lz4` (on by default) and `zstd` compress blocks. `postcard` stores
+//! values that `serde` serialises. `uuid`, `chrono` and `jiff` make the types of these crates keys and values.
+//! `metrics` counts for a recorder of the crate of that name; rare events are always reported through `tracing`.
+
+#![cfg_attr(
+    not(all(feature = "join", feature = "index", feature = "tune", feature = "typed")),
+    expect(dead_code, unused_imports, reason = "some internals serve only features that are left out")
+)]
 
 #[macro_use]
 mod options;
@@ -95,16 +102,20 @@ pub mod block;
 mod durability;
 mod error;
 mod file_format;
+#[cfg(feature = "index")]
 pub mod index;
 pub mod io;
+#[cfg(feature = "join")]
 pub mod join;
 mod log;
 pub mod lsm;
+#[cfg(feature = "index")]
 pub mod page;
 pub mod repair;
 pub mod table;
 mod telemetry;
 pub mod tune;
+#[cfg(feature = "typed")]
 pub mod typed;
 pub mod types;
 pub mod verify;
@@ -117,17 +128,22 @@ pub use error::{Advice, Call, Cause, Error, ErrorKind, Library, Result, Setting,
 #[doc(hidden)]
 pub use error::{samples as error_samples, words_of_others};
 pub use file_format::FileFormat;
+#[cfg(feature = "index")]
 pub use index::{
     Index, IndexKind, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Payload, WriteTransaction,
 };
 pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
+#[cfg(feature = "join")]
 pub use join::{
     JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinRow, JoinRows, JoinSource, RecordShape,
     explain as explain_join, join, join_rows,
 };
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
+#[cfg(feature = "index")]
 pub use page::PageOptions;
-pub use repair::{FileRepairReport, LostRange, RepairReport, repair_index, repair_store, repair_table};
+#[cfg(feature = "index")]
+pub use repair::repair_index;
+pub use repair::{FileRepairReport, LostRange, RepairReport, repair_store, repair_table};
 pub use table::{
     ReadTrace, SortingWriter, Table, TableOptions, TableRange, TableReport, TableVerifyReport, TableWriteOptions,
     TableWriter,
@@ -135,6 +151,14 @@ pub use table::{
 pub use tune::DesignRequest;
 pub use types::{KeyType, encode_f64, encode_i64};
 pub use verify::{StoreReport, verify_store};
+
+/// The features that have a part of the interface each, and whether this build has them.
+pub const FEATURES: [(&str, bool); 4] = [
+    ("join", cfg!(feature = "join")),
+    ("index", cfg!(feature = "index")),
+    ("tune", cfg!(feature = "tune")),
+    ("typed", cfg!(feature = "typed")),
+];
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -7,10 +7,14 @@
 ///
 /// Fields after `optional` are of type `Option<T>`, listed with their `T`: the methods take a `T` or an `Option<T>`.
 macro_rules! setters {
-    ($options:ident { $($field:ident: $type:ty,)* } optional { $($optional:ident: $inner:ty,)* }) => {
+    (
+        $options:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }
+        optional { $($optional:ident: $inner:ty,)* }
+    ) => {
         impl $options {
             $(
                 #[doc = concat!("Sets [`", stringify!($field), "`](field@Self::", stringify!($field), ").")]
+                $(#[$attribute])*
                 #[must_use]
                 pub fn $field(mut self, $field: $type) -> Self {
                     self.$field = $field;

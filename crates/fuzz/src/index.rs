@@ -1,7 +1,7 @@
 //! Fuzz target: the header of an index.
 
 use ogive::index::extend::FactoryWord;
-use ogive::index::{Index, IndexOptions, Raw};
+use ogive::index::{Index, IndexOptions, RawKey};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive::types::{KeyColumn, KeyType, RecordType, ValueType};
@@ -25,9 +25,9 @@ pub fn header(data: &[u8]) {
     if PageFile::create(&storage, "index", &options, data).is_err() {
         return;
     }
-    if let Ok(index) = Index::<Raw<u64>, Vec<u8>>::open(Arc::clone(&storage), "index", &options) {
+    if let Ok(index) = Index::<RawKey<u64>, Vec<u8>>::open(Arc::clone(&storage), "index", &options) {
         use_types(&index);
-    } else if let Ok(index) = Index::<Raw<u128>, Vec<u8>>::open(storage, "index", &options) {
+    } else if let Ok(index) = Index::<RawKey<u128>, Vec<u8>>::open(storage, "index", &options) {
         use_types(&index);
     }
 }
@@ -42,8 +42,8 @@ fn use_types<W: FactoryWord>(index: &Index<Raw<W>, Vec<u8>>) {
         false => index.encode_value(&value).expect("a value of the width of its type"),
     };
     assert_eq!(payload.len(), payload_bytes);
-    index.bulk_load([(Raw(W::from_u128(0)), payload.clone())]).expect("one entry");
-    let found = index.get(Raw(W::from_u128(0))).expect("an entry that was loaded");
+    index.bulk_load([(RawKey(W::from_u128(0)), payload.clone())]).expect("one entry");
+    let found = index.get(RawKey(W::from_u128(0))).expect("an entry that was loaded");
     assert_eq!(found, Some(payload.clone()));
     // Zeros are a value of most types, but no row.
     match index.decode_value(&payload) {
@@ -63,8 +63,8 @@ pub fn header_seeds() -> Vec<Vec<u8>> {
         let is_short = keys.width()? <= 8;
         let options = IndexOptions::default().record_type(types).payload_bytes(*payload_bytes);
         match is_short {
-            true => drop(Index::<Raw<u64>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
-            false => drop(Index::<Raw<u128>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
+            true => drop(Index::<RawKey<u64>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
+            false => drop(Index::<RawKey<u128>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
         }
         Some(PageFile::open(&storage, "index", &PageOptions::default()).ok()?.header().to_vec())
     };

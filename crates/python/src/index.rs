@@ -15,7 +15,7 @@ use crate::range::{Part, RecordIterator};
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
 use ogive::index::extend::FactoryWord;
-use ogive::index::{AnyIndex, Raw, WordIndex, WriteTransaction};
+use ogive::index::{AnyIndex, RawKey, WordIndex, WriteTransaction};
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
 use ogive::types::RecordType;
@@ -58,8 +58,8 @@ pub(crate) struct IndexTransaction {
 type Begun = (OpenTransaction, Arc<AnyIndex>);
 
 enum OpenTransaction {
-    Short(WriteTransaction<Raw<u64>, Vec<u8>>, Writing),
-    Long(WriteTransaction<Raw<u128>, Vec<u8>>, Writing),
+    Short(WriteTransaction<RawKey<u64>, Vec<u8>>, Writing),
+    Long(WriteTransaction<RawKey<u128>, Vec<u8>>, Writing),
 }
 
 macro_rules! of_either {

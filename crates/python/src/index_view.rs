@@ -9,7 +9,7 @@ use crate::key_range::KeyRange;
 use crate::object::Object;
 use crate::range::{Part, RecordIterator};
 use arc_swap::ArcSwapOption;
-use ogive::index::{AnyIndex, IndexReader, Raw, Word};
+use ogive::index::{AnyIndex, IndexReader, RawKey, Word};
 use ogive::types::RecordType;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
@@ -64,7 +64,7 @@ pub(crate) fn stats(any: &AnyIndex) -> ogive::Result<Json> {
 /// The nodes on the path to a key.
 pub(crate) fn explain(any: &AnyIndex, word: u128) -> ogive::Result<Json> {
     let visits = either!(any, index => index.explain(AnyIndex::raw(word)))?;
-    let visit = |visit: &ogive::index::Visit| {
+    let visit = |visit: &ogive::index::IndexVisit| {
         let (node, depth) = (visit.node, visit.depth);
         json!({ "node": node, "depth": depth, "entries": visit.entries, "detail": visit.detail })
     };
@@ -87,8 +87,8 @@ pub(crate) struct Commit {
 
 #[derive(Debug)]
 enum AnyReader {
-    Short(IndexReader<Raw<u64>, Vec<u8>>),
-    Long(IndexReader<Raw<u128>, Vec<u8>>),
+    Short(IndexReader<RawKey<u64>, Vec<u8>>),
+    Long(IndexReader<RawKey<u128>, Vec<u8>>),
 }
 
 macro_rules! of_reader {
@@ -242,7 +242,7 @@ impl Entries {
         of_reader!(&commit.reader, reader => {
             let mut entries = reader.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)));
             while let Some(entry) = if self.reverse { entries.next_back() } else { entries.next() } {
-                let (Raw(word), payload) = entry?;
+                let (RawKey(word), payload) = entry?;
                 let word = word.to_u128();
                 if let Some(last) = last
                     && found.len() >= self.at_once

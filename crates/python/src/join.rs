@@ -91,7 +91,7 @@ impl Prepared {
 
     fn options(&self, task: &Task) -> JoinOptions {
         let watched = task.clone();
-        let watcher: join::Watcher = Arc::new(move |progress| watched.report(progress.done, progress.total));
+        let watcher: join::JoinWatcher = Arc::new(move |progress| watched.report(progress.done, progress.total));
         self.options.clone().stop(Some(task.stop.clone())).watcher(Some(watcher))
     }
 

@@ -7,11 +7,11 @@ use crate::notebook::JoinPlan;
 use crate::page::Page;
 use crate::section::Section;
 use crate::svg::{BarChart, Unit};
-use ogive::join::{Explanation, JoinReport};
+use ogive::join::{JoinExplanation, JoinReport};
 
 /// The page of a join; `command` is what made it, and `report` the result if it has run.
 #[must_use]
-pub fn join_page(plan: &Explanation, report: Option<&JoinReport>, command: &str) -> String {
+pub fn join_page(plan: &JoinExplanation, report: Option<&JoinReport>, command: &str) -> String {
     let chosen = if plan.is_asked_for { "requested" } else { "chosen" };
     let page = Page::new(&format!("{} join {}", plan.left.name, plan.right.name))
         .summary(&format!(
@@ -45,7 +45,7 @@ pub fn join_page(plan: &Explanation, report: Option<&JoinReport>, command: &str)
     .to_html()
 }
 
-fn compared(section: Section, plan: &Explanation, report: Option<&JoinReport>) -> Section {
+fn compared(section: Section, plan: &JoinExplanation, report: Option<&JoinReport>) -> Section {
     let predicted = &plan.predicted;
     let Some(report) = report else { return section.text("The join has not run.") };
     let seconds = &report.seconds;

@@ -14,7 +14,7 @@ use crate::format::{bytes, grouped, time_us};
 use crate::svg::{Axis, BarChart, Drawing, Place, RangeChart, Tree, TreeNode, Unit};
 use ogive::TableReport;
 use ogive::io::Profile;
-use ogive::join::{Cost, Explanation, RelationSummary, Side};
+use ogive::join::{JoinCost, JoinExplanation, JoinRelationSummary, JoinSide};
 use serde::{Deserialize, Serialize};
 
 /// Storages whose times a read trace states.
@@ -219,7 +219,7 @@ impl Designs {
 
 /// The plan of a join.
 #[derive(Clone, Debug)]
-pub struct JoinPlan<'a>(pub &'a Explanation);
+pub struct JoinPlan<'a>(pub &'a JoinExplanation);
 
 impl JoinPlan<'_> {
     /// The plan as a tree.
@@ -248,7 +248,7 @@ impl JoinPlan<'_> {
             lines.push(format!("{} rows", grouped(actual.rows)));
         }
         lines.push(format!("memory {}, threads: {}", bytes(plan.memory_bytes as f64), plan.threads));
-        let side = |side: Side, name: &str, relation: &RelationSummary| {
+        let side = |side: JoinSide, name: &str, relation: &JoinRelationSummary| {
             let role = match (plan.inner, side) {
                 (None, _) => "read in order".to_owned(),
                 (Some(inner), side) if inner == side => "inner: looked up, hashed or indexed".to_owned(),
@@ -263,8 +263,8 @@ impl JoinPlan<'_> {
                 role,
             ])
         };
-        let left = side(Side::Left, "left", &plan.left);
-        let root = TreeNode::new(lines).input(left).input(side(Side::Right, "right", &plan.right));
+        let left = side(JoinSide::Left, "left", &plan.left);
+        let root = TreeNode::new(lines).input(left).input(side(JoinSide::Right, "right", &plan.right));
         Tree::new(&format!("Plan on {}", plan.profile), root).description("The join method and its two inputs")
     }
 
@@ -279,17 +279,17 @@ impl JoinPlan<'_> {
     }
 
     /// Whether a method costs twenty times as much as the cheapest.
-    pub(crate) fn is_slow(&self, cost: &Cost) -> bool {
+    pub(crate) fn is_slow(&self, cost: &JoinCost) -> bool {
         let least = self.methods().map(|(_, cost)| cost.total_us).fold(f64::INFINITY, f64::min);
         cost.total_us > least * 20.0
     }
 
     /// Name and cost of each method that can run.
-    fn methods(&self) -> impl Iterator<Item = (String, Cost)> + '_ {
+    fn methods(&self) -> impl Iterator<Item = (String, JoinCost)> + '_ {
         self.0.alternatives.iter().filter_map(|alternative| {
             let inner = match alternative.inner {
-                Some(Side::Left) => ", probing left",
-                Some(Side::Right) => ", probing right",
+                Some(JoinSide::Left) => ", probing left",
+                Some(JoinSide::Right) => ", probing right",
                 None => "",
             };
             Some((format!("{}{inner}", alternative.method), alternative.predicted?))

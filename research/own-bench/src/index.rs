@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use ogive::index::IndexLayout;
 use ogive::index::extend::{
-    Gap, LeafTree, LeafVisit, LevelStatistics, PageVisit, Router, RouterBuilder, Statistics, Structure,
-    StructureFactory, Tunable, Visit, Word,
+    Gap, IndexLevelStatistics, IndexStatistics, IndexVisit, LeafTree, LeafVisit, PageVisit, Router, RouterBuilder,
+    Structure, StructureFactory, Tunable, Word,
 };
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
@@ -268,10 +268,10 @@ impl<W: Word> Router<W> for SampledArray {
         Ok(())
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let (_, pages_taken, count) = extent::<W>(pages, state)?;
         if count == 0 {
-            return Ok(Statistics::default());
+            return Ok(IndexStatistics::default());
         }
         let mut entries = 0;
         for (_, page) in read_top::<W>(pages, state)? {
@@ -279,14 +279,14 @@ impl<W: Word> Router<W> for SampledArray {
         }
         let (top, array) = (u64::from(pages_taken), count as u64);
         let levels = vec![
-            LevelStatistics { nodes: 1, pages: top, entries: array },
-            LevelStatistics { nodes: array, pages: array, entries },
+            IndexLevelStatistics { nodes: 1, pages: top, entries: array },
+            IndexLevelStatistics { nodes: array, pages: array, entries },
         ];
         let inner_pages = top + array;
-        Ok(Statistics { entries, inner_pages, height: 2, mean_height: 2.0, levels, ..Statistics::default() })
+        Ok(IndexStatistics { entries, inner_pages, height: 2, mean_height: 2.0, levels, ..IndexStatistics::default() })
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         let top: Separators<W> = read_top(pages, state)?;
         let Some(place) = place_of(&top, key) else { return Ok(Vec::new()) };
         let (first, ..) = extent::<W>(pages, state)?;
@@ -294,7 +294,7 @@ impl<W: Word> Router<W> for SampledArray {
         let entries = read::<W>(pages, page, 1)?;
         let visit = |node, page, depth, place: usize, count: usize| {
             let detail = format!("place {place} of {count}");
-            Visit { node, page, depth, entries: count as u64, detail }
+            IndexVisit { node, page, depth, entries: count as u64, detail }
         };
         let at = place_of(&entries, key).ok_or_else(|| lost(pages, page))?;
         Ok(vec![visit("top", first, 0, place, top.len()), visit("array", page, 1, at, entries.len())])

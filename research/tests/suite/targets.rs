@@ -5,8 +5,8 @@
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Purpose};
 use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
-use ogive::tune::Sample;
 use ogive_research::keys::{KeySet, open};
+use ogive::tune::TableSample;
 use std::sync::Arc;
 
 const BLOCK_BYTES: u32 = 4096;
@@ -72,10 +72,15 @@ fn coded_separators_keep_their_size_at_ten_million_keys() {
 }
 
 /// A sample, as taken by a program that has the keys in memory.
-fn sample(keys: &[u64]) -> Sample {
+fn sample(keys: &[u64]) -> TableSample {
     let apart = keys.len() / 16;
     let run = |i: usize| keys[i * apart..][..apart.min(1 << 15)].to_vec();
-    Sample { runs: (0..16).map(run).collect(), records: keys.len() as u64, record_bytes: 8.0, block_overhead_bytes: 8 }
+    TableSample {
+        runs: (0..16).map(run).collect(),
+        records: keys.len() as u64,
+        record_bytes: 8.0,
+        block_overhead_bytes: 8,
+    }
 }
 
 /// AirIndex's own figures, in microseconds, as measured from its authors' code on ten million keys of eight bytes.

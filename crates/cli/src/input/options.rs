@@ -19,8 +19,8 @@ use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
-use ogive::tune::Sample;
 use ogive::{Cause, Error, FileFormat, KeyType};
+use ogive::tune::TableSample;
 use ogive_text::{FieldForm, Layout, Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::fs::File;
@@ -372,7 +372,7 @@ impl InputOptions {
     }
 
     /// A sample of the keys, if available without reading the whole file.
-    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+    pub(crate) fn quick_sample(&self) -> Result<Option<TableSample>> {
         if self.format() != Format::Sosd || self.is_fetched() {
             return Ok(None);
         }

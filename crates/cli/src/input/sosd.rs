@@ -4,7 +4,7 @@ use super::InputError;
 use super::record::{Input, InputFacts, Record};
 use crate::pipe::open_seekable;
 use ogive::KeyType;
-use ogive::tune::Sample;
+use ogive::tune::TableSample;
 use ogive::types::RecordType;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -65,7 +65,7 @@ impl SosdInput {
     /// # Errors
     /// [`InputError::Io`] when the file cannot be read.
     pub(crate) fn runs(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
-        let (count, length) = (Sample::RUNS as u64, Sample::RUN_RECORDS as u64);
+        let (count, length) = (TableSample::RUNS as u64, TableSample::RUN_RECORDS as u64);
         let (count, length) = if self.records <= count * length { (1, self.records) } else { (count, length) };
         let mut runs = Vec::new();
         for number in 0..count {

@@ -67,7 +67,8 @@ pub use super::tree::layout::IndexLayout;
 pub use super::tree::leaves::LeafTree;
 pub use super::tree::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 pub use super::tree::structure::{
-    Amount, Cursor, Entries, LevelStatistics, Rescued, RescuedEntries, Statistics, Structure, Visit, Visitor,
+    Amount, Cursor, Entries, IndexLevelStatistics, IndexStatistics, IndexVisit, Rescued, RescuedEntries, Structure,
+    Visitor,
 };
 
 /// Binary search over words stored at a fixed stride in a page.

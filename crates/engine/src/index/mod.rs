@@ -47,7 +47,7 @@ mod options;
 mod test_documents;
 mod tree;
 
-pub use entries::key::{Key, Raw};
+pub use entries::key::{Key, RawKey};
 pub use entries::payload::Payload;
 pub(crate) use entries::values::ValueForm;
 pub use entries::word::Word;
@@ -62,4 +62,4 @@ pub use kinds::any::{AnyIndex, WordIndex};
 pub use kinds::kind::IndexKind;
 pub use options::IndexOptions;
 pub use tree::layout::IndexLayout;
-pub use tree::structure::{LevelStatistics, Statistics, Visit};
+pub use tree::structure::{IndexLevelStatistics, IndexStatistics, IndexVisit};

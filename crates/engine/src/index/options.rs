@@ -11,7 +11,7 @@ use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 pub struct IndexOptions {
     /// The structure of the index.
     pub kind: IndexKind,
-    /// The type of the keys, if the type of the handle leaves it open, as [`Raw`](super::Raw) does.
+    /// The type of the keys, if the type of the handle leaves it open, as [`RawKey`](super::RawKey) does.
     pub key_type: Option<KeyType>,
     /// The type of the values, if the type of the handle leaves it open, as `Vec<u8>` and arrays do; else bytes. The
     /// payloads of these handles are those of [`Index::encode_value`](super::Index::encode_value).

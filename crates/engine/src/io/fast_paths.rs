@@ -16,6 +16,7 @@
 /// assert_eq!(Table::open(storage, "t", &uncached)?.get(b"apple")?, Some(b"red".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FastPaths {
     /// Keep blocks, index pages and pages in memory. Otherwise each is read from storage whenever it is needed.

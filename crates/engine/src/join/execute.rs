@@ -9,7 +9,7 @@ use super::methods::parallel::{self, Parallel};
 use super::methods::{merge, partition};
 use super::plan::Plan;
 use super::rows::method::JoinMethod;
-use super::rows::options::{JoinKind, JoinOptions, Side};
+use super::rows::options::{JoinKind, JoinOptions, JoinSide};
 use super::rows::relation::{KeyRange, Relation};
 use super::rows::sink::RowSink;
 use super::rows::sort_progress::SortProgress;
@@ -64,7 +64,7 @@ impl<'a> Execution<'a> {
         // Of two copies, one is scanned in order, and the other one is probed; or both are scanned if rows of both may
         // be returned alone, or if a condition must tell all pairs of a row that is looked up.
         let is_scanned = options.kind.keeps_unmatched_right()
-            || (options.condition.is_some() && options.kind == JoinKind::Semi && plan.inner == Side::Left);
+            || (options.condition.is_some() && options.kind == JoinKind::Semi && plan.inner == JoinSide::Left);
         let method = match plan.method.as_copy() {
             Some(_) if is_scanned => JoinMethod::Merge,
             Some(_) => JoinMethod::InljIndex,

@@ -3,7 +3,7 @@
 //!
 //! There are two forms of registered methods:
 //!
-//! * A [`ProbeMethod`] looks the keys of the outer relation up in a table, by an index of its own over the blocks
+//! * A [`JoinProbeMethod`] looks the keys of the outer relation up in a table, by an index of its own over the blocks
 //!   of that table. The engine reads the outer relation, starts the threads, and writes the output.
 //! * A [`CopyMethod`] copies both relations to indexes that the engine then joins.
 //!
@@ -19,8 +19,9 @@
 //! ```
 //! use ogive::index::extend::Tunable;
 //! use ogive::io::{MemoryStorage, Storage};
-//! use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeJob, ProbeMethod};
-//! use ogive::join::{Cost, JoinKind, JoinOptions, JoinMethod, JoinOutput, Side, JoinSource, join};
+//! use ogive::join::extend::{BlockFinger, BlockIndex, InnerTable};
+//! use ogive::join::extend::{JoinCostModel, JoinProbe, JoinProbeJob, JoinProbeMethod};
+//! use ogive::join::{JoinCost, JoinKind, JoinOptions, JoinMethod, JoinOutput, JoinSide, JoinSource, join};
 //! use ogive::KeyType;
 //! use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 //! use std::sync::Arc;
@@ -29,12 +30,12 @@
 //! #[derive(Debug)]
 //! struct Semi;
 //!
-//! impl ProbeMethod for Semi {
+//! impl JoinProbeMethod for Semi {
 //!     fn name(&self) -> &'static str {
 //!         "inlj:semi"
 //!     }
 //!
-//!     fn cost(&self, model: &CostModel<'_>, inner: Side, _: u64) -> Result<Cost, String> {
+//!     fn cost(&self, model: &JoinCostModel<'_>, inner: JoinSide, _: u64) -> Result<JoinCost, String> {
 //!         let (_, block_bytes) = model.blocks(inner)?;
 //!         let (mut cost, outer) = (model.separators(inner)?, inner.other());
 //!         cost += model.scan(outer);
@@ -42,7 +43,7 @@
 //!         Ok(cost)
 //!     }
 //!
-//!     fn prepare(&self, inner: InnerTable<'_>, _: u64, _: &[Tunable]) -> ogive::Result<Box<dyn Probe>> {
+//!     fn prepare(&self, inner: InnerTable<'_>, _: u64, _: &[Tunable]) -> ogive::Result<Box<dyn JoinProbe>> {
 //!         let (separators, memory) = inner.separators()?;
 //!         Ok(Box::new(Separated { index: separators.into_index(), _memory: memory }))
 //!     }
@@ -54,9 +55,9 @@
 //!     _memory: ogive::join::extend::MemoryGrant,
 //! }
 //!
-//! impl Probe for Separated {
-//!     fn run(&self, job: &mut ProbeJob<'_>) -> ogive::Result<()> {
-//!         let (mut reader, mut finger) = (job.reader(), Finger::default());
+//! impl JoinProbe for Separated {
+//!     fn run(&self, job: &mut JoinProbeJob<'_>) -> ogive::Result<()> {
+//!         let (mut reader, mut finger) = (job.reader(), BlockFinger::default());
 //!         while job.advance()? {
 //!             let (outer, sink) = job.parts();
 //!             let outer = outer.rows();
@@ -84,7 +85,7 @@
 //!     Table::open(storage.clone(), name, &TableOptions::default())
 //! };
 //! let (left, right) = (JoinSource::table(&table("left", 3)?), JoinSource::table(&table("right", 2)?));
-//! let options = JoinOptions::default().kind(JoinKind::Semi).method("inlj:semi".parse()?).inner(Side::Right);
+//! let options = JoinOptions::default().kind(JoinKind::Semi).method("inlj:semi".parse()?).inner(JoinSide::Right);
 //! let report = join(&left, &right, JoinOutput::caller(|_, _, _| Ok(())), &options)?;
 //! assert_eq!(report.rows, 334);
 //! # Ok::<(), ogive::Error>(())
@@ -98,9 +99,9 @@ pub use super::methods::lookup::{
 };
 pub use super::methods::partition::ArrivingRows;
 pub use super::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
-pub use super::rows::facts::CostModel;
 pub use super::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeMethod, ProbeSink};
 pub use super::rows::relation::RelationFacts;
+pub use super::plan::JoinCostModel;
 pub use super::rows::spill::SpillName;
-pub use super::rows::stream::{RowStream, RowsView, Span};
+pub use super::rows::stream::{RowSpan, RowStream, RowsView};
 pub use super::rows::task::MemoryGrant;

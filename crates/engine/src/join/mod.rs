@@ -19,17 +19,17 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use input::records::{RecordShape, Records};
+pub use input::records::{JoinRecords, RecordShape};
 pub use input::source::JoinSource;
 pub use iterate::{JoinRow, JoinRows, join_rows};
 pub use output::JoinOutput;
-pub use plan::cached_profile;
+pub use plan::{JoinActual, JoinAlternative, JoinCost, JoinExplanation, JoinReadPlan, JoinRelationSummary, cached_profile};
 pub use rows::condition::{JoinCondition, JoinPair};
 pub use rows::cost::Cost;
 pub use rows::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub use rows::joined_records::JoinedRecords;
 pub use rows::method::{JoinMethod, RegisteredMethod};
-pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, Side, Watcher};
-pub use rows::report::{JoinReport, Seconds};
+pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinSide, JoinWatcher};
+pub use rows::report::{JoinReport, JoinSeconds};
 pub use rows::task::MEMORY_BYTES_MIN;
 pub use run::{explain, join};

@@ -3,8 +3,7 @@
 use super::execute::Execution;
 use super::input::source::JoinSource;
 use super::output::JoinOutput;
-use super::plan::{Plan, plan};
-use super::rows::explanation::Explanation;
+use super::plan::{JoinExplanation, Plan, plan};
 use super::rows::form::RowForm;
 use super::rows::joined_records::JoinedRecords;
 use super::rows::method::JoinMethod;
@@ -159,7 +158,7 @@ fn needed_bytes(error: &Error, memory_bytes: u64) -> Option<u64> {
 ///
 /// # Errors
 /// As [`join`].
-pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<Explanation> {
+pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinExplanation> {
     let options = &JoinOptions { null_test: null_test([left, right]), ..options.clone() };
     let (left, right) = (&*left.relation, &*right.relation);
     check_keys(left.facts(), right.facts())?;

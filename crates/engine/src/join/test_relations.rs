@@ -1,7 +1,7 @@
 //! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
-use super::input::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
-use super::rows::options::{JoinKind, JoinOptions, Watcher};
+use super::input::records::{CallerRelation, FileRelation, JoinRecords, RecordShape, mix};
+use super::rows::options::{JoinKind, JoinOptions, JoinWatcher};
 use super::rows::relation::{KeyRange, Relation};
 use super::rows::sink::RowSink;
 use super::rows::spill::Spill;
@@ -91,7 +91,7 @@ pub(crate) fn caller(rows: &[InputRow]) -> Arc<dyn Relation> {
         bytes: 10 * rows.len() as u64,
     };
     let rows = Arc::new(rows.to_vec());
-    let records = move || -> Records {
+    let records = move || -> JoinRecords {
         let rows = Arc::clone(&rows);
         Box::new((0..rows.len()).map(move |i| Ok(rows[i].clone())))
     };
@@ -272,7 +272,7 @@ pub(crate) fn assert_leaves_nothing(memory_bytes: u64, at_least: i64, work: impl
             let writes_left = Arc::new(AtomicI64::new(if stops { i64::MAX } else { writes }));
             let stop = Arc::new(AtomicBool::new(false));
             let watched = (Arc::clone(&stop), AtomicI64::new(writes));
-            let watcher: Watcher = Arc::new(move |_| {
+            let watcher: JoinWatcher = Arc::new(move |_| {
                 if stops && watched.1.fetch_sub(1, Ordering::Relaxed) <= 1 {
                     watched.0.store(true, Ordering::Relaxed);
                 }

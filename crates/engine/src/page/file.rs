@@ -7,7 +7,7 @@ use super::pool::PagePool;
 use super::readers::ReaderRegistration;
 use super::recover::Recovery;
 use super::shared::{CurrentCommit, PageFileShared};
-use super::snapshot::{Snapshot, SnapshotView};
+use super::snapshot::{PageSnapshot, SnapshotView};
 use super::space::PageSpace;
 use super::space_map;
 use super::statistics::{PageCounters, PageStatistics};
@@ -236,8 +236,8 @@ impl PageFile {
     ///
     /// # Errors
     /// None at present; a handle that follows a writer in another process may have to read its log.
-    pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot { view: Arc::new(SnapshotView::new(Arc::clone(&self.shared))) })
+    pub fn snapshot(&self) -> Result<PageSnapshot> {
+        Ok(PageSnapshot { view: Arc::new(SnapshotView::new(Arc::clone(&self.shared))) })
     }
 
     /// Begins a transaction, waiting for a running one to end.

@@ -1,6 +1,6 @@
 //! Crash-safe pages: the storage layer under every index that is updated in place.
 //!
-//! A [`PageFile`] is a file of pages of one size. Readers take a [`Snapshot`]; the single writer takes a
+//! A [`PageFile`] is a file of pages of one size. Readers take a [`PageSnapshot`]; the single writer takes a
 //! [`Transaction`], whose changes become visible atomically at commit. Both implement [`Pages`]. This layer does not
 //! interpret the content of pages, and knows no index.
 //!
@@ -50,7 +50,7 @@ pub(crate) use header::USER_BYTES_MAX;
 pub use options::PageOptions;
 pub use pages::{Page, PageNumber, Pages};
 pub(crate) use rescue::RescuedFile;
-pub use snapshot::Snapshot;
+pub use snapshot::PageSnapshot;
 pub use statistics::PageStatistics;
 pub use transaction::Transaction;
-pub use write_statistics::{PageTouch, Phase, PhaseStatistics, WriteStatistics};
+pub use write_statistics::{PagePhase, PagePhaseStatistics, PageTouch, PageWriteStatistics};

@@ -32,6 +32,7 @@ pub struct PageOptions {
     pub transaction_bytes: u64,
     /// For tests and measurements: the fast paths that may be taken (the cache, and batches in an index). They do not
     /// change answers.
+    #[doc(hidden)]
     pub fast_paths: FastPaths,
 }
 
@@ -63,6 +64,7 @@ setters! {
         checkpoint_bytes: u64,
         log_limit_bytes: u64,
         transaction_bytes: u64,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {}
 }

@@ -1,7 +1,7 @@
 //! Goal: readers see committed states and nothing else under every interleaving of one writer and many readers. Method:
 //! random schedules, which may switch threads at each lock and each storage call.
 
-use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
+use super::{PageFile, PageNumber, PageOptions, PageSnapshot, Pages};
 use crate::error::Result;
 use crate::io::reads::test_schedule;
 use crate::io::{
@@ -83,7 +83,7 @@ fn write(file: &PageFile, pages: &mut [PageNumber], number: u64) {
     tx.commit().unwrap();
 }
 
-fn read(snapshot: &Snapshot) -> u64 {
+fn read(snapshot: &PageSnapshot) -> u64 {
     let (number, pages) = snapshot.state().split_first_chunk::<8>().unwrap();
     for (index, page) in pages.chunks_exact(4).enumerate() {
         let page = PageNumber::from_le_bytes(page.try_into().unwrap());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A page file as of one commit. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct PageSnapshot {
     pub(super) view: Arc<SnapshotView>,
 }
 
@@ -53,7 +53,7 @@ impl Drop for SnapshotView {
     }
 }
 
-impl Snapshot {
+impl PageSnapshot {
     /// The state last set by [`super::Transaction::set_state`] before this commit.
     pub fn state(&self) -> &[u8] {
         &self.view.state
@@ -65,7 +65,7 @@ impl Snapshot {
     }
 }
 
-impl Pages for Snapshot {
+impl Pages for PageSnapshot {
     fn payload_bytes(&self) -> usize {
         self.view.shared.store.payload_bytes()
     }

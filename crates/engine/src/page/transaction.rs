@@ -9,7 +9,7 @@ use super::shared::PageFileShared;
 use super::snapshot::SnapshotView;
 use super::space::TakenExtent;
 use super::spilled_pages::SpilledPages;
-use super::write_statistics::{PageTouch, Phase, StatisticsRecorder, WriteStatistics};
+use super::write_statistics::{PagePhase, PageTouch, PageWriteStatistics, StatisticsRecorder};
 use super::writer_state::PageWriter;
 use crate::block::NumberHash;
 use crate::error::{Error, Result};
@@ -179,15 +179,15 @@ impl Transaction {
         self.freed.push((first, end - first));
     }
 
-    /// Starts a phase, to which the following operations are attributed. [`Phase::Search`] begins an operation.
-    pub fn enter(&mut self, phase: Phase) {
+    /// Starts a phase, to which the following operations are attributed. [`PagePhase::Search`] begins an operation.
+    pub fn enter(&mut self, phase: PagePhase) {
         self.keeper.enter(phase);
     }
 
     /// Begins an operation: its distinct pages are counted separately, and pages it reads are kept for it, regardless
     /// of the budget.
     pub fn begin_operation(&mut self) {
-        self.keeper.enter(Phase::Search);
+        self.keeper.enter(PagePhase::Search);
     }
 
     /// Enables or disables the timing of phases.
@@ -211,7 +211,7 @@ impl Transaction {
     }
 
     /// The statistics of the transaction so far.
-    pub fn write_statistics(&self) -> WriteStatistics {
+    pub fn write_statistics(&self) -> PageWriteStatistics {
         self.keeper.write_statistics()
     }
 

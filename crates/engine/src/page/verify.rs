@@ -6,7 +6,7 @@ use super::header::{Header, OtherSlot};
 use super::pages::PageNumber;
 use super::recover::Recovery;
 use super::shared::PageFileShared;
-use super::snapshot::Snapshot;
+use super::snapshot::PageSnapshot;
 use super::space::PageSpace;
 use super::space_map::{self, MapLocations, epoch_byte, stale};
 use crate::error::{Result, is_device_error};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const ATTEMPTS_MAX: u32 = 20;
 
 impl PageFile {
-    /// [`Snapshot::verify`] of the last commit.
+    /// [`PageSnapshot::verify`] of the last commit.
     ///
     /// # Errors
     /// As there.
@@ -27,7 +27,7 @@ impl PageFile {
     }
 }
 
-impl Snapshot {
+impl PageSnapshot {
     /// Reads every page from the disk and verifies it. `claimed` lists the extents that the file's user has at this
     /// commit: they must be exactly the allocated pages, each once. Takes one byte of memory per page, beyond the
     /// budget.

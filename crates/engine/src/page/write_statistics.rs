@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The phases of a write operation, as in the papers (AULID, Figures 13 to 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum PagePhase {
     /// Finding the position of an entry.
     #[default]
     Search,
@@ -34,7 +34,7 @@ pub struct PageTouch {
 
 /// Statistics of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseStatistics {
+pub struct PagePhaseStatistics {
     /// Distinct pages read per operation in this phase, cached or not.
     pub pages_read: u64,
     /// Pages changed.
@@ -45,9 +45,9 @@ pub struct PhaseStatistics {
 
 /// Statistics of a transaction since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteStatistics {
+pub struct PageWriteStatistics {
     /// Work by phase.
-    pub phases: BTreeMap<Phase, PhaseStatistics>,
+    pub phases: BTreeMap<PagePhase, PagePhaseStatistics>,
     /// Structure modifications by name, such as "leaf split".
     pub structure_modifications: BTreeMap<&'static str, u64>,
 }
@@ -55,12 +55,12 @@ pub struct WriteStatistics {
 /// Most pages kept for a running operation; beyond, all are dropped.
 const KEPT_PAGES_MAX: usize = 512;
 
-const PHASES: [Phase; 4] = [Phase::Search, Phase::Insert, Phase::Structure, Phase::Statistics];
+const PHASES: [PagePhase; 4] = [PagePhase::Search, PagePhase::Insert, PagePhase::Structure, PagePhase::Statistics];
 
 /// Records the statistics of a transaction, and the pages that the running operation has read.
 #[derive(Debug, Default)]
 pub(super) struct StatisticsRecorder {
-    phase: Phase,
+    phase: PagePhase,
     pages_read: [Cell<u64>; PHASES.len()],
     pages_changed: [u64; PHASES.len()],
     time_ns: [u64; PHASES.len()],
@@ -126,13 +126,13 @@ impl StatisticsRecorder {
         *self.structure_modifications.entry(modification).or_default() += 1;
     }
 
-    pub(super) fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, phase: PagePhase) {
         if let Some(timer) = &mut self.timer {
             self.time_ns[self.phase as usize] += (timer.elapsed_us() * 1e3) as u64;
             *timer = Timer::start();
         }
         self.phase = phase;
-        if phase == Phase::Search {
+        if phase == PagePhase::Search {
             self.touched.borrow_mut().clear();
         }
     }
@@ -141,18 +141,18 @@ impl StatisticsRecorder {
         self.timer = timed.then(Timer::start);
     }
 
-    pub(super) fn write_statistics(&self) -> WriteStatistics {
+    pub(super) fn write_statistics(&self) -> PageWriteStatistics {
         let mut phases = BTreeMap::new();
         for (index, &phase) in PHASES.iter().enumerate() {
-            let write_statistics = PhaseStatistics {
+            let write_statistics = PagePhaseStatistics {
                 pages_read: self.pages_read[index].get(),
                 pages_changed: self.pages_changed[index],
                 time_ns: self.time_ns[index],
             };
-            if write_statistics != PhaseStatistics::default() {
+            if write_statistics != PagePhaseStatistics::default() {
                 phases.insert(phase, write_statistics);
             }
         }
-        WriteStatistics { phases, structure_modifications: self.structure_modifications.clone() }
+        PageWriteStatistics { phases, structure_modifications: self.structure_modifications.clone() }
     }
 }

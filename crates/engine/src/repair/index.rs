@@ -86,7 +86,7 @@ fn copy_entries<W: FactoryWord>(
                 }
                 Ok((Rescued::Entry(word), payload)) => {
                     losses.save(&rescue.key_bytes(word));
-                    Some(Ok((crate::index::Raw(word), payload)))
+                    Some(Ok((crate::index::RawKey(word), payload)))
                 }
                 Err(error) => Some(Err(error)),
             };

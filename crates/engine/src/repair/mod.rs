@@ -6,6 +6,7 @@
 
 mod foreign;
 mod in_place;
+#[cfg(feature = "index")]
 mod index;
 mod losses;
 mod rebuild;
@@ -13,6 +14,7 @@ mod recovering_cursor;
 mod store;
 mod table;
 
+#[cfg(feature = "index")]
 pub use index::repair_index;
 pub use losses::{FileRepairReport, LostRange};
 pub use store::{RepairReport, repair_store};

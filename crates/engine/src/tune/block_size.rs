@@ -1,9 +1,11 @@
 //! The choice of a data block size as part of the index design.
 
-use super::builder::Builder;
+use super::builder::LayerBuilder;
 use super::candidate::CoarseViews;
+use super::complexity::BLOCK_BYTES_MIN;
 use super::level_input::LevelInput;
-use super::problem::Problem;
+use super::problem::{DesignProblem, LayerBuilderKind};
+use super::sample::TableSample;
 use super::search::{CandidateSource, SearchNode, rank, tune};
 use super::search_options::BuilderKind;
 use super::sizes::INDEX_PAGE_HEADER_BYTES;
@@ -13,9 +15,7 @@ use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_f
 use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
-const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
-/// Smallest block size in bytes.
-pub(super) const BLOCK_BYTES_MIN: u64 = 1 << *BLOCK_SIZE_LOG2.start();
+const BLOCK_SIZE_LOG2: RangeInclusive<u32> = BLOCK_BYTES_MIN.ilog2()..=20;
 /// Largest number of data blocks, so that their fences take at most 32 MiB: for larger tables, small blocks are not
 /// considered.
 const CHILDREN_MAX: f64 = (1 << 21) as f64;
@@ -29,48 +29,8 @@ const USUAL_BLOCK_BYTES: u32 = 4096;
 const ESTIMATE_ERROR_RATIO: f64 = 1.01;
 /// Number of sizes that are tuned in full if the sample is complete.
 const REFINED_SIZES_MAX: usize = 3;
-/// Number of blocks that are cut and coded on trial if the sample is partial, and number of runs they are taken from.
+/// Number of blocks that are cut and coded on trial if the sample is partial.
 const TRIAL_BLOCKS_MAX: usize = 1024;
-const TRIAL_RUNS_MAX: usize = 4;
-
-/// A sample of the data before blocks are cut: runs of neighbouring records, evenly spaced.
-///
-/// A sample that holds all records in one run is exact.
-#[derive(Clone, Debug, Default)]
-pub struct Sample {
-    /// Sorted u64 keys of neighbouring records, for each run.
-    pub runs: Vec<Vec<u64>>,
-    /// Number of records in the whole input.
-    pub records: u64,
-    /// Mean stored size of a record in bytes.
-    pub record_bytes: f64,
-    /// Size of a block without records in bytes.
-    pub block_overhead_bytes: u64,
-}
-
-impl Sample {
-    /// Number of runs in the sample of a large input.
-    pub const RUNS: usize = 8;
-    /// Number of records in a run: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded
-    /// separators. An input of no more records than all runs together is better sampled completely.
-    pub const RUN_RECORDS: usize = 1 << 18;
-
-    /// Whether the sample holds all records, in one run.
-    fn is_whole(&self) -> bool {
-        matches!(self.runs.as_slice(), [all] if all.len() as u64 == self.records)
-    }
-
-    /// A few runs that represent the sample.
-    fn trial(&self) -> Vec<&[u64]> {
-        match self.runs.as_slice() {
-            [all] => {
-                let apart = (all.len() / TRIAL_RUNS_MAX).max(1);
-                all.chunks(apart).map(|part| &part[..part.len().min(Self::RUN_RECORDS)]).collect()
-            }
-            many => many.iter().step_by(many.len().div_ceil(TRIAL_RUNS_MAX).max(1)).map(Vec::as_slice).collect(),
-        }
-    }
-}
 
 /// The chosen block size, and the cost of each size considered.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,9 +54,10 @@ struct SizeTrial {
 
 impl SizeTrial {
     /// The cost of full blocks under a design with this bottom layer, and of blocks that end by their separators.
-    fn new(size: u32, filled_us: f64, bottom: Option<Builder>, coded_us: f64) -> Self {
+    fn new(size: u32, filled_us: f64, bottom: Option<LayerBuilder>, coded_us: f64) -> Self {
         // Separators of all blocks are shorter if blocks end by them, whatever the estimates say.
-        let is_coded = matches!(bottom, Some(Builder::Coded { lambda_bytes }) if lambda_bytes < 2 * u64::from(size));
+        let is_coded =
+            matches!(bottom, Some(LayerBuilder::Coded { lambda_bytes }) if lambda_bytes < 2 * u64::from(size));
         let ends_by_separator = coded_us < filled_us || (is_coded && coded_us.is_finite());
         Self { size, cost_us: filled_us.min(coded_us), ends_by_separator }
     }
@@ -111,7 +72,7 @@ impl SizeTrial {
 /// # Errors
 /// `Cause::Input` if the sample is invalid: no records, unsorted runs, or a record size that is not
 /// positive and finite.
-pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
+pub fn choose_block_size(sample: &TableSample, problem: &DesignProblem<'_>) -> Result<BlockSizeChoice> {
     choose(sample, problem, BLOCK_SIZE_LOG2)
 }
 
@@ -119,12 +80,16 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
 ///
 /// # Errors
 /// As [`choose_block_size`].
-pub(crate) fn choose_block_ends(sample: &Sample, block_bytes: u32, problem: &Problem<'_>) -> Result<bool> {
+pub(crate) fn choose_block_ends(sample: &TableSample, block_bytes: u32, problem: &DesignProblem<'_>) -> Result<bool> {
     let log2 = block_bytes.ilog2();
     Ok(choose(sample, problem, log2..=log2)?.ends_by_separator)
 }
 
-fn choose(sample: &Sample, problem: &Problem<'_>, sizes_log2: RangeInclusive<u32>) -> Result<BlockSizeChoice> {
+fn choose(
+    sample: &TableSample,
+    problem: &DesignProblem<'_>,
+    sizes_log2: RangeInclusive<u32>,
+) -> Result<BlockSizeChoice> {
     check(sample)?;
     let largest = 1 << sizes_log2.end();
     let mut trials: Vec<SizeTrial> = Vec::new();
@@ -154,7 +119,7 @@ fn choose(sample: &Sample, problem: &Problem<'_>, sizes_log2: RangeInclusive<u32
     })
 }
 
-fn check(sample: &Sample) -> Result<()> {
+fn check(sample: &TableSample) -> Result<()> {
     let sampled: u64 = sample.runs.iter().map(|run| run.len() as u64).sum();
     if sampled == 0 || sampled > sample.records {
         let records = sample.records;
@@ -173,7 +138,7 @@ fn check(sample: &Sample) -> Result<()> {
 }
 
 /// Keeps the best sizes, with the cost of the design that a search finds.
-fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
+fn refine(sample: &TableSample, problem: &DesignProblem<'_>, trials: &mut Vec<SizeTrial>) {
     trials.sort_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
     trials.truncate(REFINED_SIZES_MAX);
     trials.sort_by_key(|trial| trial.size);
@@ -190,7 +155,7 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
 
 /// The runs as level inputs of blocks of `size` bytes, and the number of such blocks in the whole; `None` if a block
 /// holds no record or there would be too many blocks.
-fn rows(sample: &Sample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
+fn rows(sample: &TableSample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
     let records = (room / sample.record_bytes) as usize;
     let children = (sample.records as f64 / records as f64).ceil();
@@ -206,7 +171,7 @@ fn rows(sample: &Sample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
 }
 
 /// The best design over blocks of this size, estimated from the sample; `None` if the size cannot win.
-fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> Option<SizeTrial> {
+fn estimate(sample: &TableSample, size: u32, problem: &DesignProblem<'_>, best_us: f64) -> Option<SizeTrial> {
     let (rows, children) = rows(sample, size)?;
     let child_bytes = u64::from(size);
     let one_block_us = problem.least_opening_us() + problem.single_read_us(0, child_bytes);
@@ -240,8 +205,8 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
 
 /// Lookup cost if blocks end where their separators compress best, and the separators are the bottom layer: by trial on
 /// some representative `runs`, or on all of the sample.
-fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) -> Option<f64> {
-    if !problem.options.builders.contains(&BuilderKind::Coded) {
+fn coded_us(sample: &TableSample, runs: &[&[u64]], size: u32, problem: &DesignProblem<'_>) -> Option<f64> {
+    if !problem.options.builders.contains(&LayerBuilderKind::Coded) {
         return None;
     }
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
@@ -304,10 +269,10 @@ mod tests {
         (0..count).scan(0, |at, i| Some(std::mem::replace(at, *at + step(i)))).collect()
     }
 
-    fn sample(keys: &[u64], runs: usize, share: usize) -> Sample {
+    fn sample(keys: &[u64], runs: usize, share: usize) -> TableSample {
         let length = keys.len() / runs;
         let run = |i: usize| keys[i * length..][..length / share].to_vec();
-        Sample {
+        TableSample {
             runs: (0..runs).map(run).collect(),
             records: keys.len() as u64,
             record_bytes: 16.0,
@@ -320,7 +285,7 @@ mod tests {
         let keys = keys(400_000);
         for name in Profile::names() {
             let profile = Profile::named(name)?;
-            let problem = Problem::new(&profile);
+            let problem = DesignProblem::new(&profile);
             let sampled = choose_block_size(&sample(&keys, 8, 4), &problem)?;
             let everything = sample(&keys, 1, 1);
             let cost_us = |size| {
@@ -344,8 +309,8 @@ mod tests {
     #[test]
     fn a_large_table_gets_no_more_blocks_than_fences_may_take_memory() -> Result<()> {
         let profile = Profile::named("optane")?;
-        let few = Sample { records: 1 << 33, ..sample(&keys(10_000), 2, 1) };
-        let choice = choose_block_size(&few, &Problem::new(&profile))?;
+        let few = TableSample { records: 1 << 33, ..sample(&keys(10_000), 2, 1) };
+        let choice = choose_block_size(&few, &DesignProblem::new(&profile))?;
         let smallest = choice.considered.iter().map(|&(size, _)| size).min();
         assert_eq!(smallest, Some(1 << 17), "2^33 records of 16 bytes in at most 2^21 blocks");
         Ok(())
@@ -354,8 +319,8 @@ mod tests {
     #[test]
     fn records_larger_than_every_block_get_the_largest() -> Result<()> {
         let profile = Profile::named("ssd")?;
-        let wide = Sample { record_bytes: 3e6, ..sample(&keys(100), 1, 1) };
-        assert_eq!(choose_block_size(&wide, &Problem::new(&profile))?.block_size_bytes, 1 << 20);
+        let wide = TableSample { record_bytes: 3e6, ..sample(&keys(100), 1, 1) };
+        assert_eq!(choose_block_size(&wide, &DesignProblem::new(&profile))?.block_size_bytes, 1 << 20);
         Ok(())
     }
 
@@ -364,14 +329,14 @@ mod tests {
         let profile = Profile::named("ssd")?;
         let good = sample(&keys(100), 1, 1);
         let cases = [
-            Sample::default(),
-            Sample { records: 99, ..good.clone() },
-            Sample { record_bytes: f64::NAN, ..good.clone() },
-            Sample { record_bytes: 0.0, ..good.clone() },
-            Sample { runs: vec![vec![3, 2]], ..good },
+            TableSample::default(),
+            TableSample { records: 99, ..good.clone() },
+            TableSample { record_bytes: f64::NAN, ..good.clone() },
+            TableSample { record_bytes: 0.0, ..good.clone() },
+            TableSample { runs: vec![vec![3, 2]], ..good },
         ];
         for case in cases {
-            let refused = choose_block_size(&case, &Problem::new(&profile));
+            let refused = choose_block_size(&case, &DesignProblem::new(&profile));
             assert!(matches!(refused, Err(Error { cause: Cause::Input, .. })), "{case:?}");
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! Builders of layers with their parameters.
 
 use super::extend::{LineBuilder, VALUES_MAX};
-use super::search_options::{BuilderKind, SearchOptions};
+use super::layer::DesignLayer;
+use super::problem::{DesignSearchOptions, LayerBuilderKind};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
@@ -10,7 +11,7 @@ use std::fmt;
 /// PGM-index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Builder {
+pub enum LayerBuilder {
     /// Greedy step: each piece covers as many children as lambda holds.
     GStep {
         /// Largest number of pieces in one index page.
@@ -48,7 +49,7 @@ pub enum Builder {
     },
 }
 
-impl fmt::Display for Builder {
+impl fmt::Display for LayerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GStep { lambda_bytes, .. } => write!(f, "gstep({lambda_bytes})"),
@@ -64,24 +65,24 @@ impl fmt::Display for Builder {
     }
 }
 
-impl Builder {
+impl LayerBuilder {
     /// A builder of this kind and granularity.
-    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &SearchOptions) -> Self {
+    pub(super) fn of_kind(kind: LayerBuilderKind, lambda_bytes: u64, options: &DesignSearchOptions) -> Self {
         match kind {
-            BuilderKind::GStep => Self::GStep { pieces: options.step_pieces.unwrap_or(u32::MAX), lambda_bytes },
-            BuilderKind::GBand => Self::GBand { lambda_bytes },
-            BuilderKind::EBand => Self::EBand { lambda_bytes },
-            BuilderKind::Coded => Self::Coded { lambda_bytes },
+            LayerBuilderKind::GStep => Self::GStep { pieces: options.step_pieces.unwrap_or(u32::MAX), lambda_bytes },
+            LayerBuilderKind::GBand => Self::GBand { lambda_bytes },
+            LayerBuilderKind::EBand => Self::EBand { lambda_bytes },
+            LayerBuilderKind::Coded => Self::Coded { lambda_bytes },
         }
     }
 
     /// Builds the layer on up to `options.threads` threads, one partition at a time.
-    pub fn build(&self, row: &LevelInput, options: &SearchOptions) -> Layer {
+    pub fn build(&self, row: &LevelInput, options: &DesignSearchOptions) -> DesignLayer {
         self.build_with(row, options, Effort::Full)
     }
 
     /// Builds the layer with a given effort for coded separators.
-    pub(super) fn build_with(&self, row: &LevelInput, options: &SearchOptions, effort: Effort) -> Layer {
+    pub(super) fn build_with(&self, row: &LevelInput, options: &DesignSearchOptions, effort: Effort) -> DesignLayer {
         let parts = row.children().div_ceil(options.partition_children.max(1) as u64) as usize;
         let nodes = match *self {
             Self::GStep { lambda_bytes, .. } => {
@@ -107,7 +108,7 @@ impl Builder {
                 LayerNodes::Coded { layer: code(row, granule, parts, options.threads, effort), granule }
             }
         };
-        Layer { builder: *self, nodes, page_bytes: options.page_bytes, children: row.children() }
+        DesignLayer { builder: *self, nodes, page_bytes: options.page_bytes, children: row.children() }
     }
 }
 
@@ -155,7 +156,7 @@ fn code(row: &LevelInput, granule: u64, parts: usize, threads: usize, effort: Ef
 /// The granularities of the search in whole children: `low * growth^i` up to `high`, without duplicates.
 ///
 /// Source: AirIndex, Section 5.2 (exponential granularities).
-pub(super) fn granularities(child_bytes: u64, options: &SearchOptions) -> Vec<u64> {
+pub(super) fn granularities(child_bytes: u64, options: &DesignSearchOptions) -> Vec<u64> {
     let child_bytes = child_bytes.max(1);
     let growth = if options.growth.is_finite() { options.growth.max(1.001) } else { 2.0 };
     let mut lambda = options.lambda_low_bytes.max(child_bytes) as f64;
@@ -176,16 +177,16 @@ mod tests {
 
     #[test]
     fn the_papers_set_has_thirteen_granularities_a_kind() {
-        let grid = granularities(256, &SearchOptions::default());
+        let grid = granularities(256, &DesignSearchOptions::default());
         assert_eq!(grid, (0..13).map(|i| 1 << i).collect::<Vec<u64>>());
     }
 
     #[test]
     fn granularities_are_whole_children_and_none_comes_twice() {
-        let options = SearchOptions { growth: 1.3, lambda_high_bytes: 20_000, ..SearchOptions::default() };
+        let options = DesignSearchOptions { growth: 1.3, lambda_high_bytes: 20_000, ..DesignSearchOptions::default() };
         assert_eq!(granularities(4096, &options), [1, 2, 3, 4]);
-        assert_eq!(granularities(1 << 21, &SearchOptions::default()), [1]);
-        let broken = SearchOptions { growth: f64::NAN, ..SearchOptions::default() };
+        assert_eq!(granularities(1 << 21, &DesignSearchOptions::default()), [1]);
+        let broken = DesignSearchOptions { growth: f64::NAN, ..DesignSearchOptions::default() };
         assert_eq!(granularities(1 << 19, &broken), [1, 2]);
     }
 }

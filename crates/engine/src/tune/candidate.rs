@@ -1,9 +1,9 @@
 //! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
-use super::builder::Builder;
-use super::layer::Layer;
+use super::builder::LayerBuilder;
+use super::layer::DesignLayer;
 use super::level_input::{LevelInput, LookupShares};
-use super::problem::Problem;
+use super::problem::{DesignProblem, DesignSearchOptions};
 use super::reads::{ReadSizes, WindowCounts};
 use super::search_options::SearchOptions;
 use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
@@ -21,23 +21,23 @@ const FULL_EFFORT_SIZE_RATIO: f64 = 0.93;
 /// A candidate for the next layer.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) builder: Builder,
+    pub(super) builder: LayerBuilder,
     /// Stored size as a root, in bytes.
     pub(super) root_bytes: u64,
     /// Reads from the level below.
     pub(super) reads: ReadSizes,
     /// The layer itself, if it was built in full.
-    pub(super) layer: Option<Layer>,
+    pub(super) layer: Option<DesignLayer>,
 }
 
 impl Candidate {
     /// Builds the layer over the whole input.
     pub(super) fn whole(
-        builder: Builder,
+        builder: LayerBuilder,
         input: &LevelInput,
         shares: &LookupShares,
         depth: usize,
-        problem: &Problem<'_>,
+        problem: &DesignProblem<'_>,
     ) -> Self {
         let layer = problem.build(builder, input, depth, &problem.options);
         let reads = layer.windows(input, shares).sizes(input.child_bytes);
@@ -74,7 +74,12 @@ impl CoarseViews {
     }
 
     /// Evaluates a builder whose windows have `children` children.
-    pub(super) fn judge(&self, builder: Builder, children: u64, options: &SearchOptions) -> Option<Candidate> {
+    pub(super) fn judge(
+        &self,
+        builder: LayerBuilder,
+        children: u64,
+        options: &DesignSearchOptions,
+    ) -> Option<Candidate> {
         let fits = |view: &&CoarseView| view.factor == 1 || view.factor * COARSE_WINDOW_CHILDREN_MIN <= children;
         let view = self.by_factor.iter().rev().find(fits)?;
         view.judge(builder, options)
@@ -125,7 +130,7 @@ impl CoarseView {
         Self { factor: factor as u64, samples, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
     }
 
-    fn judge(&self, builder: Builder, options: &SearchOptions) -> Option<Candidate> {
+    fn judge(&self, builder: LayerBuilder, options: &DesignSearchOptions) -> Option<Candidate> {
         let mut windows = WindowCounts::default();
         let mut payload_bytes = 0.0;
         for sample in &self.samples {
@@ -135,10 +140,10 @@ impl CoarseView {
         }
         // The border at the end of a sample costs a greedy band half a node on average; other builders would end nodes
         // there anyway.
-        if self.samples.len() > 1 && matches!(builder, Builder::GBand { .. }) {
+        if self.samples.len() > 1 && matches!(builder, LayerBuilder::GBand { .. }) {
             payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.samples.len() as f64;
         }
-        if matches!(builder, Builder::Coded { .. }) {
+        if matches!(builder, LayerBuilder::Coded { .. }) {
             payload_bytes *= FULL_EFFORT_SIZE_RATIO;
         }
         let child_bytes = self.samples.first()?.input.child_bytes;

@@ -1,6 +1,10 @@
 //! Step index complexity: the cost of the best index of ideal step layers on storage of a given profile.
 
+use super::problem::DesignProblem;
 use crate::io::Profile;
+
+/// Smallest size of a data block in bytes.
+pub(super) const BLOCK_BYTES_MIN: u64 = 512;
 
 /// Step index complexity of `size_bytes` of data in microseconds: the cost of the best index of L perfectly balanced
 /// step layers, over all L including zero.

@@ -1,8 +1,8 @@
 //! An index design: its layers and their cost.
 
-use super::layer::{Layer, LayerNodes, line_windows_at};
+use super::layer::{DesignLayer, LayerNodes, line_windows_at};
 use super::level_input::{LevelInput, LookupShares};
-use super::problem::Problem;
+use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 use crate::io::Profile;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
     /// The layers, bottom first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<DesignLayer>,
     /// Read sizes of a lookup after opening: first those of data blocks, then those of index pages of each layer below
     /// the root, bottom first.
     pub reads: Vec<ReadSizes>,
@@ -60,9 +60,9 @@ impl Design {
     /// lookups over the keys of one page is not known.
     pub(super) fn assemble(
         row: &LevelInput,
-        layers: Vec<Layer>,
+        layers: Vec<DesignLayer>,
         mut reads: Vec<ReadSizes>,
-        problem: &Problem<'_>,
+        problem: &DesignProblem<'_>,
     ) -> Self {
         let shares = row.shares();
         for (pair, reads) in layers.windows(2).zip(reads.iter_mut().skip(1)) {
@@ -77,7 +77,7 @@ impl Design {
     }
 
     /// The design without an index.
-    pub(super) fn without_index(row: &LevelInput, problem: &Problem<'_>) -> Self {
+    pub(super) fn without_index(row: &LevelInput, problem: &DesignProblem<'_>) -> Self {
         let data_bytes = row.size_bytes();
         let reads = if problem.opening_holds_data { Vec::new() } else { vec![ReadSizes::constant(data_bytes)] };
         Self::assemble(row, Vec::new(), reads, problem)
@@ -85,17 +85,17 @@ impl Design {
 
     /// Size of the root, which stays in memory, in bytes; 0 without an index.
     pub fn root_bytes(&self) -> u64 {
-        self.layers.last().map_or(0, Layer::root_bytes)
+        self.layers.last().map_or(0, DesignLayer::root_bytes)
     }
 
     /// Stored size of the whole index in bytes: layers in pages, and the root.
     pub fn index_bytes(&self) -> u64 {
         let below = self.layers.len().saturating_sub(1);
-        self.layers[..below].iter().map(Layer::size_in_pages_bytes).sum::<u64>() + self.root_bytes()
+        self.layers[..below].iter().map(DesignLayer::size_in_pages_bytes).sum::<u64>() + self.root_bytes()
     }
 
     /// Expected cost of a lookup on storage with another profile than the one that the design was tuned for.
-    pub fn cost_under(&self, profile: &Profile, problem: &Problem<'_>) -> DesignCost {
+    pub fn cost_under(&self, profile: &Profile, problem: &DesignProblem<'_>) -> DesignCost {
         let opened_bytes = if self.reads.is_empty() { self.data_bytes } else { self.root_bytes() };
         let opening_us = problem.opening_us(opened_bytes, profile);
         let reads_us: Vec<f64> =
@@ -105,8 +105,8 @@ impl Design {
     }
 
     /// The objective's cost of a lookup in microseconds: the expected time, or a quantile (see
-    /// [`Objective`](super::Objective)).
-    pub fn objective_us(&self, problem: &Problem<'_>) -> f64 {
+    /// [`DesignObjective`](super::DesignObjective)).
+    pub fn objective_us(&self, problem: &DesignProblem<'_>) -> f64 {
         let opened_bytes = if self.reads.is_empty() { self.data_bytes } else { self.root_bytes() };
         problem.lookup_us(opened_bytes, &self.reads)
     }
@@ -114,7 +114,7 @@ impl Design {
     /// The same layers with the reads and the cost of other lookups: `row` is what they were built over, with other
     /// weights.
     #[must_use]
-    pub fn repriced(self, row: &LevelInput, problem: &Problem<'_>) -> Self {
+    pub fn repriced(self, row: &LevelInput, problem: &DesignProblem<'_>) -> Self {
         if self.layers.is_empty() {
             return Self::without_index(row, problem);
         }
@@ -133,7 +133,7 @@ impl Design {
     /// A report of each layer, bottom first. The data's own reads are `reads[0]`.
     pub fn report(&self) -> Vec<LayerReport> {
         let top = self.layers.len().saturating_sub(1);
-        let describe = |(i, layer): (usize, &Layer)| {
+        let describe = |(i, layer): (usize, &DesignLayer)| {
             let whole = ReadSizes::constant(layer.root_bytes());
             let reads = if i == top { &whole } else { &self.reads[i + 1] };
             LayerReport {

@@ -1,7 +1,7 @@
 //! Designs that a search is compared with, and the choice among designs.
 
-use super::builder::Builder;
 use super::design::Design;
+use super::builder::LayerBuilder;
 use super::level_input::LevelInput;
 use super::parallel;
 use super::problem::{BuilderKind, DesignScore, Problem};
@@ -20,8 +20,8 @@ const ERROR_CHILDREN_MAX: u64 = 1 << 10;
 /// search judges by samples of long inputs (18 times, by 6 % at most), and optimal lines of the least error (7 times, by
 /// 4 millionths). The B+-tree costs next to nothing. The other families never won; building them tripled the time to
 /// build a table.
-pub(super) fn or_named(found: Design, row: &LevelInput, problem: &Problem<'_>) -> Design {
-    if problem.options.builders != BuilderKind::ALL {
+pub(super) fn or_named(found: Design, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
+    if problem.options.builders != LayerBuilderKind::ALL {
         return found;
     }
     let named = [DesignRequest::Coded, DesignRequest::Btree];

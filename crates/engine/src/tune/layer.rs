@@ -1,6 +1,6 @@
 //! One index layer: its nodes, their packing into index pages, and the level input that those pages form.
 
-use super::builder::Builder;
+use super::builder::LayerBuilder;
 use super::level_input::{LevelInput, LookupShares};
 use super::reads::WindowCounts;
 use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};
@@ -29,9 +29,9 @@ pub enum LayerNodes {
 
 /// One layer of an index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layer {
+pub struct DesignLayer {
     /// The builder of the layer.
-    pub builder: Builder,
+    pub builder: LayerBuilder,
     /// Its nodes.
     pub nodes: LayerNodes,
     /// Size of an index page in bytes, unless the layer is the root.
@@ -51,7 +51,7 @@ pub struct IndexPage {
     pub first_child: u64,
 }
 
-impl Layer {
+impl DesignLayer {
     /// Number of step pieces, line nodes or coded groups.
     pub fn node_count(&self) -> u64 {
         match &self.nodes {
@@ -83,7 +83,7 @@ impl Layer {
     fn nodes_per_page(&self) -> u64 {
         let room = self.page_room() as u64;
         match (&self.nodes, &self.builder) {
-            (LayerNodes::Step(_), Builder::GStep { pieces, .. }) => {
+            (LayerNodes::Step(_), LayerBuilder::GStep { pieces, .. }) => {
                 (room / STEP_PIECE_BYTES).min(u64::from(*pieces)).max(1)
             }
             (LayerNodes::Step(_), _) => (room / STEP_PIECE_BYTES).max(1),

@@ -1,8 +1,8 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
-//! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`Problem`]: the storage's
-//! profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers of nodes,
-//! bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
+//! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`DesignProblem`]: the
+//! storage's profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers
+//! of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
 //!
 //! ```text
 //!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]
@@ -13,6 +13,9 @@
 //! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6);
 //! * [`replay`] makes the reads of known lookups on a design, through a cache (Section 6, what-if).
 //!
+//! Without the feature `tune` of the crate, the search is left out: designs are then named, as
+//! [`DesignRequest::Coded`], and block sizes stated.
+//!
 //! This module knows level inputs and profiles, but no file format.
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
@@ -21,6 +24,7 @@ mod assess;
 mod block_size;
 mod build_layer;
 mod builder;
+#[cfg(feature = "tune")]
 mod candidate;
 pub(crate) mod compared;
 mod complexity;
@@ -35,24 +39,29 @@ mod problem;
 mod reads;
 mod replay;
 mod request;
+mod sample;
+#[cfg(feature = "tune")]
 mod search;
 mod search_options;
 mod sizes;
 
 pub use assess::{Assessment, assess, assess_for};
 pub(crate) use block_size::choose_block_ends;
-pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
-pub use builder::Builder;
+#[cfg(feature = "tune")]
+pub use block_size::{BlockSizeChoice, choose_block_size};
+pub use builder::LayerBuilder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::step_complexity_us;
+pub use complexity::{DesignAssessment, step_complexity_us};
 pub use design::{Design, DesignCost, LayerReport};
-pub use layer::{IndexPage, Layer, LayerNodes};
+pub use layer::{DesignLayer, IndexPage, LayerNodes};
 pub use level_input::LevelInput;
-pub use problem::{Caching, Objective, Problem};
+pub use problem::{DesignCaching, DesignObjective, DesignProblem, DesignSearchOptions, LayerBuilderKind};
 pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;
-pub use replay::{Replay, replay};
+pub use replay::{LookupReplay, replay};
 pub use request::DesignRequest;
+pub use sample::TableSample;
+#[cfg(feature = "tune")]
 pub use search::tune;
 pub use search_options::{BuilderKind, SearchOptions};
 pub use sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};

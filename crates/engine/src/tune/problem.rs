@@ -1,9 +1,11 @@
 //! The tuning problem: storage, workload, and limits.
 
-use super::builder::Builder;
+use super::builder::LayerBuilder;
+#[cfg(feature = "tune")]
+use super::candidate::Candidate;
 use super::compared::{ComparedDesign, ComparedDesigns};
 use super::complexity::step_complexity_by;
-use super::layer::{Layer, LayerNodes};
+use super::layer::{DesignLayer, LayerNodes};
 use super::level_input::LevelInput;
 use super::reads::ReadSizes;
 use super::search_options::{BuilderKind, SearchOptions};
@@ -17,7 +19,7 @@ use std::str::FromStr;
 /// The objective of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Objective {
+pub enum DesignObjective {
     /// Expected time of a lookup (AirIndex, Equation 7).
     MeanLatency,
     /// The sum over all reads of a lookup of this quantile of their time, above 0 and below 1. It is the quantile of
@@ -34,7 +36,7 @@ pub enum Objective {
     },
 }
 
-impl fmt::Display for Objective {
+impl fmt::Display for DesignObjective {
     /// `mean`, or `p99` for a quantile of 0.99, as they are parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -46,7 +48,7 @@ impl fmt::Display for Objective {
     }
 }
 
-impl FromStr for Objective {
+impl FromStr for DesignObjective {
     type Err = Error;
 
     /// `mean`, or `p` and a percentage above 0 and below 100, such as `p99` or `p99.9`.
@@ -67,7 +69,7 @@ impl FromStr for Objective {
 
 /// Expected cache hits (AirIndex, Section 6, cache-aware optimisation).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Caching {
+pub struct DesignCaching {
     /// Share of the reads that the cache answers, by level: first the data, then the layers, bottom first. Levels not
     /// listed are never cached.
     pub hit_rates: Vec<f64>,
@@ -80,7 +82,7 @@ pub struct Caching {
     pub memory_bytes: Option<u64>,
 }
 
-impl Caching {
+impl DesignCaching {
     /// The caching of a program that opens a table once in a number of lookups: the opening read counts as that part of
     /// one. Of zero lookups, it is made once and for all, and counts nothing.
     #[must_use]
@@ -92,15 +94,15 @@ impl Caching {
 
 /// All inputs of the search except the keys.
 #[derive(Clone)]
-pub struct Problem<'a> {
+pub struct DesignProblem<'a> {
     /// T(n) of the storage.
     pub profile: &'a Profile,
     /// The objective.
-    pub objective: Objective,
+    pub objective: DesignObjective,
     /// Limit for the size of the root in memory, in bytes.
     pub resident_bytes: Option<u64>,
     /// Expected cache hits.
-    pub caching: Caching,
+    pub caching: DesignCaching,
     /// Size of the opening read of a table as a function of its root size, in bytes.
     pub open_bytes: &'a (dyn Fn(u64) -> u64 + Sync),
     /// Whether the opening read of a table without an index includes the data, so that a lookup is this one read.
@@ -112,10 +114,10 @@ pub struct Problem<'a> {
     /// Takes a note of every design that the search compares.
     pub compared: Option<&'a ComparedDesigns>,
     /// Parameters of the search.
-    pub options: SearchOptions,
+    pub options: DesignSearchOptions,
 }
 
-impl fmt::Debug for Problem<'_> {
+impl fmt::Debug for DesignProblem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Problem")
             .field("profile", self.profile)
@@ -131,25 +133,26 @@ fn just_the_root(root_bytes: u64) -> u64 {
     root_bytes
 }
 
-impl<'a> Problem<'a> {
+impl<'a> DesignProblem<'a> {
     /// The problem of least mean latency on this storage: nothing cached, no budget, opening reads the root only.
     pub fn new(profile: &'a Profile) -> Self {
         Self {
             profile,
-            objective: Objective::MeanLatency,
+            objective: DesignObjective::MeanLatency,
             resident_bytes: None,
-            caching: Caching::default(),
+            caching: DesignCaching::default(),
             open_bytes: &just_the_root,
             opening_holds_data: false,
             keys_per_child: 1.0,
             prepared: None,
             compared: None,
-            options: SearchOptions::default(),
+            options: DesignSearchOptions::default(),
         }
     }
 
     /// Notes a design: the builders of its layers, bottom first, and their size.
-    pub(super) fn note(&self, builders: &[Builder], modelled_us: f64, index_bytes: u64) {
+    #[cfg(feature = "tune")]
+    pub(super) fn note(&self, builders: &[LayerBuilder], modelled_us: f64, index_bytes: u64) {
         let Some(compared) = self.compared else { return };
         let names: Vec<String> = builders.iter().rev().map(ToString::to_string).collect();
         let name = if names.is_empty() { "none".to_owned() } else { names.join("/") };
@@ -157,18 +160,25 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether builders of this kind need no estimate at `depth`, at the finest granularity.
-    pub(super) fn is_prepared(&self, kind: BuilderKind, depth: usize) -> bool {
-        self.prepared.is_some() && kind == BuilderKind::Coded && depth == 0
+    #[cfg(feature = "tune")]
+    pub(super) fn is_prepared(&self, kind: LayerBuilderKind, depth: usize) -> bool {
+        self.prepared.is_some() && kind == LayerBuilderKind::Coded && depth == 0
     }
 
     /// The layer at `depth` (0 is directly over the data) that a builder produces; the prepared one if applicable.
-    pub(super) fn build(&self, builder: Builder, row: &LevelInput, depth: usize, options: &SearchOptions) -> Layer {
-        let finest = matches!(builder, Builder::Coded { lambda_bytes } if lambda_bytes < 2 * row.child_bytes);
+    pub(super) fn build(
+        &self,
+        builder: LayerBuilder,
+        row: &LevelInput,
+        depth: usize,
+        options: &DesignSearchOptions,
+    ) -> DesignLayer {
+        let finest = matches!(builder, LayerBuilder::Coded { lambda_bytes } if lambda_bytes < 2 * row.child_bytes);
         match self.prepared.filter(|_| finest && depth == 0) {
             None => builder.build(row, options),
             Some(prepared) => {
                 let nodes = LayerNodes::Coded { layer: prepared.clone(), granule: 1 };
-                Layer { builder, nodes, page_bytes: options.page_bytes, children: row.children() }
+                DesignLayer { builder, nodes, page_bytes: options.page_bytes, children: row.children() }
             }
         }
     }
@@ -187,7 +197,9 @@ impl<'a> Problem<'a> {
     /// The objective's cost of the reads from layer `depth`, in microseconds.
     pub fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => self.quantile_us(self.hit_rate(depth), q, |q| reads.quantile_us(q, self.profile)),
+            DesignObjective::Quantile(q) => {
+                self.quantile_us(self.hit_rate(depth), q, |q| reads.quantile_us(q, self.profile))
+            }
             _ => self.expected_us(depth, reads, self.profile),
         }
     }
@@ -195,7 +207,7 @@ impl<'a> Problem<'a> {
     /// The objective's cost of the opening read of a table whose root takes `root_bytes`, in microseconds.
     pub(crate) fn open_us(&self, root_bytes: u64) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => self.quantile_us(self.caching.opening_hit_rate, q, |q| {
+            DesignObjective::Quantile(q) => self.quantile_us(self.caching.opening_hit_rate, q, |q| {
                 self.profile.time_quantile_us((self.open_bytes)(root_bytes), q)
             }),
             _ => self.opening_us(root_bytes, self.profile),
@@ -212,7 +224,7 @@ impl<'a> Problem<'a> {
     /// The objective's cost of one read of `bytes` from layer `depth`, in microseconds.
     pub(super) fn single_read_us(&self, depth: usize, bytes: u64) -> f64 {
         match self.objective {
-            Objective::Quantile(q) => {
+            DesignObjective::Quantile(q) => {
                 self.quantile_us(self.hit_rate(depth), q, |q| self.profile.time_quantile_us(bytes, q))
             }
             _ => self.with_hits(depth, self.profile.time_us(bytes)),
@@ -220,6 +232,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Estimated remaining cost of a layer of `size_bytes` at `depth` (1 is the bottom layer) and everything above it.
+    #[cfg(feature = "tune")]
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
         self.stacked_us(depth, size_bytes, 0)
     }
@@ -245,7 +258,7 @@ impl<'a> Problem<'a> {
     /// The score of a design: smaller is better; compared field by field.
     pub(super) fn score(&self, latency_us: f64, root_bytes: u64) -> DesignScore {
         match self.objective {
-            Objective::ResidentBytes { limit_us } => {
+            DesignObjective::ResidentBytes { limit_us } => {
                 DesignScore((latency_us - limit_us).max(0.0), root_bytes as f64, latency_us)
             }
             _ => DesignScore(latency_us, root_bytes as f64, 0.0),
@@ -295,19 +308,23 @@ mod tests {
     #[test]
     fn a_quantile_counts_the_reads_that_a_mean_forgets() -> crate::Result<()> {
         let profile = Profile::affine("one byte a microsecond", 1.0, 1.0, 1)?;
-        let at = |objective| Problem { objective, ..Problem::new(&profile) }.read_us(0, &uneven());
-        assert!((at(Objective::MeanLatency) - 10_991.0).abs() < 1e-6);
-        assert!((at(Objective::Quantile(0.5)) - 1_001.0).abs() < 1e-6);
-        assert!((at(Objective::Quantile(0.999)) - 1_000_001.0).abs() < 1e-6);
+        let at = |objective| DesignProblem { objective, ..DesignProblem::new(&profile) }.read_us(0, &uneven());
+        assert!((at(DesignObjective::MeanLatency) - 10_991.0).abs() < 1e-6);
+        assert!((at(DesignObjective::Quantile(0.5)) - 1_001.0).abs() < 1e-6);
+        assert!((at(DesignObjective::Quantile(0.999)) - 1_000_001.0).abs() < 1e-6);
         Ok(())
     }
 
     #[test]
     fn hits_take_their_share_of_each_read() -> crate::Result<()> {
         let profile = Profile::affine("latency alone", 100.0, 1e9, 1)?;
-        let caching =
-            Caching { hit_rates: vec![0.25, 1.0], opening_hit_rate: 0.5, cache_us: 2.0, ..Caching::default() };
-        let problem = Problem { caching, ..Problem::new(&profile) };
+        let caching = DesignCaching {
+            hit_rates: vec![0.25, 1.0],
+            opening_hit_rate: 0.5,
+            cache_us: 2.0,
+            ..DesignCaching::default()
+        };
+        let problem = DesignProblem { caching, ..DesignProblem::new(&profile) };
         let reads = ReadSizes::constant(1);
         let found = [0, 1, 2].map(|depth| problem.expected_us(depth, &reads, &profile));
         for (found_us, stated_us) in found.into_iter().zip([75.5, 2.0, 100.0]) {
@@ -321,8 +338,13 @@ mod tests {
     fn a_quantile_does_not_see_reads_that_are_rarer_than_it() -> crate::Result<()> {
         let profile = Profile::affine("one byte a microsecond", 1.0, 1.0, 1)?;
         let at = |hit_rate: f64, quantile: f64| {
-            let caching = Caching { hit_rates: vec![hit_rate], opening_hit_rate: hit_rate, ..Caching::default() };
-            let problem = Problem { caching, objective: Objective::Quantile(quantile), ..Problem::new(&profile) };
+            let caching =
+                DesignCaching { hit_rates: vec![hit_rate], opening_hit_rate: hit_rate, ..DesignCaching::default() };
+            let problem = DesignProblem {
+                caching,
+                objective: DesignObjective::Quantile(quantile),
+                ..DesignProblem::new(&profile)
+            };
             (problem.read_us(0, &uneven()), problem.open_us(9), problem.single_read_us(0, 4))
         };
         // Of a hundred lookups, 98.5 find the block cached, 1.485 read 1,000 bytes, 0.015 a million.
@@ -336,11 +358,11 @@ mod tests {
     #[test]
     fn an_objective_is_read_as_it_is_written() -> crate::Result<()> {
         for text in ["mean", "p50", "p95", "p99", "p99.9", "p99.99", "p0.5"] {
-            assert_eq!(text.parse::<Objective>()?.to_string(), text);
+            assert_eq!(text.parse::<DesignObjective>()?.to_string(), text);
         }
-        assert_eq!("p99".parse::<Objective>()?, Objective::Quantile(0.99));
+        assert_eq!("p99".parse::<DesignObjective>()?, DesignObjective::Quantile(0.99));
         for text in ["", "p", "p0", "p100", "p101", "p-1", "p1e1", "p+5", "pNaN", "pinf", "99", "Mean", "p9.9.9"] {
-            let refused = text.parse::<Objective>();
+            let refused = text.parse::<DesignObjective>();
             assert!(
                 matches!(&refused, Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("give")),
                 "{refused:?}"
@@ -351,7 +373,7 @@ mod tests {
 
     #[test]
     fn an_opening_is_shared_by_the_lookups_after_it() {
-        let rates = [0, 1, 4].map(|lookups| Caching::opened_once_in(lookups).opening_hit_rate);
+        let rates = [0, 1, 4].map(|lookups| DesignCaching::opened_once_in(lookups).opening_hit_rate);
         assert_eq!(rates, [1.0, 0.0, 0.75]);
     }
 }

@@ -1,9 +1,9 @@
 //! Lookups replayed on a design: the reads of each key, through a cache of a given size.
 
 use super::design::Design;
-use super::layer::{Layer, LayerNodes};
+use super::layer::{DesignLayer, LayerNodes};
 use super::level_input::LevelInput;
-use super::problem::{Caching, Objective, Problem};
+use super::problem::{DesignCaching, DesignObjective, DesignProblem};
 use super::request::DesignRequest;
 use crate::block::cache::ENTRY_OVERHEAD_BYTES;
 use crate::io::{TimeSpread, quantile_of_mixture};
@@ -15,9 +15,9 @@ const CACHED_CHILDREN_MAX: u64 = 1 << 12;
 
 /// The reads of replayed lookups, after opening.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Replay {
+pub struct LookupReplay {
     /// Share of the reads that the cache answers, by level: first the data, then the layers below the root, bottom
-    /// first. As in [`Caching::hit_rates`].
+    /// first. As in [`DesignCaching::hit_rates`].
     pub hit_rates: Vec<f64>,
     /// Mean number of reads of a lookup.
     pub requests: f64,
@@ -35,11 +35,11 @@ pub struct Replay {
 /// sample repeats too seldom are therefore never hits: take a sample of several times the blocks in the cache.
 ///
 /// This is the what-if analysis for known lookups that AirIndex, Section 6, names as future work.
-pub fn replay(design: &Design, row: &LevelInput, keys: &[u64], cache_bytes: u64) -> Replay {
+pub fn replay(design: &Design, row: &LevelInput, keys: &[u64], cache_bytes: u64) -> LookupReplay {
     let levels = levels(design, row);
     let mut cache = LruCache { room_bytes: cache_bytes, ..LruCache::default() };
     let mut hits = vec![0_u64; levels.len().max(1)];
-    let mut replay = Replay::default();
+    let mut replay = LookupReplay::default();
     for round in 0..2 {
         for &key in keys {
             let mut reads = Vec::new();
@@ -74,17 +74,17 @@ pub fn replay(design: &Design, row: &LevelInput, keys: &[u64], cache_bytes: u64)
 pub(crate) fn design_for_lookups(
     request: &DesignRequest,
     row: &LevelInput,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     keys: &[u64],
-) -> (Design, Caching) {
+) -> (Design, DesignCaching) {
     let first = request.build(row, problem);
     let Some(memory_bytes) = problem.caching.memory_bytes.filter(|_| !keys.is_empty()) else {
         return (first, problem.caching.clone());
     };
     let cached = |design: Design| {
         let found = replay(&design, row, keys, memory_bytes.saturating_sub(design.root_bytes()));
-        let problem = Problem {
-            caching: Caching { hit_rates: found.hit_rates, ..problem.caching.clone() },
+        let problem = DesignProblem {
+            caching: DesignCaching { hit_rates: found.hit_rates, ..problem.caching.clone() },
             compared: None,
             ..problem.clone()
         };
@@ -103,8 +103,8 @@ pub(crate) fn design_for_lookups(
 }
 
 /// The layers of a design, each with the input that it leads to: data blocks, then pages of the layer below.
-fn levels<'a>(design: &'a Design, row: &LevelInput) -> Vec<(LevelInput, &'a Layer)> {
-    let mut levels: Vec<(LevelInput, &Layer)> = Vec::new();
+fn levels<'a>(design: &'a Design, row: &LevelInput) -> Vec<(LevelInput, &'a DesignLayer)> {
+    let mut levels: Vec<(LevelInput, &DesignLayer)> = Vec::new();
     for layer in &design.layers {
         let input = match levels.last() {
             None => LevelInput { weights: None, ..row.clone() },
@@ -115,7 +115,7 @@ fn levels<'a>(design: &'a Design, row: &LevelInput) -> Vec<(LevelInput, &'a Laye
     levels
 }
 
-impl Layer {
+impl DesignLayer {
     /// The children that a lookup of `x` reads through this layer, over `input`.
     fn window_of(&self, x: u64, input: &LevelInput) -> RangeInclusive<u64> {
         let last = input.children() - 1;
@@ -179,13 +179,13 @@ impl LruCache {
     }
 }
 
-impl Replay {
+impl LookupReplay {
     /// The objective's value of the replayed lookups in microseconds, by enumeration: their mean, or a quantile of the
     /// whole lookup. The share of them that the problem states begins with an opening read of `opening_bytes`, and
     /// reads that the cache answers take the time that it states. The reads of one lookup count as slow together. 0
     /// without lookups.
-    pub fn objective_us(&self, opening_bytes: u64, problem: &Problem<'_>) -> f64 {
-        let Caching { opening_hit_rate, cache_us, .. } = problem.caching;
+    pub fn objective_us(&self, opening_bytes: u64, problem: &DesignProblem<'_>) -> f64 {
+        let DesignCaching { opening_hit_rate, cache_us, .. } = problem.caching;
         let opened = opening_hit_rate.clamp(0.0, 1.0);
         let opening = problem.profile.spread_of(opening_bytes);
         let count = self.reads_bytes.len().max(1) as f64;
@@ -198,7 +198,7 @@ impl Replay {
             parts.push((read.plus(opening), (1.0 - opened) / count));
         }
         match problem.objective {
-            Objective::Quantile(quantile) => quantile_of_mixture(&parts, quantile),
+            DesignObjective::Quantile(quantile) => quantile_of_mixture(&parts, quantile),
             // T(n) is the median of the spread.
             _ => parts.iter().map(|(time, share)| time.at(0.0) * share).sum(),
         }

@@ -1,13 +1,14 @@
 //! Design requests: the named index designs that a user may choose instead of the search.
 
-use super::builder::Builder;
+use super::builder::LayerBuilder;
 use super::design::Design;
 use super::extend::{GivenDesign, LineBuilder, VALUES_MAX, self};
 use super::families;
-use super::layer::Layer;
+use super::layer::DesignLayer;
 use super::level_input::LevelInput;
-use super::problem::Problem;
+use super::problem::{DesignProblem, DesignSearchOptions};
 use super::reads::ReadSizes;
+#[cfg(feature = "tune")]
 use super::search::tune;
 use super::search_options::SearchOptions;
 use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
@@ -45,7 +46,7 @@ pub enum DesignRequest {
     /// No index: the data is read as a whole.
     None,
     /// These builders, bottom first. Layers with nothing left to lead to are omitted.
-    Forced(Vec<Builder>),
+    Forced(Vec<LayerBuilder>),
     /// A design of another crate.
     #[doc(hidden)]
     Given(Arc<dyn GivenDesign>),
@@ -62,20 +63,35 @@ impl PartialEq for DesignRequest {
 }
 
 impl DesignRequest {
-    /// Builds the design over a level input of data blocks.
-    pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
+    /// Whether the design is one that a search finds, among many: such need the feature `tune` of the crate.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        let is_found = matches!(self, Self::Tuned | Self::Rmi | Self::DataCalculator | Self::Plex { .. });
+        is_found || matches!(self, Self::RadixSpline { error_keys: None })
+    }
+
+    /// Builds the design over a level input of data blocks. Without the feature `tune` of the crate, a design that a
+    /// search finds is [`DesignRequest::Coded`]; writers of tables refuse it.
+    pub fn build(&self, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
         match self {
+            #[cfg(not(feature = "tune"))]
+            Self::Tuned
+            | Self::Rmi
+            | Self::DataCalculator
+            | Self::Plex { .. }
+            | Self::RadixSpline { error_keys: None } => Self::Coded.build(row, problem),
+            #[cfg(feature = "tune")]
             Self::Tuned => families::or_named(tune(row, problem), row, problem),
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
-                let builder = Builder::Coded { lambda_bytes: row.child_bytes };
+                let builder = LayerBuilder::Coded { lambda_bytes: row.child_bytes };
                 pile(row, problem, &problem.options, |layers| layers.is_empty().then_some(builder))
             }
             Self::Btree => {
                 let lambda_bytes = u64::from(BTREE_PAGE_BYTES);
-                let builder = Builder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
-                let options = SearchOptions { page_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
-                let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
+                let builder = LayerBuilder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
+                let options = DesignSearchOptions { page_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
+                let fits = |root: &DesignLayer| root.node_count() <= u64::from(BTREE_FANOUT);
                 pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
             Self::Forced(builders) => {
@@ -89,9 +105,9 @@ impl DesignRequest {
 /// Stacks layers with an error in keys, up to a root of one node or of the nodes of one page.
 pub fn lines_by_error(
     row: &LevelInput,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     error_keys: u64,
-    builder: impl Fn(u64) -> Builder,
+    builder: impl Fn(u64) -> LayerBuilder,
 ) -> Design {
     pile(row, problem, &problem.options, |layers| {
         let room = u64::from(problem.options.page_bytes).saturating_sub(INDEX_PAGE_HEADER_BYTES);
@@ -113,18 +129,18 @@ pub fn whole_children(error_keys: u64, keys_per_child: f64) -> u64 {
 /// Stacks layers while `next` returns a builder and there is more than one child.
 pub fn pile(
     row: &LevelInput,
-    problem: &Problem<'_>,
-    options: &SearchOptions,
-    next: impl Fn(&[Layer]) -> Option<Builder>,
+    problem: &DesignProblem<'_>,
+    options: &DesignSearchOptions,
+    next: impl Fn(&[DesignLayer]) -> Option<LayerBuilder>,
 ) -> Design {
-    let mut layers: Vec<Layer> = Vec::new();
+    let mut layers: Vec<DesignLayer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
     let mut top = Cow::Borrowed(row);
     while let Some(builder) = next(&layers).filter(|_| layers.len() < LAYERS_MAX) {
         let shares = match layers.len() {
             0 => row.shares(),
             _ => {
-                let below = layers.pop().map(Layer::fit_into_pages);
+                let below = layers.pop().map(DesignLayer::fit_into_pages);
                 let Some(below) = below else { break };
                 let pages = below.row_above(&top.shares());
                 layers.push(below);
@@ -181,7 +197,7 @@ struct BuilderSyntax {
 }
 
 impl BuilderSyntax {
-    fn of(builder: &Builder) -> Self {
+    fn of(builder: &LayerBuilder) -> Self {
         let lambda = |name, lambda_bytes| Self { name, values: vec![(LAMBDA, lambda_bytes)] };
         match *builder {
             Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
@@ -287,7 +303,7 @@ struct DesignFields<'t> {
 }
 
 impl DesignFields<'_> {
-    fn builder(&self, layer: usize) -> Result<Builder> {
+    fn builder(&self, layer: usize) -> Result<LayerBuilder> {
         let name = self.nth(BUILDER, layer)?.unwrap_or("");
         let lambda = || self.number(LAMBDA, layer, name);
         match name {

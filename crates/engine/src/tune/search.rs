@@ -1,13 +1,13 @@
 //! AirTune: the guided search for the fastest design.
 
 use super::build_layer::granularities;
-use super::builder::Builder;
+use super::builder::LayerBuilder;
 use super::candidate::{Candidate, CoarseViews};
 use super::design::Design;
-use super::layer::{Layer, LayerNodes};
+use super::layer::{DesignLayer, LayerNodes};
 use super::level_input::{LevelInput, LookupShares};
 use super::parallel;
-use super::problem::{DesignScore, Problem};
+use super::problem::{DesignProblem, DesignScore, LayerBuilderKind};
 use super::reads::ReadSizes;
 use super::search_options::BuilderKind;
 use std::borrow::Cow;
@@ -36,14 +36,14 @@ const MISSES_MAX: usize = 2;
 /// costs for these: estimates and the limit on followed candidates could mislead the search to a worse one.
 ///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
-pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
+pub fn tune(row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     let found = search(row, problem);
     if row.weights.is_none() {
         return found;
     }
     let equal = LevelInput { weights: None, ..row.clone() };
     // What it compares has the costs of equal lookups.
-    let other = search(&equal, &Problem { compared: None, ..problem.clone() }).repriced(row, problem);
+    let other = search(&equal, &DesignProblem { compared: None, ..problem.clone() }).repriced(row, problem);
     let score = |design: &Design| {
         (!problem.fits_budget(design.root_bytes()), problem.score(design.objective_us(problem), design.root_bytes()))
     };
@@ -51,7 +51,7 @@ pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
 }
 
 /// The guided search, by the weights of the children as they are.
-fn search(row: &LevelInput, problem: &Problem<'_>) -> Design {
+fn search(row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     let without = Design::without_index(row, problem);
     let latency_us = without.objective_us(problem);
     problem.note(&[], latency_us, 0);
@@ -79,7 +79,7 @@ pub(super) struct SearchNode {
     /// Cost of the reads from all levels below this one, in microseconds.
     pub(super) spent_us: f64,
     /// Builders of the layers up to this one, bottom first, and their size.
-    pub(super) path: Vec<Builder>,
+    pub(super) path: Vec<LayerBuilder>,
     pub(super) path_bytes: u64,
 }
 
@@ -101,7 +101,7 @@ impl SearchNode {
 
 /// The best layers found above a search node.
 struct LayerStack {
-    layers: Vec<Layer>,
+    layers: Vec<DesignLayer>,
     reads: Vec<ReadSizes>,
     score: DesignScore,
 }
@@ -119,7 +119,7 @@ pub(super) struct RankedCandidate {
 fn above(
     vertex: &SearchNode,
     row: &LevelInput,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     bound: Option<DesignScore>,
     threads: usize,
 ) -> Option<LayerStack> {
@@ -152,7 +152,7 @@ fn above(
     }
 }
 
-fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<DesignScore>) -> bool {
+fn hopeless(spent_us: f64, problem: &DesignProblem<'_>, bound: Option<DesignScore>) -> bool {
     // With some tolerance: a sum of floats must not reject an equal value.
     bound.is_some_and(|bound| problem.score((spent_us + problem.least_opening_us()) * (1.0 - 1e-12), 0) > bound)
 }
@@ -172,7 +172,7 @@ pub(super) enum CandidateSource<'a> {
 pub(super) fn rank(
     vertex: &SearchNode,
     scale: &CandidateSource<'_>,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     bound: Option<DesignScore>,
     threads: usize,
 ) -> Vec<RankedCandidate> {
@@ -190,9 +190,9 @@ fn sort(ranked: &mut [RankedCandidate]) {
 fn climb(
     vertex: &SearchNode,
     scale: &CandidateSource<'_>,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     mut bound: Option<DesignScore>,
-    kind: BuilderKind,
+    kind: LayerBuilderKind,
 ) -> Vec<RankedCandidate> {
     let children = vertex.children;
     let mut ladder = Vec::new();
@@ -201,7 +201,7 @@ fn climb(
         if window >= children || misses >= MISSES_MAX {
             break;
         }
-        let is_step = matches!(kind, BuilderKind::GStep | BuilderKind::Coded);
+        let is_step = matches!(kind, LayerBuilderKind::GStep | LayerBuilderKind::Coded);
         if is_step {
             // The windows of steps are known in advance, all but the last.
             let full = (children - children % window - window) as f64 / children as f64;
@@ -210,7 +210,7 @@ fn climb(
                 break;
             }
         }
-        let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
+        let builder = LayerBuilder::of_kind(kind, window * vertex.child_bytes, &problem.options);
         let candidate = match scale {
             CandidateSource::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
             CandidateSource::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
@@ -236,13 +236,13 @@ fn climb(
     ladder
 }
 
-fn weigh(vertex: &SearchNode, candidate: Candidate, problem: &Problem<'_>) -> RankedCandidate {
+fn weigh(vertex: &SearchNode, candidate: Candidate, problem: &DesignProblem<'_>) -> RankedCandidate {
     let spent_us = vertex.spent_us + problem.read_us(vertex.depth, &candidate.reads);
     let promised_us = spent_us + problem.remaining_us(vertex.depth + 1, candidate.root_bytes);
     RankedCandidate { candidate, spent_us, promised_us }
 }
 
-fn as_root(ranked: &RankedCandidate, problem: &Problem<'_>) -> DesignScore {
+fn as_root(ranked: &RankedCandidate, problem: &DesignProblem<'_>) -> DesignScore {
     let root_bytes = ranked.candidate.root_bytes;
     problem.score(ranked.spent_us + problem.open_us(root_bytes), root_bytes)
 }
@@ -252,7 +252,7 @@ fn tighter(bound: Option<DesignScore>, score: DesignScore) -> Option<DesignScore
 }
 
 /// Of evaluated candidates, in order of promise, keeps the `top_k` best that come close to the best of all.
-fn keep_promising(judged: &mut Vec<RankedCandidate>, ideal_us: f64, problem: &Problem<'_>) {
+fn keep_promising(judged: &mut Vec<RankedCandidate>, ideal_us: f64, problem: &DesignProblem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
     // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding error less.
     let limit_us = best_us + (best_us - ideal_us).max(0.0) * (ESTIMATE_SLACK_RATIO - 1.0);
@@ -265,7 +265,7 @@ fn build_whole(
     row: &LevelInput,
     judged: Vec<RankedCandidate>,
     shares: &LookupShares,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     threads: usize,
 ) -> Vec<RankedCandidate> {
     let build = |i: usize| {
@@ -278,7 +278,7 @@ fn build_whole(
 }
 
 /// Notes the designs that candidates are if they are roots.
-fn note_roots(vertex: &SearchNode, ranked: &[RankedCandidate], problem: &Problem<'_>) {
+fn note_roots(vertex: &SearchNode, ranked: &[RankedCandidate], problem: &DesignProblem<'_>) {
     if problem.compared.is_none() {
         return;
     }
@@ -290,7 +290,7 @@ fn note_roots(vertex: &SearchNode, ranked: &[RankedCandidate], problem: &Problem
 }
 
 /// The best candidate as a root, among all candidates: its position, and its score.
-fn best_root(ranked: &[RankedCandidate], problem: &Problem<'_>) -> Option<(usize, DesignScore)> {
+fn best_root(ranked: &[RankedCandidate], problem: &DesignProblem<'_>) -> Option<(usize, DesignScore)> {
     let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
     let scored = fitting.map(|(index, ranked)| (index, as_root(ranked, problem)));
     scored.reduce(|best, next| if next.1 < best.1 { next } else { best })
@@ -301,7 +301,7 @@ fn stack(
     vertex: &SearchNode,
     ranked: &RankedCandidate,
     shares: &LookupShares,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     bound: Option<DesignScore>,
 ) -> Option<LayerStack> {
     let layer = ranked.candidate.layer.as_ref()?;

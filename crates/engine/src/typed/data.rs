@@ -8,6 +8,11 @@ use std::borrow::Cow;
 ///
 /// Records are written from [`Self::Arg`] and read as [`Self::Read`], which borrows from the record where it can. Both
 /// are the type itself for numbers and rows; for `str` they are `&str`, and for `String` `&str` and `String`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of typed data",
+    label = "`{Self}` is neither a key nor a value",
+    note = "keys are scalars and tuples of these; values are scalars, and structs that `ogive::row!` makes rows"
+)]
 pub trait TypedData: 'static {
     /// Records are written from this.
     type Arg<'a>;
@@ -39,6 +44,11 @@ pub trait TypedData: 'static {
 /// | `NaiveTime`, `civil::Time` | `time(us)` |
 /// | `NaiveDateTime`, `DateTime<Utc>`, `civil::DateTime`, `Timestamp` | `timestamp(us)` |
 /// | tuples of these; in them `Option<T>` and [`Desc<T>`](super::Desc) | tuples, nulls last; descending |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of keys in a typed keyspace or table",
+    label = "`{Self}` has no order-preserving bytes",
+    note = "keys are integers, floats, `bool`, `str`, `[u8]`, dates, UUIDs, and tuples of these"
+)]
 pub trait TypedKey: TypedData {
     /// The type that keyspaces and tables state.
     ///
@@ -49,6 +59,12 @@ pub trait TypedKey: TypedData {
 
 /// A Rust type for values: a scalar, a row made by [`row!`](crate::row!), `()` for none, or `Postcard<T>` (feature
 /// `postcard`) for what `serde` can serialise.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of values in a typed keyspace or table",
+    label = "`{Self}` cannot be a value",
+    note = "values are scalars, rows and `()`",
+    note = "for several fields, as a tuple has them, make a struct a row by `ogive::row!`"
+)]
 pub trait TypedValue: TypedData {
     /// The type that keyspaces and tables state.
     ///

@@ -12,7 +12,7 @@ use crate::support::{Told, Watched, seed};
 use ogive::block::Compression;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, Side, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSide, JoinSource, join};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Learning};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Durability, KeyType};
@@ -696,7 +696,7 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
         let open = TableOptions::default().fast_paths(without!(cache));
         let right = JoinSource::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
         storage.take();
-        let options = options(JoinKind::Inner, JoinMethod::Inlj, 4 << 20).fast_paths(fast_paths).inner(Side::Right);
+        let options = options(JoinKind::Inner, JoinMethod::Inlj, 4 << 20).fast_paths(fast_paths).inner(JoinSide::Right);
         let report = join(&left, &right, JoinOutput::caller(|_, _, _| Ok(())), &options).unwrap();
         assert_eq!(report.rows, 100);
         storage.take().iter().filter(|request| matches!(request.purpose, Some(Purpose::Layer(_)))).count()

@@ -3,7 +3,7 @@
 
 use ogive::index::{Index, IndexKind, IndexOptions};
 use ogive::io::MemoryStorage;
-use ogive::page::Phase;
+use ogive::page::PagePhase;
 use ogive_testkit::Random;
 use ogive_testkit::index::shuffled;
 use std::sync::Arc;
@@ -53,9 +53,9 @@ fn insert_batch(index: &Numbers, keys: &[u64]) -> (u64, u64, u64) {
     transaction.insert_sorted(keys.iter().map(|&key| (key, 1))).unwrap();
     let statistics = transaction.write_statistics();
     let of = |phase| statistics.phases.get(&phase).copied().unwrap_or_default();
-    let structure = of(Phase::Structure);
+    let structure = of(PagePhase::Structure);
     transaction.commit().unwrap();
-    let (search, insert) = (of(Phase::Search), of(Phase::Insert));
+    let (search, insert) = (of(PagePhase::Search), of(PagePhase::Insert));
     (
         search.pages_read,
         search.pages_changed + insert.pages_changed,

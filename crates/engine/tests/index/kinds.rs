@@ -97,8 +97,8 @@ fn types_other_than_those_of_the_file_are_refused() {
     refused::<i64, u64>(&storage);
     refused::<u128, u64>(&storage);
     refused::<[u8; 8], u64>(&storage);
-    refused::<ogive::index::Raw<u128>, u64>(&storage);
-    Index::<ogive::index::Raw<u64>, Vec<u8>>::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
+    refused::<ogive::index::RawKey<u128>, u64>(&storage);
+    Index::<ogive::index::RawKey<u64>, Vec<u8>>::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
     Numbers::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
 }
 
@@ -121,9 +121,9 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     for key_type in [KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(17)] {
         let options = good.clone().key_type(key_type);
         let short =
-            Index::<ogive::index::Raw<u64>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
+            Index::<ogive::index::RawKey<u64>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
         let long =
-            Index::<ogive::index::Raw<u128>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
+            Index::<ogive::index::RawKey<u128>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
         for error in [short, long] {
             let message = error.to_string();
             let names_types = message.contains("bytes1 to bytes16") || message.contains("1 to 16 bytes");
@@ -132,7 +132,7 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
         assert!(storage.list().unwrap().is_empty());
     }
     assert!(Index::<u64, [u8; 400]>::create(storage.clone(), NAME, &good).is_err());
-    assert!(Index::<ogive::index::Raw<u64>, u64>::create(storage.clone(), NAME, &good).is_err());
+    assert!(Index::<ogive::index::RawKey<u64>, u64>::create(storage.clone(), NAME, &good).is_err());
     assert!(Index::<u64, Vec<u8>>::create(storage.clone(), NAME, &good).is_err());
     for page_bytes in [0, 256, 1000, 1 << 17] {
         let mut options = good.clone();

@@ -4,7 +4,8 @@
 
 use ogive::Result;
 use ogive::index::extend::{
-    Amount, BtreeRouter, Gap, IndexLayout, LeafTree, Router, RouterBuilder, Statistics, Structure, Visit, Visitor, Word,
+    Amount, BtreeRouter, Gap, IndexLayout, IndexStatistics, IndexVisit, LeafTree, Router, RouterBuilder, Structure,
+    Visitor, Word,
 };
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
@@ -17,7 +18,7 @@ fn tree(layout: IndexLayout) -> LeafTree<BtreeRouter> {
     LeafTree::new(BtreeRouter::default(), layout)
 }
 
-fn statistics(harness: &StructureHarness<'_, u64>) -> Statistics {
+fn statistics(harness: &StructureHarness<'_, u64>) -> IndexStatistics {
     harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap())
 }
 
@@ -222,11 +223,11 @@ impl Router<u64> for Hasty {
         self.0.walk(pages, state, claim, leaf)
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         Router::<u64>::statistics(&self.0, pages, state)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: u64) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: u64) -> Result<Vec<IndexVisit>> {
         self.0.explain(pages, state, key)
     }
 }

@@ -2,7 +2,7 @@
 //! the keys, on pages as small as they may be; and coded inner nodes never take more pages than those of a B+-tree.
 //! Method: the tests of the test kit; statistics of both routers on the same separators, in several orders.
 
-use ogive::index::extend::{BtreeRouter, CodedRouter, Gap, LeafTree, Router, Statistics, Word};
+use ogive::index::extend::{BtreeRouter, CodedRouter, Gap, IndexStatistics, LeafTree, Router, Word};
 use ogive_testkit::index::{page_file, word};
 use ogive_testkit::{Random, key_sets, router_tests, structure_tests};
 
@@ -30,7 +30,7 @@ const PAGE_BYTES: usize = 512;
 
 /// Statistics of a map of these gaps, of which the first `loaded` in the order given are bulk-loaded and the others
 /// inserted.
-fn statistics<W: Word>(router: &dyn Router<W>, gaps: &[Gap<W>], order: &[usize], loaded: usize) -> Statistics {
+fn statistics<W: Word>(router: &dyn Router<W>, gaps: &[Gap<W>], order: &[usize], loaded: usize) -> IndexStatistics {
     let file = page_file(PAGE_BYTES);
     let mut tx = file.begin().unwrap();
     let (first, rest) = order.split_at(loaded);

@@ -2,7 +2,7 @@
 //! refuses handles of other types by name. Method: random types and entries against a map, across reopening, joins and
 //! repair.
 
-use ogive::index::{Index, IndexKind, IndexOptions, Raw};
+use ogive::index::{Index, IndexKind, IndexOptions, RawKey};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::PageOptions;
 use ogive::repair::repair_index;
@@ -11,14 +11,14 @@ use ogive::{Cause, Error, JoinMethod, JoinOptions, JoinOutput, JoinSource, KeyTy
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Long = Index<Raw<u128>, Vec<u8>>;
+type Long = Index<RawKey<u128>, Vec<u8>>;
 
 fn storage() -> Arc<dyn Storage> {
     Arc::new(MemoryStorage::new())
 }
 
-fn word(key: &[u8]) -> Raw<u128> {
-    Raw(key.iter().fold(0, |word, &byte| word << 8 | u128::from(byte)))
+fn word(key: &[u8]) -> RawKey<u128> {
+    RawKey(key.iter().fold(0, |word, &byte| word << 8 | u128::from(byte)))
 }
 
 fn options(types: &RecordType, payload_bytes: Option<usize>) -> IndexOptions {
@@ -54,7 +54,7 @@ fn rows_under_tuples_come_back_in_order() {
         let index = Long::open_read_only(storage, "pets", &PageOptions::default()).unwrap();
         assert_eq!(*index.record_type(), types);
         let found = index.iter().unwrap().map(|entry| {
-            let (Raw(word), payload) = entry.unwrap();
+            let (RawKey(word), payload) = entry.unwrap();
             (word, index.decode_value(&payload).unwrap().into_owned())
         });
         let expected: Vec<_> = expected.into_iter().map(|(key, value)| (word(&key).0, value)).collect();
@@ -68,10 +68,10 @@ fn rows_under_tuples_come_back_in_order() {
 fn integers_are_those_of_rust_by_any_writer() {
     let storage = storage();
     let by_type = RecordType::new(KeyType::U32, KeyType::I64);
-    let raw: Index<Raw<u64>, Vec<u8>> = Index::create(storage.clone(), "raw", &options(&by_type, None)).unwrap();
+    let raw: Index<RawKey<u64>, Vec<u8>> = Index::create(storage.clone(), "raw", &options(&by_type, None)).unwrap();
     let mut transaction = raw.write().unwrap();
     let value = KeyType::I64.parse("-7").unwrap();
-    transaction.insert(Raw(1), raw.encode_value(&value).unwrap()).unwrap();
+    transaction.insert(RawKey(1), raw.encode_value(&value).unwrap()).unwrap();
     transaction.commit().unwrap();
     raw.close().unwrap();
     let typed: Index<u32, i64> = Index::open(storage.clone(), "raw", &PageOptions::default()).unwrap();
@@ -82,9 +82,9 @@ fn integers_are_those_of_rust_by_any_writer() {
     assert_eq!(*typed.record_type(), by_type);
     typed.bulk_load([(1, i64::MIN), (2, 258)]).unwrap();
     typed.close().unwrap();
-    let raw: Index<Raw<u64>, Vec<u8>> = Index::open(storage, "typed", &PageOptions::default()).unwrap();
+    let raw: Index<RawKey<u64>, Vec<u8>> = Index::open(storage, "typed", &PageOptions::default()).unwrap();
     let shown = |key| {
-        let payload = raw.get(Raw(key)).unwrap().unwrap();
+        let payload = raw.get(RawKey(key)).unwrap().unwrap();
         KeyType::I64.display(&raw.decode_value(&payload).unwrap()).to_string()
     };
     assert_eq!((shown(1).as_str(), shown(2).as_str()), ("-9223372036854775808", "258"));
@@ -128,19 +128,19 @@ fn other_types_and_sizes_are_refused_by_name() {
     assert!(index.encode_value(b"abcde").unwrap_err().to_string().contains("at most 4 bytes"));
     // A payload written as bytes is no value.
     let mut transaction = index.write().unwrap();
-    transaction.insert(Raw(1), vec![0xff; 6]).unwrap();
+    transaction.insert(RawKey(1), vec![0xff; 6]).unwrap();
     transaction.commit().unwrap();
-    let payload = index.get(Raw(1)).unwrap().unwrap();
+    let payload = index.get(RawKey(1)).unwrap().unwrap();
     assert!(index.decode_value(&payload).unwrap_err().to_string().contains("text"));
 }
 
 /// An index of rows of varying length.
-fn filled(storage: &Arc<dyn Storage>, name: &str) -> Index<Raw<u64>, Vec<u8>> {
+fn filled(storage: &Arc<dyn Storage>, name: &str) -> Index<RawKey<u64>, Vec<u8>> {
     let types = RecordType::new(KeyType::U32, "{name: text}".parse::<ValueType>().unwrap());
     let index = Index::create(storage.clone(), name, &options(&types, Some(20))).unwrap();
     let entry = |key: u64| {
         let value = types.values.parse(&"n".repeat(key as usize % 10)).unwrap();
-        (Raw(key), index.encode_value(&value).unwrap())
+        (RawKey(key), index.encode_value(&value).unwrap())
     };
     index.bulk_load((0..1_000).map(entry)).unwrap();
     index
@@ -177,6 +177,6 @@ fn a_repaired_index_keeps_its_types() {
     let pages = PageOptions::default();
     let report = repair_index((&storage, "index"), (&storage, "repaired"), &pages, &mut |_, _| {}).unwrap();
     assert_eq!(report.saved_records, 1_000);
-    let repaired: Index<Raw<u64>, Vec<u8>> = Index::open(storage, "repaired", &pages).unwrap();
+    let repaired: Index<RawKey<u64>, Vec<u8>> = Index::open(storage, "repaired", &pages).unwrap();
     assert_eq!((repaired.record_type(), repaired.first().unwrap()), (&types, first));
 }

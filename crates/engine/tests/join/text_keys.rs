@@ -4,7 +4,7 @@
 use crate::support::{Row, Shape, collect, options, reference, table};
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Meter, Profile};
-use ogive::join::{Explanation, JoinKind, JoinMethod, JoinReport};
+use ogive::join::{JoinExplanation, JoinKind, JoinMethod, JoinReport};
 use ogive_testkit::Random;
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ fn pages(count: u64, rarity: u64, coding: bool) -> (Vec<Row>, Shape) {
 }
 
 /// Bytes of the blocks of both relations.
-fn input_bytes(explanation: &Explanation) -> f64 {
+fn input_bytes(explanation: &JoinExplanation) -> f64 {
     explanation.left.bytes + explanation.right.bytes
 }
 
-fn predicted(report: &JoinReport) -> &Explanation {
+fn predicted(report: &JoinReport) -> &JoinExplanation {
     report.explanation.as_ref().unwrap()
 }
 

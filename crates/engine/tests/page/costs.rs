@@ -3,7 +3,7 @@
 
 use crate::support::options;
 use ogive::io::{MemoryStorage, Meter, Purpose, Storage};
-use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Phase};
+use ogive::page::{PageFile, PageNumber, PageOptions, PagePhase, Pages};
 use ogive::{Cause, Durability, Error};
 use ogive_testkit::Random;
 use std::io::ErrorKind;
@@ -103,8 +103,8 @@ fn with_no_budget_every_operation_reads_its_pages_once() {
     assert_eq!(tx.read(first + 1, Purpose::Leaf).unwrap()[0], b'x');
     assert_eq!(meter.reset().reads.requests, 0, "changed pages are kept");
     let statistics = tx.write_statistics();
-    assert_eq!(statistics.phases[&Phase::Search].pages_read, 3 * 2 + 1 + 1);
-    assert_eq!(statistics.phases[&Phase::Search].pages_changed, 1);
+    assert_eq!(statistics.phases[&PagePhase::Search].pages_read, 3 * 2 + 1 + 1);
+    assert_eq!(statistics.phases[&PagePhase::Search].pages_changed, 1);
 }
 
 /// Changes pages at random in one transaction, 24 bytes each time; the bytes of log that were written.
@@ -194,21 +194,27 @@ fn phases_are_told_apart_and_timed_on_request() {
     let mut tx = file.begin().unwrap();
     tx.set_timed(true);
     for _ in 0..2 {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         tx.read(first, Purpose::Leaf).unwrap();
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         tx.edit(first, Purpose::Leaf).unwrap().write(0, b"abc");
-        tx.enter(Phase::Structure);
+        tx.enter(PagePhase::Structure);
         tx.read(first + 1, Purpose::Leaf).unwrap();
         tx.count("leaf split");
     }
-    tx.enter(Phase::Search);
+    tx.enter(PagePhase::Search);
     let statistics = tx.write_statistics();
-    assert_eq!((statistics.phases[&Phase::Search].pages_read, statistics.phases[&Phase::Search].pages_changed), (2, 0));
-    assert_eq!((statistics.phases[&Phase::Insert].pages_read, statistics.phases[&Phase::Insert].pages_changed), (0, 2));
-    assert_eq!(statistics.phases[&Phase::Structure].pages_read, 2);
+    assert_eq!(
+        (statistics.phases[&PagePhase::Search].pages_read, statistics.phases[&PagePhase::Search].pages_changed),
+        (2, 0)
+    );
+    assert_eq!(
+        (statistics.phases[&PagePhase::Insert].pages_read, statistics.phases[&PagePhase::Insert].pages_changed),
+        (0, 2)
+    );
+    assert_eq!(statistics.phases[&PagePhase::Structure].pages_read, 2);
     assert_eq!(statistics.structure_modifications["leaf split"], 2);
-    assert!(statistics.phases[&Phase::Structure].time_ns > 0);
+    assert!(statistics.phases[&PagePhase::Structure].time_ns > 0);
 }
 
 #[test]

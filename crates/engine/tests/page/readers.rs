@@ -3,7 +3,7 @@
 
 use crate::support::{Model, options, transact};
 use ogive::io::{FileLock, LocalStorage, MemoryStorage, Purpose, ReadableFile, Storage, UpdatableFile, WritableFile};
-use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
+use ogive::page::{PageFile, PageNumber, PageOptions, PageSnapshot, Pages};
 use ogive::{Cause, Error, Result};
 use ogive_testkit::Random;
 use std::io::ErrorKind;
@@ -43,7 +43,7 @@ fn stamp(file: &PageFile, pages: &mut [PageNumber], number: u64) -> Result<()> {
 }
 
 /// The number of a snapshot, which all its pages must have.
-fn number_of(snapshot: &Snapshot) -> u64 {
+fn number_of(snapshot: &PageSnapshot) -> u64 {
     let (number, pages) = snapshot.state().split_first_chunk::<8>().unwrap();
     for page in pages.chunks_exact(4) {
         let page = PageNumber::from_le_bytes(page.try_into().unwrap());
@@ -79,7 +79,7 @@ fn eight_readers_see_only_committed_states_while_one_writes() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     let mut last = 0;
-                    let mut old: Option<(Snapshot, u64)> = None;
+                    let mut old: Option<(PageSnapshot, u64)> = None;
                     while !done.load(Ordering::Relaxed) {
                         let snapshot = file.snapshot().unwrap();
                         let number = number_of(&snapshot);

@@ -7,7 +7,7 @@ use crate::support::{check, numbers, words};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::external::{RecordFile, compare_records, index_records, index_table};
-use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
+use ogive::table::{ReadTrace, RecordVersion, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Record, SimulatedDisk, enumerate_crashes, enumerate_faults, key_sets,
@@ -316,7 +316,10 @@ fn a_second_index_for_tagged_records_finds_their_versions() {
     writer.finish().unwrap();
     index_table(storage.clone(), "table", "index", TableWriteOptions::default()).unwrap();
     let index = open(storage, "index").unwrap();
-    assert_eq!(index.get_version(b"b", 77).unwrap(), Some((1, 77, 77_u64.to_le_bytes().to_vec())));
+    assert_eq!(
+        index.get_version(b"b", 77).unwrap(),
+        Some(RecordVersion { kind: 1, sequence: 77, value: 77_u64.to_le_bytes().to_vec() })
+    );
     assert_eq!(index.get_all(b"a").unwrap().len(), 300);
 }
 

@@ -8,7 +8,7 @@ use crate::support::{Drawn, check, value_width, words};
 use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
-use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::table::{RecordVersion, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 use ogive_testkit::{Random, Record};
 use std::sync::Arc;
@@ -76,7 +76,11 @@ fn versions_of_a_key_are_found_by_suffix() {
     let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     for at in [9, 10, 11, 500, 1990, u64::MAX] {
         let newest = (at / 10).min(199);
-        let expected = (newest > 0).then(|| ((newest % 3) as u8, newest * 10, newest.to_le_bytes().to_vec()));
+        let expected = (newest > 0).then(|| RecordVersion {
+            kind: (newest % 3) as u8,
+            sequence: newest * 10,
+            value: newest.to_le_bytes().to_vec(),
+        });
         assert_eq!(table.get_version(b"b", at).unwrap(), expected, "at {at}");
     }
     assert_eq!(table.get(b"a").unwrap(), Some(199_u64.to_le_bytes().to_vec()));

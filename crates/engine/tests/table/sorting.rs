@@ -5,7 +5,7 @@
 use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::table::{SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
+use ogive::table::{RecordVersion, SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{Fault, Operation, Random, Record, ReferenceTable, enumerate_faults};
 use std::sync::Arc;
@@ -107,7 +107,8 @@ fn versions_come_by_key_and_then_newest_first() {
     let stored: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
     let expected: Vec<_> = sorted.iter().map(|(key, suffix)| (key.to_vec(), suffix.to_le_bytes().to_vec())).collect();
     assert_eq!(stored, expected);
-    assert_eq!(table.get_version(b"a", 100).unwrap(), Some((1, 99, 99_u64.to_le_bytes().to_vec())));
+    let newest = RecordVersion { kind: 1, sequence: 99, value: 99_u64.to_le_bytes().to_vec() };
+    assert_eq!(table.get_version(b"a", 100).unwrap(), Some(newest));
 }
 
 #[test]

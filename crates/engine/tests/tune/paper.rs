@@ -2,7 +2,7 @@
 
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Design, DesignCost, Problem, ReadSizes};
+use ogive::tune::{Design, DesignCost, DesignProblem, ReadSizes};
 use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use ogive_model::{Fence, FenceRun, band, step};
@@ -10,7 +10,7 @@ use ogive_model::{Fence, FenceRun, band, step};
 /// The cost of an index in which every layer, root included, reads `node_bytes`, over data read in pages of 4 KB.
 fn tree_cost_us(layers: usize, node_bytes: u64, profile: &Profile) -> f64 {
     let open_bytes = move |_: u64| node_bytes;
-    let problem = Problem { open_bytes: &open_bytes, ..Problem::new(profile) };
+    let problem = DesignProblem { open_bytes: &open_bytes, ..DesignProblem::new(profile) };
     let below_root = std::iter::repeat_n(ReadSizes::constant(node_bytes), layers - 1);
     let reads = std::iter::once(ReadSizes::constant(4_000)).chain(below_root).collect();
     let design = Design { layers: Vec::new(), reads, data_bytes: 0, cost: DesignCost::default() };

@@ -5,17 +5,17 @@ use crate::named::rivals;
 use crate::support::{keys, row_of};
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, DesignRequest, Problem, SearchOptions, tune};
+use ogive::tune::{DesignProblem, DesignRequest, DesignSearchOptions, LayerBuilder, tune};
 use ogive_testkit::key_sets;
 
-fn builders(child_bytes: u64) -> Vec<Builder> {
+fn builders(child_bytes: u64) -> Vec<LayerBuilder> {
     let lambdas = (8..=20).map(|log2| 1_u64 << log2).filter(|&lambda| lambda >= child_bytes);
     let all = |lambda_bytes| {
         [
-            Builder::GStep { pieces: u32::MAX, lambda_bytes },
-            Builder::GBand { lambda_bytes },
-            Builder::EBand { lambda_bytes },
-            Builder::Coded { lambda_bytes },
+            LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes },
+            LayerBuilder::GBand { lambda_bytes },
+            LayerBuilder::EBand { lambda_bytes },
+            LayerBuilder::Coded { lambda_bytes },
         ]
     };
     lambdas.flat_map(all).collect()
@@ -27,7 +27,7 @@ fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
         ["ssd", "nfs", "s3", "nvme", "optane"].map(Profile::named).into_iter().collect::<Result<Vec<_>>>()?;
     for shape in ["lognormal", "uniform", "steps", "clusters"] {
         let row = row_of(&keys(shape, 100_000, 11), 63, 512);
-        let free = Problem::new(&profiles[0]);
+        let free = DesignProblem::new(&profiles[0]);
         let mut designs = vec![DesignRequest::None.build(&row, &free)];
         for below in builders(512) {
             designs.push(DesignRequest::Forced(vec![below]).build(&row, &free));
@@ -36,7 +36,7 @@ fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
             );
         }
         for profile in &profiles {
-            let problem = Problem::new(profile);
+            let problem = DesignProblem::new(profile);
             let cost = |design: &ogive::tune::Design| design.cost_under(profile, &problem).total_us;
             let best = designs.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(&designs[0]);
             let found = tune(&row, &problem);
@@ -60,9 +60,9 @@ fn judging_by_samples_loses_little() -> Result<()> {
         let profile = Profile::named(name)?;
         for shape in ["lognormal", "uniform", "steps", "clusters"] {
             let row = row_of(&keys(shape, 1_000_000, 4), 31, 512);
-            let judged = tune(&row, &Problem::new(&profile));
-            let options = SearchOptions::default().exact_children(usize::MAX);
-            let exact = tune(&row, &Problem { options, ..Problem::new(&profile) });
+            let judged = tune(&row, &DesignProblem::new(&profile));
+            let options = DesignSearchOptions::default().exact_children(usize::MAX);
+            let exact = tune(&row, &DesignProblem { options, ..DesignProblem::new(&profile) });
             assert!(
                 judged.cost.total_us <= 1.01 * exact.cost.total_us,
                 "{shape}, {name}: {} us {:?}, with every builder built whole {} us {:?}",
@@ -90,7 +90,7 @@ fn no_named_design_beats_the_tuned_one() -> Result<()> {
     for (shape, keys_per_child, row) in rows {
         for name in Profile::names() {
             let profile = Profile::named(name)?;
-            let problem = Problem { keys_per_child, ..Problem::new(&profile) };
+            let problem = DesignProblem { keys_per_child, ..DesignProblem::new(&profile) };
             let tuned = DesignRequest::Tuned.build(&row, &problem);
             for request in rivals() {
                 let rival = request.parse::<DesignRequest>()?.build(&row, &problem);

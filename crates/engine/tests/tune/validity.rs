@@ -5,7 +5,9 @@ use crate::named::requests;
 use crate::support::{keys, look_up, probes, row_of};
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Caching, Design, DesignRequest, LevelInput, Objective, Problem, SearchOptions, tune};
+use ogive::tune::{
+    Design, DesignCaching, DesignObjective, DesignProblem, DesignRequest, DesignSearchOptions, LevelInput, tune,
+};
 use ogive_model::Fence;
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
@@ -24,7 +26,7 @@ fn every_design_leads_every_key_to_its_block_at_the_stated_cost() -> Result<()> 
         let keys = keys(shape, 50_000, seed as u64);
         let row = row_of(&keys, 31, 512);
         for profile in [Profile::named("optane")?, Profile::named("s3")?, bare.clone()] {
-            let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
+            let problem = DesignProblem { keys_per_child: 31.0, ..DesignProblem::new(&profile) };
             for request in requests() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 let stated_us: f64 = design.cost.reads_us.iter().sum();
@@ -48,7 +50,7 @@ fn absent_keys_are_led_to_a_block_that_proves_them_absent() -> Result<()> {
         let keys = keys(shape, 20_000, 7);
         let row = row_of(&keys, 31, 512);
         for request in requests() {
-            let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
+            let design = request.parse::<DesignRequest>()?.build(&row, &DesignProblem::new(&profile));
             let probes = probes(&design);
             for fence in &row.fences {
                 for x in [fence.low, fence.first_right(), fence.low.midpoint(fence.high), fence.last_left(), fence.high]
@@ -93,7 +95,7 @@ fn nasty_rows_get_valid_designs() -> Result<()> {
         for profile in Profile::names() {
             let profile = Profile::named(profile)?;
             for request in requests() {
-                let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
+                let design = request.parse::<DesignRequest>()?.build(&row, &DesignProblem::new(&profile));
                 let probes = probes(&design);
                 assert!(design.cost.total_us.is_finite(), "{name}, {request}");
                 let borders =
@@ -114,7 +116,7 @@ fn weighted_look_ups_decide_the_expected_cost() -> Result<()> {
     let hot: Vec<u64> = all.iter().copied().filter(|key| key % 7 == 0).take(2_000).collect();
     let mut row = row_of(&all, 31, 512);
     row.weigh_by(&hot);
-    let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
+    let problem = DesignProblem { keys_per_child: 31.0, ..DesignProblem::new(&profile) };
     for request in requests() {
         let design = request.parse::<DesignRequest>()?.build(&row, &problem);
         let stated_us: f64 = design.cost.reads_us.iter().sum();
@@ -129,9 +131,9 @@ fn the_memory_budget_is_kept_whatever_it_costs() -> Result<()> {
     let row = row_of(&keys("lognormal", 100_000, 1), 31, 512);
     for profile in Profile::names() {
         let profile = Profile::named(profile)?;
-        let free = tune(&row, &Problem::new(&profile));
+        let free = tune(&row, &DesignProblem::new(&profile));
         for budget in [0, 50, 200, 1_000, 4_000] {
-            let problem = Problem { resident_bytes: Some(budget), ..Problem::new(&profile) };
+            let problem = DesignProblem { resident_bytes: Some(budget), ..DesignProblem::new(&profile) };
             let design = tune(&row, &problem);
             assert!(design.root_bytes() <= budget, "{} of {budget} bytes", design.root_bytes());
             assert!(design.cost.total_us >= free.cost.total_us * (1.0 - 1e-9), "{budget}: {:?}", design.report());
@@ -144,13 +146,15 @@ fn the_memory_budget_is_kept_whatever_it_costs() -> Result<()> {
 fn the_smallest_root_within_a_latency_limit_is_smaller_than_the_fastest() -> Result<()> {
     let row = row_of(&keys("clusters", 100_000, 1), 31, 512);
     let profile = Profile::named("ssd")?;
-    let fastest = tune(&row, &Problem::new(&profile));
+    let fastest = tune(&row, &DesignProblem::new(&profile));
     let limit_us = fastest.cost.total_us * 1.8;
-    let problem = Problem { objective: Objective::ResidentBytes { limit_us }, ..Problem::new(&profile) };
+    let problem =
+        DesignProblem { objective: DesignObjective::ResidentBytes { limit_us }, ..DesignProblem::new(&profile) };
     let smallest = tune(&row, &problem);
     assert!(smallest.root_bytes() < fastest.root_bytes(), "{:?} {:?}", smallest.report(), fastest.report());
     assert!(smallest.cost.total_us <= limit_us);
-    let impossible = Problem { objective: Objective::ResidentBytes { limit_us: 1.0 }, ..Problem::new(&profile) };
+    let impossible =
+        DesignProblem { objective: DesignObjective::ResidentBytes { limit_us: 1.0 }, ..DesignProblem::new(&profile) };
     assert!((tune(&row, &impossible).cost.total_us - fastest.cost.total_us).abs() < 1e-6);
     Ok(())
 }
@@ -159,9 +163,9 @@ fn the_smallest_root_within_a_latency_limit_is_smaller_than_the_fastest() -> Res
 fn a_root_that_is_always_cached_may_grow() -> Result<()> {
     let row = row_of(&keys("lognormal", 100_000, 2), 31, 512);
     let profile = Profile::named("ssd")?;
-    let cold = tune(&row, &Problem::new(&profile));
-    let caching = Caching { opening_hit_rate: 1.0, cache_us: 0.1, ..Caching::default() };
-    let open = tune(&row, &Problem { caching, ..Problem::new(&profile) });
+    let cold = tune(&row, &DesignProblem::new(&profile));
+    let caching = DesignCaching { opening_hit_rate: 1.0, cache_us: 0.1, ..DesignCaching::default() };
+    let open = tune(&row, &DesignProblem { caching, ..DesignProblem::new(&profile) });
     assert!(open.reads[0].mean_bytes() < cold.reads[0].mean_bytes(), "{:?} {:?}", open.report(), cold.report());
     assert!((open.cost.opening_us - 0.1).abs() < 1e-9);
     Ok(())
@@ -172,8 +176,9 @@ fn a_quantile_looks_at_the_long_reads() -> Result<()> {
     let profile = Profile::named("nvme")?;
     for shape in SHAPES {
         let row = row_of(&keys(shape, 100_000, 2), 31, 512);
-        let mean = tune(&row, &Problem::new(&profile));
-        let tail = tune(&row, &Problem { objective: Objective::Quantile(0.999), ..Problem::new(&profile) });
+        let mean = tune(&row, &DesignProblem::new(&profile));
+        let tail =
+            tune(&row, &DesignProblem { objective: DesignObjective::Quantile(0.999), ..DesignProblem::new(&profile) });
         let tail_us = |design: &Design| {
             let reads = design.reads.iter().map(|reads| profile.time_us(reads.quantile_bytes(0.999))).sum::<f64>();
             profile.time_us(design.root_bytes()) + reads
@@ -187,9 +192,9 @@ fn a_quantile_looks_at_the_long_reads() -> Result<()> {
 fn threads_and_partitions_do_not_change_what_is_found() -> Result<()> {
     let row = row_of(&keys("clusters", 100_000, 5), 31, 512);
     let profile = Profile::named("optane")?;
-    let one = tune(&row, &Problem::new(&profile));
-    let options = SearchOptions::default().threads(3);
-    assert_eq!(tune(&row, &Problem { options, ..Problem::new(&profile) }), one);
+    let one = tune(&row, &DesignProblem::new(&profile));
+    let options = DesignSearchOptions::default().threads(3);
+    assert_eq!(tune(&row, &DesignProblem { options, ..DesignProblem::new(&profile) }), one);
     Ok(())
 }
 
@@ -198,13 +203,13 @@ fn layers_built_in_partitions_are_valid_and_hardly_larger() -> Result<()> {
     let keys = keys("clusters", 100_000, 5);
     let row = row_of(&keys, 31, 512);
     let profile = Profile::named("optane")?;
-    let options = SearchOptions::default().threads(2).partition_children(700);
-    let parts = Problem { options, ..Problem::new(&profile) };
+    let options = DesignSearchOptions::default().threads(2).partition_children(700);
+    let parts = DesignProblem { options, ..DesignProblem::new(&profile) };
     for request in
         requests().iter().chain(&["layers=1,builder=coded,lambda=1536", "layers=1,builder=gband,lambda=2048"])
     {
         let request = request.parse::<DesignRequest>()?;
-        let (design, whole) = (request.build(&row, &parts), request.build(&row, &Problem::new(&profile)));
+        let (design, whole) = (request.build(&row, &parts), request.build(&row, &DesignProblem::new(&profile)));
         let probes = probes(&design);
         for key in &keys {
             look_up(&design, &row, &probes, *key);

@@ -5,8 +5,8 @@ use crate::support::{Random, keys, look_up, probes, row_of};
 use ogive::Result;
 use ogive::io::{Profile, ProfilePoint, ReadQuantiles};
 use ogive::tune::{
-    BuilderKind, Caching, Design, DesignRequest, LevelInput, Objective, Problem, SearchOptions, assess_for, replay,
-    tune,
+    Design, DesignCaching, DesignObjective, DesignProblem, DesignRequest, DesignSearchOptions, LayerBuilderKind,
+    LevelInput, assess_for, replay, tune,
 };
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
@@ -68,9 +68,9 @@ fn a_design_for_known_lookups_never_costs_them_more_than_one_for_all_keys() -> R
             row.weigh_by(&lookups);
             for name in ["optane", "ssd", "s3"] {
                 let profile = Profile::named(name)?;
-                for objective in [Objective::MeanLatency, Objective::Quantile(0.99)] {
+                for objective in [DesignObjective::MeanLatency, DesignObjective::Quantile(0.99)] {
                     for resident_bytes in [None, Some(400)] {
-                        let problem = Problem { objective, resident_bytes, ..Problem::new(&profile) };
+                        let problem = DesignProblem { objective, resident_bytes, ..DesignProblem::new(&profile) };
                         let tuned = tune(&row, &problem);
                         let untuned = tune(&even, &problem).repriced(&row, &problem);
                         let (tuned_us, untuned_us) = (tuned.objective_us(&problem), untuned.objective_us(&problem));
@@ -93,7 +93,7 @@ fn a_repriced_design_has_the_reads_of_one_that_is_built_for_the_lookups() -> Res
     let even = row_of(&keys, 31, 512);
     let mut row = even.clone();
     row.weigh_by(&skewed(&keys, 3_000, 1));
-    let problem = Problem::new(&profile);
+    let problem = DesignProblem::new(&profile);
     for request in weighed() {
         let request = request.parse::<DesignRequest>()?;
         assert_eq!(request.build(&even, &problem).repriced(&row, &problem), request.build(&row, &problem), "{request}");
@@ -109,13 +109,13 @@ fn replayed_lookups_make_the_reads_of_simulated_ones() -> Result<()> {
         let row = row_of(&keys, 31, 512);
         let asked = skewed(&keys, 500, 5);
         for request in weighed() {
-            let design = request.parse::<DesignRequest>()?.build(&row, &Problem::new(&profile));
+            let design = request.parse::<DesignRequest>()?.build(&row, &DesignProblem::new(&profile));
             let found = replay(&design, &row, &asked, 0);
-            for objective in [Objective::MeanLatency, Objective::Quantile(0.9)] {
-                let problem = Problem { objective, ..Problem::new(&profile) };
+            for objective in [DesignObjective::MeanLatency, DesignObjective::Quantile(0.9)] {
+                let problem = DesignProblem { objective, ..DesignProblem::new(&profile) };
                 let times = times_us(&design, &row, &asked, &profile);
                 let expected_us = match objective {
-                    Objective::Quantile(quantile) => quantile_of(times, quantile),
+                    DesignObjective::Quantile(quantile) => quantile_of(times, quantile),
                     _ => times.iter().sum::<f64>() / times.len() as f64,
                 };
                 let found_us = found.objective_us(0, &problem) - profile.time_us(0);
@@ -133,7 +133,7 @@ fn hit_rates_are_those_of_a_list_with_the_last_used_block_in_front() -> Result<(
     let row = row_of(&keys, 31, 512);
     let asked = skewed(&keys, 4_000, 6);
     let profile = Profile::named("nvme")?;
-    let design = DesignRequest::Coded.build(&row, &Problem::new(&profile));
+    let design = DesignRequest::Coded.build(&row, &DesignProblem::new(&profile));
     for blocks in [1_usize, 20, 300, 5_000] {
         let mut list: Vec<usize> = Vec::new();
         let mut hits = 0;
@@ -160,11 +160,12 @@ fn hit_rates_are_those_of_a_list_with_the_last_used_block_in_front() -> Result<(
 fn a_shared_opening_counts_its_part_in_the_mean_and_nothing_in_a_quantile_below_it() -> Result<()> {
     let profile = Profile::named("ssd")?;
     let row = row_of(&keys("lognormal", 50_000, 2), 31, 512);
-    for (objective, parts) in [(Objective::MeanLatency, [1.0, 0.01, 0.0]), (Objective::Quantile(0.95), [1.0, 0.0, 0.0])]
+    for (objective, parts) in
+        [(DesignObjective::MeanLatency, [1.0, 0.01, 0.0]), (DesignObjective::Quantile(0.95), [1.0, 0.0, 0.0])]
     {
         for (lookups, part) in [1, 100, 0].into_iter().zip(parts) {
-            let caching = Caching::opened_once_in(lookups);
-            let problem = Problem { caching, objective, ..Problem::new(&profile) };
+            let caching = DesignCaching::opened_once_in(lookups);
+            let problem = DesignProblem { caching, objective, ..DesignProblem::new(&profile) };
             let design = DesignRequest::Coded.build(&row, &problem);
             let expected_us = part * profile.time_us(design.root_bytes()) + profile.time_us(512);
             let found_us = design.objective_us(&problem);
@@ -181,7 +182,8 @@ fn no_search_gains_more_than_the_assessment_allows() -> Result<()> {
         for name in Profile::names() {
             let profile = Profile::named(name)?;
             for lookups in [0, 1, 50] {
-                let problem = Problem { caching: Caching::opened_once_in(lookups), ..Problem::new(&profile) };
+                let problem =
+                    DesignProblem { caching: DesignCaching::opened_once_in(lookups), ..DesignProblem::new(&profile) };
                 let btree_us = DesignRequest::Btree.build(&row, &problem).objective_us(&problem);
                 let tuned_us = tune(&row, &problem).objective_us(&problem);
                 let assessment = assess_for(row.size_bytes(), btree_us, &problem);
@@ -240,9 +242,11 @@ fn storage_with_a_long_tail_gets_another_design_for_it() -> Result<()> {
     // By T(n), a read of 64 KiB costs as much as six short ones; by its 99th percentile, hardly more than one.
     let profile = spread_profile()?;
     let row = row_of(&keys("clusters", 300_000, 1), 3, 512);
-    let mean =
-        Problem { options: SearchOptions::default().builders(vec![BuilderKind::GStep]), ..Problem::new(&profile) };
-    let tail = Problem { objective: Objective::Quantile(0.99), ..mean.clone() };
+    let mean = DesignProblem {
+        options: DesignSearchOptions::default().builders(vec![LayerBuilderKind::GStep]),
+        ..DesignProblem::new(&profile)
+    };
+    let tail = DesignProblem { objective: DesignObjective::Quantile(0.99), ..mean.clone() };
     let (for_mean, for_tail) = (tune(&row, &mean), tune(&row, &tail));
     let (mean_us, tail_us) = (for_mean.objective_us(&tail), for_tail.objective_us(&tail));
     assert!(tail_us < mean_us * 0.9, "{tail_us} us, {mean_us} us; {:?} {:?}", for_tail.report(), for_mean.report());

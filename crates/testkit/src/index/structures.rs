@@ -5,7 +5,7 @@ use crate::Random;
 use ogive::Result;
 use ogive::index::extend::{Amount, Entries, IndexLayout, Structure, Visitor, Word};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transaction};
+use ogive::page::{PageFile, PageNumber, PageOptions, PageSnapshot, Pages, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub struct StructureHarness<'a, W: Word> {
     transaction: Option<Transaction>,
     committed: Model<W>,
     /// An old snapshot, and its expected entries.
-    reader: Option<(Snapshot, Model<W>)>,
+    reader: Option<(PageSnapshot, Model<W>)>,
     serial: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The builder set (Figure 3, Section 7.3): the contribution of each kind of node.
 
 use anyhow::Result;
-use ogive::tune::BuilderKind;
+use ogive::tune::LayerBuilderKind;
 
 use super::keys::Keys;
 use super::rows::{IntegerRecords, with_design};
@@ -17,12 +17,12 @@ pub(crate) const BUILDERS: Experiment = Experiment {
 
 const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
 const ALL: &str = "paper and coded";
-const SETS: [(&str, &[BuilderKind]); 5] = [
-    (ALL, &BuilderKind::ALL),
-    ("paper", &[BuilderKind::GStep, BuilderKind::GBand, BuilderKind::EBand]),
-    ("steps", &[BuilderKind::GStep]),
-    ("bands", &[BuilderKind::GBand, BuilderKind::EBand]),
-    ("coded", &[BuilderKind::Coded]),
+const SETS: [(&str, &[LayerBuilderKind]); 5] = [
+    (ALL, &LayerBuilderKind::ALL),
+    ("paper", &[LayerBuilderKind::GStep, LayerBuilderKind::GBand, LayerBuilderKind::EBand]),
+    ("steps", &[LayerBuilderKind::GStep]),
+    ("bands", &[LayerBuilderKind::GBand, LayerBuilderKind::EBand]),
+    ("coded", &[LayerBuilderKind::Coded]),
 ];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::keys::KeySet;
 use crate::random::mix;
 use ogive::KeyType;
-use ogive::tune::Sample;
+use ogive::tune::TableSample;
 
 /// Bytes of the trailer of a data block.
 pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
@@ -46,15 +46,15 @@ impl Keys {
     }
 
     /// The sample for choosing the block size: runs from a set of integers, or all of it; `None` for byte strings.
-    pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
+    pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<TableSample> {
         let Self::Integers(keys) = self else { return None };
-        let runs = if exact || keys.len() <= Sample::RUNS * Sample::RUN_RECORDS {
+        let runs = if exact || keys.len() <= TableSample::RUNS * TableSample::RUN_RECORDS {
             vec![keys.clone()]
         } else {
-            let apart = keys.len() / Sample::RUNS;
-            (0..Sample::RUNS).map(|run| keys[run * apart..][..Sample::RUN_RECORDS].to_vec()).collect()
+            let apart = keys.len() / TableSample::RUNS;
+            (0..TableSample::RUNS).map(|run| keys[run * apart..][..TableSample::RUN_RECORDS].to_vec()).collect()
         };
-        Some(Sample {
+        Some(TableSample {
             runs,
             records: keys.len() as u64,
             record_bytes: f64::from(payload_bytes + 8),

@@ -4,7 +4,7 @@ use crate::airindex::designs::{PaperDesign, rmi_builder};
 use crate::models::rmi::RootKind;
 use anyhow::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, Design, DesignRequest};
+use ogive::tune::{Design, DesignRequest, LayerBuilder};
 
 use super::keys::Keys;
 use super::rows::{Blocks, IntegerRecords, with_design};
@@ -121,7 +121,7 @@ fn settings() -> Vec<Setting> {
 
 /// A tree whose nodes and data blocks are pages of this size, up to a root of one page.
 fn tree(page_bytes: u32) -> DesignRequest {
-    let builder = Builder::GStep { pieces: u32::MAX, lambda_bytes: u64::from(page_bytes) };
+    let builder = LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: u64::from(page_bytes) };
     DesignRequest::Forced(vec![builder; TREE_LAYERS])
 }
 
@@ -129,10 +129,10 @@ fn tree(page_bytes: u32) -> DesignRequest {
 fn stack(knob: &'static str, value: u64, layers: usize, builder: &str, lambda_bytes: u32) -> Setting {
     let lambda = u64::from(lambda_bytes);
     let one = match builder {
-        "gstep" => Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda },
-        "gband" => Builder::GBand { lambda_bytes: lambda },
-        "eband" => Builder::EBand { lambda_bytes: lambda },
-        _ => Builder::Coded { lambda_bytes: lambda },
+        "gstep" => LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: lambda },
+        "gband" => LayerBuilder::GBand { lambda_bytes: lambda },
+        "eband" => LayerBuilder::EBand { lambda_bytes: lambda },
+        _ => LayerBuilder::Coded { lambda_bytes: lambda },
     };
     Setting {
         design: format!("layers={layers},builder={builder},lambda={lambda}"),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use ogive::io::{MemoryStorage, Profile, seed_random};
 use ogive::table::{LookupSample, TableOptions, TableReport, TableWriteOptions};
-use ogive::tune::{Caching, DesignRequest, Objective};
+use ogive::tune::{DesignCaching, DesignObjective, DesignRequest};
 
 use super::keys::Keys;
 use super::lookups::{Bench, check, positions};
@@ -153,15 +153,15 @@ impl RetuneCase<'_> {
 
     fn design(&self, goal: Goal, memory_bytes: u64, looked_up: Vec<Vec<u8>>) -> Result<Designed> {
         let options = Recipe::new(self.context, &DesignRequest::Tuned, self.profile).options(self.keys);
-        let open = Caching::opened_once_in(0);
+        let open = DesignCaching::opened_once_in(0);
         let sampled = |options: TableWriteOptions| {
-            options.caching(Caching { memory_bytes: Some(memory_bytes), ..open.clone() }).looked_up(looked_up)
+            options.caching(DesignCaching { memory_bytes: Some(memory_bytes), ..open.clone() }).looked_up(looked_up)
         };
         let options = match goal {
             Goal::Untuned => options,
             Goal::Open => options.caching(open),
             Goal::Sample => sampled(options),
-            Goal::SampleTail => sampled(options).objective(Objective::Quantile(QUANTILE)),
+            Goal::SampleTail => sampled(options).objective(DesignObjective::Quantile(QUANTILE)),
         };
         let storage = Arc::new(MemoryStorage::new());
         let report = write_with(storage.clone(), self.keys, options, self.context.payload_bytes)?.report;

@@ -3,7 +3,9 @@
 use anyhow::{Result, bail};
 use ogive::io::Profile;
 use ogive::table::opening_bytes;
-use ogive::tune::{Design, DesignRequest, LevelInput, Problem, Sample, SearchOptions, choose_block_size};
+use ogive::tune::{
+    Design, DesignProblem, DesignRequest, DesignSearchOptions, LevelInput, TableSample, choose_block_size,
+};
 use ogive_model::Fence;
 use ogive_model::coded::{Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
 
@@ -15,7 +17,7 @@ const BESIDE_ROOT_BYTES: u64 = 128;
 
 /// Integer keys of one width, from which level inputs are made.
 pub(super) struct IntegerRecords {
-    sample: Sample,
+    sample: TableSample,
     record_bytes: u64,
 }
 
@@ -35,7 +37,7 @@ impl IntegerRecords {
             bail!("an empty key set has no blocks to index; take one with keys");
         }
         let record_bytes = 8 + u64::from(payload_bytes);
-        let sample = Sample {
+        let sample = TableSample {
             records: keys.len() as u64,
             runs: vec![keys],
             record_bytes: record_bytes as f64,
@@ -84,7 +86,7 @@ impl IntegerRecords {
     }
 
     /// Blocks of the size that is fastest on storage of this profile.
-    pub(super) fn best_blocks(&self, profile: &Profile, options: &SearchOptions) -> Result<Blocks> {
+    pub(super) fn best_blocks(&self, profile: &Profile, options: &DesignSearchOptions) -> Result<Blocks> {
         let choice = choose_block_size(&self.sample, &problem(profile, 1.0, options))?;
         Ok(match choice.ends_by_separator {
             true => self.blocks_by_separator(choice.block_size_bytes),
@@ -93,7 +95,7 @@ impl IntegerRecords {
     }
 
     /// The tuned design with the tuned block size.
-    pub(super) fn tuned(&self, profile: &Profile, options: &SearchOptions) -> Result<(Blocks, Design)> {
+    pub(super) fn tuned(&self, profile: &Profile, options: &DesignSearchOptions) -> Result<(Blocks, Design)> {
         let blocks = self.best_blocks(profile, options)?;
         let design = blocks.design(&DesignRequest::Tuned, profile, options);
         Ok((blocks, design))
@@ -106,12 +108,12 @@ impl Blocks {
     }
 
     /// A design over these blocks.
-    pub(super) fn design(&self, request: &DesignRequest, profile: &Profile, options: &SearchOptions) -> Design {
+    pub(super) fn design(&self, request: &DesignRequest, profile: &Profile, options: &DesignSearchOptions) -> Design {
         request.build(&self.row, &problem(profile, self.keys_per_block, options))
     }
 
     /// Modelled time of a cold lookup under a profile other than that of the design, in microseconds.
-    pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &SearchOptions) -> f64 {
+    pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &DesignSearchOptions) -> f64 {
         design.cost_under(profile, &problem(profile, self.keys_per_block, options)).total_us
     }
 }
@@ -121,8 +123,8 @@ fn opening_of(root_bytes: u64) -> u64 {
 }
 
 /// The least mean latency of a cold lookup.
-fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &SearchOptions) -> Problem<'a> {
-    Problem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..Problem::new(profile) }
+fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &DesignSearchOptions) -> DesignProblem<'a> {
+    DesignProblem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..DesignProblem::new(profile) }
 }
 
 /// Bytes read by a cold lookup: the root and the expected reads of all levels below it.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::{Profile, available_threads};
-use ogive::tune::{DesignRequest, SearchOptions};
+use ogive::tune::{DesignRequest, DesignSearchOptions};
 
 use crate::experiments::Context;
 pub(super) use crate::experiments::progress::Progress;
@@ -35,8 +35,8 @@ pub(super) fn is_searched(design: &DesignRequest) -> bool {
 }
 
 /// The default search, on all processors.
-pub(super) fn search() -> SearchOptions {
-    SearchOptions::default().threads(available_threads())
+pub(super) fn search() -> DesignSearchOptions {
+    DesignSearchOptions::default().threads(available_threads())
 }
 
 #[cfg(test)]

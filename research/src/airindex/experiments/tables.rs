@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use ogive::io::{Profile, Storage, Timer};
 use ogive::table::{TableReport, TableWriteOptions, TableWriter};
-use ogive::tune::{Caching, DesignRequest};
+use ogive::tune::{DesignCaching, DesignRequest};
 
 use super::keys::{Keys, fill_value};
 use super::settings::search;
@@ -51,7 +51,10 @@ impl Recipe<'_> {
             .value_width(keys.key_type().width().map(|_| self.payload_bytes))
             .block_bytes((!tuned).then_some(FIXED_BLOCK_BYTES))
             .sample(if tuned { keys.sample(self.payload_bytes, self.exact) } else { None })
-            .caching(Caching { opening_hit_rate: f64::from(u8::from(self.kept_open)), ..Caching::default() })
+            .caching(DesignCaching {
+                opening_hit_rate: f64::from(u8::from(self.kept_open)),
+                ..DesignCaching::default()
+            })
             // The paper's records are stored as they are.
             .coding(false)
             .design(self.design.clone())

@@ -20,7 +20,7 @@ use super::router::AirIndexRouter;
 use ogive::Result;
 use ogive::index::extend::{Gap, Word};
 use ogive::io::Purpose;
-use ogive::page::{Page, PageNumber, Pages, Phase, Transaction};
+use ogive::page::{Page, PageNumber, PagePhase, Pages, Transaction};
 use ogive_model::inner::{Children as CodedChildren, roundest};
 
 /// The hierarchy is rebuilt when the time lost is this multiple of the time of a build: 1, at which either error, too
@@ -57,7 +57,7 @@ impl<'a, W: Word> AirEditor<'a, W> {
         call: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let metanode = AirMetanode::decode(tx, bytes)?;
-        tx.enter(Phase::Structure);
+        tx.enter(PagePhase::Structure);
         let mut editor = Self { router, tx, metanode };
         let result = call(&mut editor)?;
         *bytes = editor.metanode.encode();

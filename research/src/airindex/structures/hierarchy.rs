@@ -12,8 +12,8 @@ use super::metanode::ROOT_BYTES_MAX;
 use crate::kinds::numbers::{u16_at, u32_at, u64_at};
 use ogive::io::Profile;
 use ogive::tune::{
-    BuilderKind, Caching, Design, INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes, LevelInput, Problem,
-    SearchOptions, tune,
+    Design, DesignCaching, DesignLayer, DesignProblem, DesignSearchOptions, INDEX_PAGE_HEADER_BYTES, IndexPage,
+    LayerBuilderKind, LayerNodes, LevelInput, tune,
 };
 use ogive_model::{Fence, line, step};
 use std::cmp::Ordering;
@@ -26,7 +26,7 @@ const START_AT: usize = 8;
 const END_AT: usize = 16;
 
 /// The paper's builders. Coded steps are below: the pages of the directory.
-const BUILDERS: [BuilderKind; 3] = [BuilderKind::GStep, BuilderKind::GBand, BuilderKind::EBand];
+const BUILDERS: [LayerBuilderKind; 3] = [LayerBuilderKind::GStep, LayerBuilderKind::GBand, LayerBuilderKind::EBand];
 /// Longest read that the tuner considers, as in the paper (Section 5.2), but at least this many pages.
 pub(super) const WINDOW_BYTES_MAX: u64 = 1 << 20;
 pub(super) const WINDOW_PAGES_MIN: u64 = 16;
@@ -139,7 +139,7 @@ impl<'a> LayerPage<'a> {
 }
 
 /// The stored nodes of a part of a layer; `None` for nodes of another form.
-pub(super) fn stored_nodes(layer: &Layer, nodes: Range<usize>) -> Option<(LayerForm, Vec<u8>)> {
+pub(super) fn stored_nodes(layer: &DesignLayer, nodes: Range<usize>) -> Option<(LayerForm, Vec<u8>)> {
     let mut bytes = Vec::new();
     let form = match &layer.nodes {
         LayerNodes::Step(pieces) => {
@@ -156,7 +156,7 @@ pub(super) fn stored_nodes(layer: &Layer, nodes: Range<usize>) -> Option<(LayerF
 }
 
 /// The stored pages of a layer; `None` for nodes of another form.
-pub(super) fn stored_pages(layer: &Layer) -> Option<Vec<Vec<u8>>> {
+pub(super) fn stored_pages(layer: &DesignLayer) -> Option<Vec<Vec<u8>>> {
     let pages = layer.pages();
     let store = |(index, page): (usize, &IndexPage)| {
         let (form, nodes) = stored_nodes(layer, page.nodes.clone())?;
@@ -176,16 +176,16 @@ pub(super) fn stored_pages(layer: &Layer) -> Option<Vec<Vec<u8>>> {
 /// root of any size in pages, or with one in the metanode, which costs no read.
 pub(super) fn design(fences: Vec<Fence>, page_bytes: u64, profile: &Profile) -> Design {
     let row = LevelInput { first: 0, fences, child_bytes: page_bytes, weights: None };
-    let options = SearchOptions::default()
+    let options = DesignSearchOptions::default()
         .builders(BUILDERS.to_vec())
         .page_bytes(u32::try_from(page_bytes).unwrap_or(u32::MAX))
         .lambda_low_bytes(page_bytes)
         .lambda_high_bytes(WINDOW_BYTES_MAX.max(WINDOW_PAGES_MIN * page_bytes));
     let whole_pages = |root_bytes: u64| root_bytes.div_ceil(page_bytes).max(1) * page_bytes;
-    let in_pages = Problem { open_bytes: &whole_pages, options, ..Problem::new(profile) };
-    let in_metanode = Problem {
+    let in_pages = DesignProblem { open_bytes: &whole_pages, options, ..DesignProblem::new(profile) };
+    let in_metanode = DesignProblem {
         resident_bytes: Some(INDEX_PAGE_HEADER_BYTES + ROOT_BYTES_MAX as u64),
-        caching: Caching { opening_hit_rate: 1.0, ..Caching::default() },
+        caching: DesignCaching { opening_hit_rate: 1.0, ..DesignCaching::default() },
         ..in_pages.clone()
     };
     let [small, large] = [tune(&row, &in_metanode), tune(&row, &in_pages)];

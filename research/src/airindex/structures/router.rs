@@ -6,7 +6,9 @@ use super::metanode::AirMetanode;
 use super::options::AirIndexOptions;
 use ogive::Result;
 use ogive::index::IndexLayout;
-use ogive::index::extend::{CodedRouter, Gap, LeafVisit, PageVisit, Router, RouterBuilder, Statistics, Visit, Word};
+use ogive::index::extend::{
+    CodedRouter, Gap, IndexStatistics, IndexVisit, LeafVisit, PageVisit, Router, RouterBuilder, Word,
+};
 use ogive::io::Profile;
 use ogive::page::{PageNumber, Pages, Transaction};
 use ogive_model::inner::Children as CodedChildren;
@@ -96,11 +98,11 @@ impl<W: Word> Router<W> for AirIndexRouter {
         AirMetanode::decode(pages, state)?.walk(pages, claim, leaf)
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         AirMetanode::<W>::decode(pages, state)?.statistics(pages)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         AirMetanode::decode(pages, state)?.explain(pages, key)
     }
 }

@@ -5,7 +5,7 @@ use super::hierarchy::LayerPage;
 use super::locate::{AirLevel, AirWindow};
 use super::metanode::AirMetanode;
 use ogive::Result;
-use ogive::index::extend::{Visit, Word};
+use ogive::index::extend::{IndexVisit, Word};
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 
@@ -30,7 +30,12 @@ impl<W: Word> AirMetanode<W> {
     }
 
     /// The page of the directory that covers `key`. The map must not be empty.
-    pub(super) fn locate(&self, pages: &dyn Pages, key: W, mut visits: Option<&mut Vec<Visit>>) -> Result<FoundPage> {
+    pub(super) fn locate(
+        &self,
+        pages: &dyn Pages,
+        key: W,
+        mut visits: Option<&mut Vec<IndexVisit>>,
+    ) -> Result<FoundPage> {
         let x = self.prefixes.of(key);
         let top = self.layers.last().copied().unwrap_or(self.directory);
         let mut window = match &self.root {
@@ -51,7 +56,7 @@ impl<W: Word> AirMetanode<W> {
             if let Some(visits) = visits.as_deref_mut() {
                 let depth = self.layers.len().saturating_sub(number + 1) as u8;
                 let (page, detail) = (level.number(place), describe(window, predicted));
-                visits.push(Visit { node: "index layer", page, depth, entries: nodes as u64, detail });
+                visits.push(IndexVisit { node: "index layer", page, depth, entries: nodes as u64, detail });
             }
             window = predicted;
         }
@@ -66,7 +71,7 @@ impl<W: Word> AirMetanode<W> {
         pages: &dyn Pages,
         key: W,
         found: &FoundPage,
-        mut visits: Option<&mut Vec<Visit>>,
+        mut visits: Option<&mut Vec<IndexVisit>>,
     ) -> Result<Option<PageNumber>> {
         let level = self.directory_level(pages);
         let depth = self.directory_depth();
@@ -74,7 +79,7 @@ impl<W: Word> AirMetanode<W> {
         if let Some(visits) = visits.as_deref_mut() {
             let (page, entries) = (level.number(found.place), page.node.separators() as u64);
             let detail = format!("page {} of {}", found.place + 1, self.directory.pages);
-            visits.push(Visit { node: "directory page", page, depth, entries, detail });
+            visits.push(IndexVisit { node: "directory page", page, depth, entries, detail });
         }
         if (page.header.overflow.is_none() || key <= page.header.split)
             && let Some(leaf) = page.leaf(key).ok_or_else(|| level.invalid(found.place))?
@@ -88,7 +93,7 @@ impl<W: Word> AirMetanode<W> {
             if let Some(visits) = visits {
                 let (depth, entries) = (depth + 1, page.node.separators() as u64);
                 let detail = format!("keys above {}", page.header.low);
-                visits.push(Visit { node: "overflow page", page: overflow, depth, entries, detail });
+                visits.push(IndexVisit { node: "overflow page", page: overflow, depth, entries, detail });
             }
             let leaf = page.leaf(key);
             if let Some(leaf) = leaf.ok_or_else(|| pages.damaged(overflow, "an invalid overflow page"))? {
@@ -136,7 +141,7 @@ impl<W: Word> AirMetanode<W> {
         Ok(leaves)
     }
 
-    pub(super) fn explain(&self, pages: &dyn Pages, key: W) -> Result<Vec<Visit>> {
+    pub(super) fn explain(&self, pages: &dyn Pages, key: W) -> Result<Vec<IndexVisit>> {
         let mut visits = Vec::new();
         if self.separators > 0 {
             let found = self.locate(pages, key, Some(&mut visits))?;

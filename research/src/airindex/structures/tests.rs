@@ -5,7 +5,7 @@ use super::metanode::{AirMetanode, ROOT_BYTES_MAX, RootNodes};
 use super::{AirIndexOptions, AirIndexRouter};
 use crate::AIRINDEX;
 use ogive::index::extend::{Gap, LeafTree, Router, Structure, Word};
-use ogive::index::{Index, IndexLayout, IndexOptions, Statistics};
+use ogive::index::{Index, IndexLayout, IndexOptions, IndexStatistics};
 use ogive::io::{MemoryStorage, Profile};
 use ogive::page::{PageFile, Transaction};
 use ogive_model::line::{self, LineNode};
@@ -119,7 +119,7 @@ fn layers_follow_the_storage() {
 }
 
 /// Modifications of an index that grows from 2,000 to 42,000 random keys, and its statistics at the end.
-fn grown(lookups_per_insert: f64) -> (u64, u64, Statistics) {
+fn grown(lookups_per_insert: f64) -> (u64, u64, IndexStatistics) {
     AIRINDEX.register().unwrap();
     let tunables = AirIndexOptions { lookups_per_insert, ..AirIndexOptions::default() }.tunables();
     let mut options = IndexOptions::default().kind(AIRINDEX).tunables(tunables);
@@ -140,7 +140,7 @@ fn grown(lookups_per_insert: f64) -> (u64, u64, Statistics) {
 
 #[test]
 fn a_hierarchy_that_drifts_is_rebuilt_when_it_has_cost_as_much() {
-    let overflow_pages = |statistics: &Statistics| {
+    let overflow_pages = |statistics: &IndexStatistics| {
         statistics.details.iter().find(|(name, _)| *name == "overflow pages").map_or(0, |&(_, pages)| pages)
     };
     let (overflows, rarely, last) = grown(0.0);

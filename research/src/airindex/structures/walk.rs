@@ -4,7 +4,7 @@ use super::directory::{DirectoryGroup, DirectoryPart};
 use super::hierarchy::LayerPage;
 use super::metanode::AirMetanode;
 use ogive::Result;
-use ogive::index::extend::{LeafVisit, LevelStatistics, PageVisit, Statistics, Word};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, LeafVisit, PageVisit, Word};
 use ogive::page::Pages;
 
 impl<W: Word> AirMetanode<W> {
@@ -73,9 +73,9 @@ impl<W: Word> AirMetanode<W> {
     }
 
     /// See [`Router::statistics`](ogive::index::extend::Router::statistics).
-    pub(super) fn statistics(&self, pages: &dyn Pages) -> Result<Statistics> {
+    pub(super) fn statistics(&self, pages: &dyn Pages) -> Result<IndexStatistics> {
         if self.separators == 0 {
-            return Ok(Statistics::default());
+            return Ok(IndexStatistics::default());
         }
         let mut levels = Vec::new();
         for number in (0..self.layers.len()).rev() {
@@ -86,17 +86,18 @@ impl<W: Word> AirMetanode<W> {
                 Ok(())
             })?;
             let nodes = u64::from(level.extent.pages);
-            levels.push(LevelStatistics { nodes, pages: nodes, entries });
+            levels.push(IndexLevelStatistics { nodes, pages: nodes, entries });
         }
         let separators = u64::from(self.separators);
         let overflow_separators = u64::from(self.overflow_separators).min(separators);
-        let level = |pages: u32, entries| LevelStatistics { nodes: u64::from(pages), pages: u64::from(pages), entries };
+        let level =
+            |pages: u32, entries| IndexLevelStatistics { nodes: u64::from(pages), pages: u64::from(pages), entries };
         levels.push(level(self.directory.pages, separators - overflow_separators));
         if self.overflow_pages > 0 {
             levels.push(level(self.overflow_pages, overflow_separators));
         }
         let below = overflow_separators as f64 / separators as f64;
-        Ok(Statistics {
+        Ok(IndexStatistics {
             entries: separators,
             inner_pages: levels.iter().map(|level| level.pages).sum(),
             height: levels.len() as u32,
@@ -107,7 +108,7 @@ impl<W: Word> AirMetanode<W> {
                 ("overflow pages", u64::from(self.overflow_pages)),
                 ("bytes of root nodes", self.root.as_ref().map_or(0, |root| root.bytes.len() as u64)),
             ],
-            ..Statistics::default()
+            ..IndexStatistics::default()
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::{IndexKind, Statistics};
+use ogive::index::{IndexKind, IndexStatistics};
 use ogive::io::MemoryStorage;
 
 use crate::experiments::indexes::{
@@ -155,7 +155,7 @@ struct Answers {
     scans: Touches,
     inserts: InsertWatch,
     file_bytes: u64,
-    statistics: Statistics,
+    statistics: IndexStatistics,
 }
 
 impl Answers {

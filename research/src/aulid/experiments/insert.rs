@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
-use ogive::page::{Phase, PhaseStatistics, WriteStatistics};
+use ogive::page::{PagePhase, PagePhaseStatistics, PageWriteStatistics};
 
 use crate::experiments::indexes::{
     GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, pages, subjects,
@@ -24,11 +24,11 @@ pub(crate) const INSERT: Experiment = Experiment {
 
 const MIXES: [Mix; 2] = [Mix::WriteOnly, Mix::Append];
 const OPERATIONS: usize = 1_000_000;
-const PHASES: [(Phase, &str); 4] = [
-    (Phase::Search, "search"),
-    (Phase::Insert, "insert"),
-    (Phase::Structure, "structure"),
-    (Phase::Statistics, "statistics"),
+const PHASES: [(PagePhase, &str); 4] = [
+    (PagePhase::Search, "search"),
+    (PagePhase::Insert, "insert"),
+    (PagePhase::Structure, "structure"),
+    (PagePhase::Statistics, "statistics"),
 ];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -58,19 +58,19 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.
-fn written(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, WriteStatistics)> {
+fn written(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, PageWriteStatistics)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
     let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let most = context.lookups.unwrap_or(OPERATIONS).min(population.coming().len());
-    let mut total = WriteStatistics::default();
+    let mut total = PageWriteStatistics::default();
     store.insert_timed(&population.coming()[..most], |statistics| add(&mut total, statistics))?;
     ensure!(store.index.len()? == (population.loaded().len() + most) as u64, "entries are missing");
     Ok((most, total))
 }
 
-fn add(total: &mut WriteStatistics, statistics: &WriteStatistics) {
+fn add(total: &mut PageWriteStatistics, statistics: &PageWriteStatistics) {
     for (phase, of) in &statistics.phases {
         let sum = total.phases.entry(*phase).or_default();
         sum.pages_read += of.pages_read;
@@ -82,11 +82,11 @@ fn add(total: &mut WriteStatistics, statistics: &WriteStatistics) {
     }
 }
 
-fn filled(record: Record, inserts: usize, statistics: &WriteStatistics) -> Record {
+fn filled(record: Record, inserts: usize, statistics: &PageWriteStatistics) -> Record {
     let per_insert = |count: u64| count as f64 / inserts.max(1) as f64;
     let mut record = record.figure("inserts", inserts as u64);
     for (phase, name) in PHASES {
-        let of: PhaseStatistics = statistics.phases.get(&phase).copied().unwrap_or_default();
+        let of: PagePhaseStatistics = statistics.phases.get(&phase).copied().unwrap_or_default();
         record = record
             .figure(&format!("{name}_pages_read_per_insert"), per_insert(of.pages_read))
             .figure(&format!("{name}_pages_changed_per_insert"), per_insert(of.pages_changed))

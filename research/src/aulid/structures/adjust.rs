@@ -7,7 +7,7 @@ use super::reader::{DEPTH_MAX, FoundSlot};
 use super::search::MixedStep;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{PageNumber, Pages, Phase};
+use ogive::page::{PageNumber, PagePhase, Pages};
 
 /// The items and pages of a subtree.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl<W: Word> Editor<'_, W> {
     /// Rebuilds the node at a depth of a path from all separators of its subtree. `reason` is the name under which the
     /// modification is counted.
     pub(super) fn rebuild(&mut self, path: &mut [MixedStep<W>], depth: usize, reason: &'static str) -> Result<()> {
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         self.tx.count(reason);
         let parts = self.collect_and_free(&path[depth].node, depth)?;
         let slots_per_leaf = self.options.slots_per_leaf_rebuilt;
@@ -55,7 +55,7 @@ impl<W: Word> Editor<'_, W> {
         self.write_slot(&parent.node, above, parent.slot_number, &slot)?;
         change -= parts.layers;
         if self.options.statistics {
-            self.tx.enter(Phase::Statistics);
+            self.tx.enter(PagePhase::Statistics);
             self.update_counts(&mut path[..depth], change)?;
         }
         Ok(())

@@ -3,8 +3,8 @@
 
 use super::shape::AulidLayout;
 use super::{AulidOptions, AulidRouter};
-use ogive::index::extend::{Gap, Router, Statistics};
-use ogive::page::{PageNumber, Transaction, WriteStatistics};
+use ogive::index::extend::{Gap, IndexStatistics, Router};
+use ogive::page::{PageNumber, PageWriteStatistics, Transaction};
 use ogive_testkit::Random;
 use ogive_testkit::index::{CountedPages, page_file};
 
@@ -42,7 +42,7 @@ impl Tree {
     }
 
     /// Statistics, after a validating walk.
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> IndexStatistics {
         let router: &dyn Router<u64> = &self.router;
         router.walk(&self.tx, &self.state, &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
         router.statistics(&self.tx, &self.state).unwrap()
@@ -199,7 +199,7 @@ fn inserts_change_few_pages() {
         }
     }
     let changed =
-        |statistics: &WriteStatistics| statistics.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
+        |statistics: &PageWriteStatistics| statistics.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
     let pages = changed(&tree.tx.write_statistics()) - changed(&before);
     assert!(pages <= 4 * inserted, "{pages} pages changed by {inserted} inserts");
 }

@@ -8,8 +8,8 @@ use super::reader::{Metanode, NodeReader};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
-use ogive::index::extend::{Statistics, Visit};
-use ogive::page::{PageNumber, Pages, Phase, Transaction};
+use ogive::index::extend::{IndexStatistics, IndexVisit};
+use ogive::page::{PageNumber, PagePhase, Pages, Transaction};
 
 /// The inner structure of AULID.
 ///
@@ -41,8 +41,8 @@ impl AulidRouter {
     }
 }
 
-/// Changes are divided into phases: [`Phase::Insert`] into a slot, an array or a child, [`Phase::Statistics`], and
-/// [`Phase::Structure`] for creating, splitting and rebuilding nodes.
+/// Changes are divided into phases: [`PagePhase::Insert`] into a slot, an array or a child, [`PagePhase::Statistics`],
+/// and [`PagePhase::Structure`] for creating, splitting and rebuilding nodes.
 impl<W: Word> Router<W> for AulidRouter {
     fn builder(&self, _tx: &mut Transaction) -> Result<Box<dyn RouterBuilder<W>>> {
         Ok(Box::new(AulidBuilder::new(self.options)))
@@ -60,7 +60,7 @@ impl<W: Word> Router<W> for AulidRouter {
         let mut editor = Editor::open(tx, &self.options, state)?;
         editor.insert(gap.low, leaf)?;
         *state = editor.state();
-        tx.enter(Phase::Structure);
+        tx.enter(PagePhase::Structure);
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl<W: Word> Router<W> for AulidRouter {
         let mut editor = Editor::open(tx, &self.options, state)?;
         let leaf = editor.remove(key)?;
         *state = editor.state();
-        tx.enter(Phase::Structure);
+        tx.enter(PagePhase::Structure);
         Ok(leaf)
     }
 
@@ -81,12 +81,12 @@ impl<W: Word> Router<W> for AulidRouter {
         Ok(())
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let meta = Metanode::<W>::decode(pages, state)?;
         NodeReader::of::<W>(pages, &self.options).walk(&meta, &mut |_, _| Ok(()), &mut |_, _| Ok(()))
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         NodeReader::of::<W>(pages, &self.options).explain(&Metanode::decode(pages, state)?, key)
     }
 }

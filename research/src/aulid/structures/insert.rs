@@ -9,7 +9,7 @@ use super::search::MixedStep;
 use super::shape::{AulidLayout, CHILDREN_MAX};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{PageNumber, Pages, Phase};
+use ogive::page::{PageNumber, PagePhase, Pages};
 
 /// Most mixed nodes on a path; with more, the root is rebuilt regardless of its statistics. Adversarial inserts into
 /// one slot after another create a node per thousand leaves, and Adjust may be disabled. A rebuilt tree has at most 20
@@ -21,7 +21,7 @@ impl<W: Word> Editor<'_, W> {
     pub(super) fn insert(&mut self, separator: W, leaf: PageNumber) -> Result<()> {
         let item = (separator, leaf);
         let Some(root) = self.meta.root else {
-            self.tx.enter(Phase::Structure);
+            self.tx.enter(PagePhase::Structure);
             let (root, _) = self.build_mixed(&[item], 0, self.options.slots_per_leaf_rebuilt)?;
             self.meta.root = Some(root);
             return Ok(());
@@ -29,7 +29,7 @@ impl<W: Word> Editor<'_, W> {
         let mut path = vec![MixedStep::into(root, None)];
         let found = self.find_entry(&mut path, separator)?;
         let depth = path.len() - 1;
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         let change = self.insert_under(&path[depth], depth, &found, item)?;
         for (depth, step) in path[..depth].iter().enumerate() {
             if step.separator < separator {
@@ -92,7 +92,7 @@ impl<W: Word> Editor<'_, W> {
         if !items.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(self.tx.damaged(step.node.first_page, "a separator is repeated or out of order"));
         }
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         let (slot, mut layers) = self.build_slot(items, depth, self.options.slots_per_leaf_rebuilt)?;
         self.write_slot(&step.node, depth, step.slot_number, &slot)?;
         layers -= before;
@@ -121,7 +121,7 @@ impl<W: Word> Editor<'_, W> {
         }
         let mut items: Vec<NodeItem<W>> = run.items().collect();
         items.insert(index, item);
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         self.free_array(array, depth)?;
         self.rebuild_slot(step, depth, &items, Layers::of(depth + 1, count as i64))
     }
@@ -152,7 +152,7 @@ impl<W: Word> Editor<'_, W> {
             self.raise_separator(step, depth, item)?;
             return Ok(Layers::of(depth + 1, 1));
         }
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         if children.count < CHILDREN_MAX {
             let mut items: Vec<NodeItem<W>> = run.items().collect();
             items.insert(index, item);
@@ -212,7 +212,7 @@ impl<W: Word> Editor<'_, W> {
     /// Updates the statistics of a path, and rebuilds a node that has become too deep.
     pub(super) fn update_after_insert(&mut self, path: &mut [MixedStep<W>], change: Layers) -> Result<()> {
         if self.options.statistics {
-            self.tx.enter(Phase::Statistics);
+            self.tx.enter(PagePhase::Statistics);
             self.update_counts(path, change)?;
             if self.options.adjust {
                 self.adjust(path)?;

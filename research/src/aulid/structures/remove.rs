@@ -9,7 +9,7 @@ use super::search::{MixedStep, PathEnd};
 use super::shape::{AulidLayout, CHILDREN_MAX};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{PageNumber, Phase};
+use ogive::page::{PageNumber, PagePhase};
 
 /// A node with less than 1/4 of its size when it was built is rebuilt. In the paper, nodes never shrink.
 const SHRUNK_DIVISOR: u32 = 4;
@@ -22,7 +22,7 @@ impl<W: Word> Editor<'_, W> {
         let mut path = Vec::new();
         let Some(end) = self.reader().find(&self.meta, key, &mut path)? else { return Ok(None) };
         let depth = path.len() - 1;
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         let last = end.item.0 == end.found.slot.separator;
         let change = match end.found.slot.content {
             NodeContent::Array(array) => self.remove_from_array(&path[depth], depth, &end, array)?,
@@ -49,7 +49,7 @@ impl<W: Word> Editor<'_, W> {
         let mut path = Vec::new();
         let Some(end) = self.reader().find(&self.meta, key, &mut path)? else { return Ok(false) };
         let depth = path.len() - 1;
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         match end.found.slot.content {
             NodeContent::Array(array) => {
                 let start = self.reader().array_offset(array);
@@ -102,7 +102,7 @@ impl<W: Word> Editor<'_, W> {
         }
         let mut items: Vec<NodeItem<W>> = self.reader().array(array, depth)?.items().collect();
         items.remove(end.index);
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         self.free_array(array, depth)?;
         self.rebuild_slot(step, depth, &items, Layers::of(depth + 1, end.count as i64))
     }
@@ -121,7 +121,7 @@ impl<W: Word> Editor<'_, W> {
             if items.len() <= few + 1 {
                 let before = Layers::of(depth + 1, items.len() as i64);
                 items.retain(|item| item.0 != end.item.0);
-                self.tx.enter(Phase::Structure);
+                self.tx.enter(PagePhase::Structure);
                 for &page in &children.pages[..children.count] {
                     self.free(page, 1)?;
                 }
@@ -129,7 +129,7 @@ impl<W: Word> Editor<'_, W> {
             }
         }
         if left == 0 {
-            self.tx.enter(Phase::Structure);
+            self.tx.enter(PagePhase::Structure);
             self.free(children.pages[child], 1)?;
             children.pages[child..children.count].rotate_left(1);
             if child + 1 < children.count {
@@ -178,7 +178,7 @@ impl<W: Word> Editor<'_, W> {
             match self.reader().last_slot(&step.node, depth)? {
                 Some(found) => self.write_separator(&parent, depth - 1, found.slot.separator)?,
                 None => {
-                    self.tx.enter(Phase::Structure);
+                    self.tx.enter(PagePhase::Structure);
                     self.drop_empty(&parent, depth - 1, &step.node)?;
                     path.truncate(depth);
                 }
@@ -192,7 +192,7 @@ impl<W: Word> Editor<'_, W> {
         if !self.options.statistics {
             return Ok(());
         }
-        self.tx.enter(Phase::Statistics);
+        self.tx.enter(PagePhase::Statistics);
         self.update_counts(path, change)?;
         let shrunk = |step: &MixedStep<W>| {
             let counts = step.node.counts;

@@ -3,7 +3,7 @@
 use super::node::{EntryLocation, MixedNode, NodeContent, NodeItem};
 use super::reader::{DEPTH_MAX, FoundSlot, Metanode, NodeReader};
 use ogive::Result;
-use ogive::index::extend::Visit;
+use ogive::index::extend::IndexVisit;
 use ogive::index::extend::Word;
 use ogive::page::PageNumber;
 
@@ -95,10 +95,10 @@ impl NodeReader<'_> {
     }
 
     /// The path to the first separator not below `key`, with explanations.
-    pub(super) fn explain<W: Word>(&self, meta: &Metanode<W>, key: W) -> Result<Vec<Visit>> {
+    pub(super) fn explain<W: Word>(&self, meta: &Metanode<W>, key: W) -> Result<Vec<IndexVisit>> {
         let mut path = Vec::new();
         let end = self.find(meta, key, &mut path)?;
-        let mut visits: Vec<Visit> =
+        let mut visits: Vec<IndexVisit> =
             path.iter().enumerate().map(|(depth, step)| self.visit(step, depth, key)).collect();
         let Some(end) = end else {
             visits.iter_mut().for_each(|visit| visit.detail.push_str(", and no separator from there on"));
@@ -112,11 +112,11 @@ impl NodeReader<'_> {
             _ => return Ok(visits),
         };
         let detail = format!("{detail}, item {} of {}: separator {}", end.index, end.count, end.item.0);
-        visits.push(Visit { node, page, depth: path.len() as u8, entries: end.count as u64, detail });
+        visits.push(IndexVisit { node, page, depth: path.len() as u8, entries: end.count as u64, detail });
         Ok(visits)
     }
 
-    fn visit<W: Word>(&self, step: &MixedStep<W>, depth: usize, key: W) -> Visit {
+    fn visit<W: Word>(&self, step: &MixedStep<W>, depth: usize, key: W) -> IndexVisit {
         let predicted = step.node.slot_of(key);
         let (index, _) = step.node.locate(self.shape, step.slot_number);
         let mut detail = format!("slot {predicted} of {} predicted", step.node.slots);
@@ -124,7 +124,7 @@ impl NodeReader<'_> {
             detail.push_str(&format!(", slot {} is the next in use", step.slot_number));
         }
         detail.push_str(&format!(": separator {}", step.separator));
-        Visit {
+        IndexVisit {
             node: "mixed node",
             page: step.node.first_page + index,
             depth: depth as u8,

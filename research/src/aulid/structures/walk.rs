@@ -9,7 +9,7 @@ use super::shape::ARRAY_CLASSES;
 use crate::kinds::numbers::{u16_at, u32_at};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::index::extend::{LevelStatistics, Statistics};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics};
 use ogive::page::{Page, PageNumber};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ type Leaf<'a, W> = &'a mut dyn FnMut(W, PageNumber) -> Result<()>;
 #[derive(Debug, Default)]
 struct WalkCounts {
     layers: Layers,
-    levels: Vec<LevelStatistics>,
+    levels: Vec<IndexLevelStatistics>,
     pages: u64,
     mixed: u64,
     slots: u64,
@@ -31,9 +31,9 @@ struct WalkCounts {
 }
 
 impl WalkCounts {
-    fn level(&mut self, depth: usize) -> &mut LevelStatistics {
+    fn level(&mut self, depth: usize) -> &mut IndexLevelStatistics {
         if self.levels.len() <= depth {
-            self.levels.resize(depth + 1, LevelStatistics::default());
+            self.levels.resize(depth + 1, IndexLevelStatistics::default());
         }
         &mut self.levels[depth]
     }
@@ -287,12 +287,12 @@ impl<W: Word> AulidWalk<'_, W> {
         self.check(listed == with_room, meta.lists, "a page with room for arrays is in no list")
     }
 
-    fn statistics(self) -> Statistics {
+    fn statistics(self) -> IndexStatistics {
         let counts = self.counts;
         let entries = counts.layers.total();
         let weighted: i64 = counts.layers.iter().zip(1..).map(|(leaves, height)| leaves * height).sum();
         let height = counts.layers.iter().zip(1..).filter(|&(leaves, _)| leaves > 0).map(|(_, height)| height).max();
-        Statistics {
+        IndexStatistics {
             entries: entries as u64,
             inner_pages: counts.pages,
             height: height.unwrap_or(0),
@@ -305,7 +305,7 @@ impl<W: Word> AulidWalk<'_, W> {
                 ("two-layer nodes", counts.two_layer),
                 ("leaves in the third layer or deeper", counts.layers.deep(0) as u64),
             ],
-            ..Statistics::default()
+            ..IndexStatistics::default()
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Observed inserts: pages touched and changed, and bytes logged.
 
 use anyhow::{Result, ensure};
-use ogive::page::WriteStatistics;
+use ogive::page::PageWriteStatistics;
 
 use super::super::Resident;
 use super::store::{IndexStore, payload};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::Statistics;
+use ogive::index::IndexStatistics;
 use ogive::io::MemoryStorage;
 
 use super::memory::{LOAD_BUDGET_BYTES, pages};

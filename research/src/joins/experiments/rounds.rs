@@ -1,7 +1,7 @@
 //! Rounds in which the methods take turns.
 
 use anyhow::{Result, bail};
-use ogive::join::{JoinMethod, JoinOptions, JoinSource, Side};
+use ogive::join::{JoinMethod, JoinOptions, JoinSide, JoinSource};
 
 use super::place::{Outcome, Place};
 use crate::error::with_causes;
@@ -19,7 +19,7 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<JoinMet
 /// Options for the paper's own joins, which look up in the larger relation, the right one.
 pub(super) fn paper_options(options: &JoinOptions, method: JoinMethod) -> JoinOptions {
     let looks_up = method.to_string().starts_with("inlj");
-    options.clone().method(method).inner(looks_up.then_some(Side::Right))
+    options.clone().method(method).inner(looks_up.then_some(JoinSide::Right))
 }
 
 /// Options that leave the roles to the planner.

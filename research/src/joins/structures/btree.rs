@@ -5,7 +5,7 @@
 
 use ogive::Result;
 use ogive::join::extend::{
-    BlockIndex, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of, upper_bound,
+    BlockFinger, BlockIndex, BlockWindow, NumericSeparators, StringSeparators, key_prefix_of, upper_bound,
 };
 
 /// Entries of a node: 4 KiB of keys and pointers of 8 bytes each, as in Section 6.6.
@@ -44,7 +44,7 @@ fn node(level: &[u64], number: usize) -> &[u64] {
 
 impl BlockIndex for SeparatorBTree {
     #[inline]
-    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], _: &mut BlockFinger) -> Result<BlockWindow> {
         let x = key_prefix_of(key);
         let mut number = 0;
         for level in &self.inner {
@@ -80,7 +80,7 @@ impl StringBTree {
 }
 
 impl BlockIndex for StringBTree {
-    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], _: &mut BlockFinger) -> Result<BlockWindow> {
         // The entries of a node are every 256^level-th separator of its range.
         let mut first = 0;
         for level in (0..self.levels).rev() {

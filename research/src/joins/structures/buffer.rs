@@ -1,7 +1,7 @@
 //! The block buffer of a probe loop: one window of the inner relation in memory (Section 5.2 of the paper).
 
 use ogive::Result;
-use ogive::join::extend::{BlockReader, ProbeSink, RowsView, Window};
+use ogive::join::extend::{BlockReader, BlockWindow, JoinProbeSink, RowsView};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ impl<'a> ProbeBuffer<'a> {
 
     /// Whether the first row not below a key is buffered, or the window is and the key is absent.
     #[inline]
-    pub(super) fn holds(&self, key: &[u8], window: &Window) -> bool {
+    pub(super) fn holds(&self, key: &[u8], window: &BlockWindow) -> bool {
         if !window.is_exact {
             return self.brackets(key);
         }
@@ -100,7 +100,7 @@ impl<'a> ProbeBuffer<'a> {
 
     /// Reads the window of a key, or, if it exceeds the buffer, the part that holds the key. If an approximate window
     /// was wrong, searches for the right blocks.
-    pub(super) fn load(&mut self, key: &[u8], window: &Window) -> Result<()> {
+    pub(super) fn load(&mut self, key: &[u8], window: &BlockWindow) -> Result<()> {
         self.read(window.first..window.last + 1)?;
         while self.held.end <= window.last && self.ends_before(key) {
             self.read(self.held.end..window.last + 1)?;
@@ -244,7 +244,7 @@ impl<'a> ProbeBuffer<'a> {
     }
 
     /// Emits rows of the current block without right values.
-    pub(super) fn emit_unpaired(&self, rows: Range<usize>, sink: &mut ProbeSink<'_>) -> Result<()> {
+    pub(super) fn emit_unpaired(&self, rows: Range<usize>, sink: &mut JoinProbeSink<'_>) -> Result<()> {
         if !self.has_long() {
             return sink.lefts(self.rows(), rows);
         }

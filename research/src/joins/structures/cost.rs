@@ -1,8 +1,8 @@
 //! Predicted costs of the methods of the paper, for the planner. Rates are nanoseconds of one core.
 
 use super::methods::BlockStructure;
-use ogive::join::extend::CostModel;
-use ogive::join::{Cost, Side};
+use ogive::join::extend::JoinCostModel;
+use ogive::join::{JoinCost, JoinSide};
 
 /// One step of a binary search in a window.
 const BISECT_STEP_NS: f64 = 4.0;
@@ -41,16 +41,16 @@ const RANDOM_FILL_FRACTION: f64 = 0.69;
 /// The probe loop, key by key: look the index up, read the window unless it is buffered, search it.
 pub(super) fn probes(
     structure: BlockStructure,
-    model: &CostModel<'_>,
-    inner: Side,
+    model: &JoinCostModel<'_>,
+    inner: JoinSide,
     error_keys: u64,
-) -> Result<Cost, String> {
+) -> Result<JoinCost, String> {
     let (blocks, block_bytes) = model.blocks(inner)?;
     let outer = inner.other();
     let rows_a_block = (model.rows(inner) / blocks.max(1.0)).max(1.0);
     let index = ProbedIndex::of(structure, error_keys, rows_a_block);
     let mut cost = model.separators(inner)?;
-    cost.work(1.0, CostModel::JOIN_NS);
+    cost.work(1.0, JoinCostModel::JOIN_NS);
     cost.work(blocks, index.build_block_ns);
     cost.hold(blocks * index.block_bytes);
     cost += model.scan(outer);
@@ -58,11 +58,11 @@ pub(super) fn probes(
     let bytes = windows * index.window_blocks.min(blocks.max(1.0)) * block_bytes as f64;
     model.read(&mut cost, windows, bytes);
     cost.work(windows, WINDOW_NS);
-    cost.work(bytes, CostModel::SCAN_BYTE_NS);
+    cost.work(bytes, JoinCostModel::SCAN_BYTE_NS);
     let steps = (rows_a_block * index.window_blocks).log2().max(1.0);
     cost.work(model.rows(outer), index.probe_ns + steps * BISECT_STEP_NS);
     if model.dense_key_bytes(inner).is_none() {
-        cost.work(windows * rows_a_block, CostModel::DECODE_ROW_NS);
+        cost.work(windows * rows_a_block, JoinCostModel::DECODE_ROW_NS);
     }
     cost += model.output();
     model.within_memory(cost)
@@ -98,8 +98,8 @@ impl ProbedIndex {
 
 /// The B-tree join: a B-tree of each relation, built by inserts in order of arrival; the smaller one is scanned, the
 /// larger one probed.
-pub(super) fn trees(model: &CostModel<'_>) -> Result<Cost, String> {
-    let sides = [Side::Left, Side::Right];
+pub(super) fn trees(model: &JoinCostModel<'_>) -> Result<JoinCost, String> {
+    let sides = [JoinSide::Left, JoinSide::Right];
     let room_bytes = model.input_bytes() * BTREE_MEMORY_FRACTION;
     for side in sides {
         if model.dense_key_bytes(side).is_none_or(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
@@ -116,18 +116,18 @@ pub(super) fn trees(model: &CostModel<'_>) -> Result<Cost, String> {
             ));
         }
     }
-    let mut cost = Cost::default();
-    cost.work(1.0, CostModel::JOIN_NS);
+    let mut cost = JoinCost::default();
+    cost.work(1.0, JoinCostModel::JOIN_NS);
     for side in sides {
         cost += model.scan(side);
         cost.work(model.rows(side), BTREE_INSERT_NS);
         let tree_bytes = model.row_bytes(side) / RANDOM_FILL_FRACTION;
         let absent = (1.0 - model.input_bytes() * BTREE_MEMORY_FRACTION / tree_bytes.max(1.0)).clamp(0.0, 1.0);
         let pages = if model.is_sorted(side) { 0.0 } else { model.rows(side) * absent };
-        model.read(&mut cost, pages, pages * CostModel::PAGE_BYTES);
-        model.write(&mut cost, pages, pages * CostModel::PAGE_BYTES);
+        model.read(&mut cost, pages, pages * JoinCostModel::PAGE_BYTES);
+        model.write(&mut cost, pages, pages * JoinCostModel::PAGE_BYTES);
     }
-    cost.work(model.rows(Side::Left).min(model.rows(Side::Right)), BTREE_PROBE_NS);
+    cost.work(model.rows(JoinSide::Left).min(model.rows(JoinSide::Right)), BTREE_PROBE_NS);
     cost += model.output();
     Ok(cost)
 }

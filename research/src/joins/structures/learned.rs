@@ -6,7 +6,7 @@
 use crate::models::Locate;
 use ogive::Result;
 use ogive::join::extend::{
-    BlockIndex, BlockSeparators, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of,
+    BlockFinger, BlockIndex, BlockSeparators, BlockWindow, NumericSeparators, StringSeparators, key_prefix_of,
 };
 use ogive_model::Fence;
 use std::fmt::Debug;
@@ -93,7 +93,7 @@ impl<L: Locate> LearnedIndex<L> {
 
 impl<L: Locate + Debug + Send + Sync> BlockIndex for LearnedIndex<L> {
     #[inline]
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow> {
         let x = self.key_mapping.of(key);
         finger.at = match self.is_forward && x >= finger.x {
             true => self.structure.leaf_from(finger.at, x),
@@ -104,7 +104,7 @@ impl<L: Locate + Debug + Send + Sync> BlockIndex for LearnedIndex<L> {
         let last = self.blocks.saturating_sub(1);
         let first = (*window.start()).min(last);
         let is_exact = matches!(self.key_mapping, KeyMapping::Numeric);
-        Ok(Window { first, last: (*window.end()).clamp(first, last), is_exact })
+        Ok(BlockWindow { first, last: (*window.end()).clamp(first, last), is_exact })
     }
 
     fn bytes(&self) -> u64 {

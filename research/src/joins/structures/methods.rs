@@ -12,8 +12,8 @@ use crate::models::rmi::{self, Rmi};
 use crate::models::{Locate, tuning};
 use ogive::Result;
 use ogive::index::extend::Tunable;
-use ogive::join::extend::{BlockIndex, BlockSeparators, CostModel, InnerTable, MemoryGrant, Probe, ProbeMethod};
-use ogive::join::{Cost, JoinMethod, Side};
+use ogive::join::extend::{BlockIndex, BlockSeparators, InnerTable, JoinCostModel, JoinProbe, JoinProbeMethod, MemoryGrant};
+use ogive::join::{JoinCost, JoinMethod, JoinSide};
 use ogive_model::Fence;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(super) enum BlockStructure {
     Rmi,
 }
 
-impl ProbeMethod for BlockStructure {
+impl JoinProbeMethod for BlockStructure {
     fn name(&self) -> &'static str {
         match self {
             Self::Btree => "inlj:btree",
@@ -79,11 +79,11 @@ impl ProbeMethod for BlockStructure {
         (*self == Self::Pgm).then_some(LISTED_ERROR_KEYS)
     }
 
-    fn cost(&self, model: &CostModel<'_>, inner: Side, number: u64) -> Result<Cost, String> {
+    fn cost(&self, model: &JoinCostModel<'_>, inner: JoinSide, number: u64) -> Result<JoinCost, String> {
         cost::probes(*self, model, inner, number)
     }
 
-    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn Probe>> {
+    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn JoinProbe>> {
         let options = ProbeOptions::parse(tunables)?;
         // The paper's B-tree join has neither optimisation (Section 5.3).
         let is_optimised = *self != Self::Btree;

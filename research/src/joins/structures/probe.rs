@@ -7,8 +7,10 @@
 use super::buffer::ProbeBuffer;
 use super::last_mile::seek_row;
 use ogive::Result;
-use ogive::join::extend::{BlockIndex, Finger, MemoryGrant, Probe, ProbeJob, ProbeSink, RowStream, RowsView};
-use ogive::join::{JoinKind, Side};
+use ogive::join::extend::{
+    BlockFinger, BlockIndex, JoinProbe, JoinProbeJob, JoinProbeSink, MemoryGrant, RowStream, RowsView,
+};
+use ogive::join::{JoinKind, JoinSide};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,14 +27,14 @@ pub(super) struct ProbeJoin {
     pub(super) _memory: MemoryGrant,
 }
 
-impl Probe for ProbeJoin {
-    fn run(&self, job: &mut ProbeJob<'_>) -> Result<()> {
+impl JoinProbe for ProbeJoin {
+    fn run(&self, job: &mut JoinProbeJob<'_>) -> Result<()> {
         let mut probe_loop = ProbeLoop {
             kind: job.kind(),
             inner_side: job.inner_side(),
             forward_window: self.forward_window,
             index: &*self.index,
-            finger: Finger::default(),
+            finger: BlockFinger::default(),
             buffer: ProbeBuffer::new(job.reader()),
             floor: 0,
             row: 0,
@@ -41,7 +43,7 @@ impl Probe for ProbeJoin {
         let mut last_key = None;
         while job.advance()? {
             let (outer, sink) = job.parts();
-            match probe_loop.kind == JoinKind::Semi && probe_loop.inner_side == Side::Left {
+            match probe_loop.kind == JoinKind::Semi && probe_loop.inner_side == JoinSide::Left {
                 true => probe_loop.inner_rows_of(&outer.rows(), &mut last_key, sink)?,
                 false => probe_loop.chunk(outer, sink)?,
             }
@@ -52,10 +54,10 @@ impl Probe for ProbeJoin {
 
 struct ProbeLoop<'a> {
     kind: JoinKind,
-    inner_side: Side,
+    inner_side: JoinSide,
     forward_window: bool,
     index: &'a dyn BlockIndex,
-    finger: Finger,
+    finger: BlockFinger,
     buffer: ProbeBuffer<'a>,
     /// The block of the first row not below the last key.
     floor: u64,
@@ -67,7 +69,7 @@ struct ProbeLoop<'a> {
 
 impl ProbeLoop<'_> {
     /// Probes with the rows of an outer chunk.
-    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut ProbeSink<'_>) -> Result<()> {
+    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut JoinProbeSink<'_>) -> Result<()> {
         if !outer.rows().has_long() {
             return self.rows(&outer.rows(), sink);
         }
@@ -92,7 +94,7 @@ impl ProbeLoop<'_> {
     }
 
     /// As [`Self::chunk`], for rows without out-of-line values.
-    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<()> {
+    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut JoinProbeSink<'_>) -> Result<()> {
         let pairs = self.kind.pairs();
         // Rows from here on are unpaired and not emitted yet.
         let mut unpaired_from = None;
@@ -128,7 +130,7 @@ impl ProbeLoop<'_> {
         &mut self,
         outer: &RowsView<'_>,
         last_key: &mut Option<Vec<u8>>,
-        sink: &mut ProbeSink<'_>,
+        sink: &mut JoinProbeSink<'_>,
     ) -> Result<()> {
         for row in 0..outer.len() {
             let key = outer.key(row);
@@ -160,7 +162,7 @@ impl ProbeLoop<'_> {
     }
 
     /// Moves to the first inner row not below the key of an outer row; returns whether it has that key.
-    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<bool> {
+    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut JoinProbeSink<'_>) -> Result<bool> {
         if self.buffer.blocks() == 0 {
             return Ok(false);
         }
@@ -199,7 +201,7 @@ impl ProbeLoop<'_> {
         outer: &RowsView<'_>,
         row: usize,
         value: Option<&[u8]>,
-        sink: &mut ProbeSink<'_>,
+        sink: &mut JoinProbeSink<'_>,
     ) -> Result<()> {
         let (key, start) = (outer.key(row), self.buffer.number());
         let mut at = self.row;
@@ -244,14 +246,14 @@ impl ProbeLoop<'_> {
         &mut self,
         (key, outer_value): (&[u8], &[u8]),
         run: Range<usize>,
-        sink: &mut ProbeSink<'_>,
+        sink: &mut JoinProbeSink<'_>,
     ) -> Result<()> {
         let mut inner_value = Vec::new();
         for other in run {
             self.buffer.value(other, &mut inner_value)?;
             let (left, right) = match self.inner_side {
-                Side::Right => (outer_value, &inner_value[..]),
-                Side::Left => (&inner_value[..], outer_value),
+                JoinSide::Right => (outer_value, &inner_value[..]),
+                JoinSide::Left => (&inner_value[..], outer_value),
             };
             sink.row(key, left, Some(right))?;
         }
@@ -259,14 +261,14 @@ impl ProbeLoop<'_> {
     }
 
     /// Passes the collected pairs to the sink.
-    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<()> {
+    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut JoinProbeSink<'_>) -> Result<()> {
         if self.pairs.is_empty() {
             return Ok(());
         }
         let rows = self.buffer.rows();
         match self.inner_side {
-            Side::Right => sink.pairs(*outer, rows, &self.pairs)?,
-            Side::Left => {
+            JoinSide::Right => sink.pairs(*outer, rows, &self.pairs)?,
+            JoinSide::Left => {
                 self.pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));
                 sink.pairs(rows, *outer, &self.pairs)?;
             }

@@ -7,8 +7,10 @@ use super::{BTREE, BTREE_CURSOR, METHODS, PARTITION_BTREE, PGM, ProbeOptions, RA
 use crate::register;
 use ogive::index::extend::Tunable;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeMethod, Window};
-use ogive::join::{Cost, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use ogive::join::extend::{
+    BlockFinger, BlockIndex, BlockWindow, InnerTable, JoinCostModel, JoinProbe, JoinProbeMethod,
+};
+use ogive::join::{JoinCost, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSide, JoinSource, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 use ogive::{Cause, Error, KeyType, Result};
@@ -39,16 +41,16 @@ struct WindowCheck;
 
 const WINDOW_CHECK: JoinMethod = JoinMethod::probe(&WindowCheck);
 
-impl ProbeMethod for WindowCheck {
+impl JoinProbeMethod for WindowCheck {
     fn name(&self) -> &'static str {
         "inlj:window-check"
     }
 
-    fn cost(&self, _: &CostModel<'_>, _: Side, _: u64) -> Result<Cost, String> {
-        Ok(Cost::default())
+    fn cost(&self, _: &JoinCostModel<'_>, _: JoinSide, _: u64) -> Result<JoinCost, String> {
+        Ok(JoinCost::default())
     }
 
-    fn prepare(&self, inner: InnerTable<'_>, _: u64, _: &[Tunable]) -> Result<Box<dyn Probe>> {
+    fn prepare(&self, inner: InnerTable<'_>, _: u64, _: &[Tunable]) -> Result<Box<dyn JoinProbe>> {
         let homes = homes(inner)?;
         for structure in STRUCTURES {
             for is_forward in [false, true] {
@@ -85,7 +87,7 @@ fn check_windows(index: &dyn BlockIndex, homes: &BTreeMap<Vec<u8>, u64>, blocks:
         }
     }
     keys.sort();
-    let mut finger = Finger::default();
+    let mut finger = BlockFinger::default();
     for key in keys.iter().chain(keys.iter().rev()) {
         let window = index.find(key, &mut finger).unwrap();
         assert!(window.first <= window.last && window.last < blocks, "{what}: {window:?} of {blocks}");
@@ -159,7 +161,7 @@ struct Misleading;
 
 const MISLEADING: JoinMethod = JoinMethod::probe(&Misleading);
 
-impl ProbeMethod for Misleading {
+impl JoinProbeMethod for Misleading {
     fn name(&self) -> &'static str {
         "inlj:misleading"
     }
@@ -168,11 +170,11 @@ impl ProbeMethod for Misleading {
         Some(1)
     }
 
-    fn cost(&self, _: &CostModel<'_>, _: Side, _: u64) -> Result<Cost, String> {
-        Ok(Cost::default())
+    fn cost(&self, _: &JoinCostModel<'_>, _: JoinSide, _: u64) -> Result<JoinCost, String> {
+        Ok(JoinCost::default())
     }
 
-    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn Probe>> {
+    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn JoinProbe>> {
         let forward_window = ProbeOptions::parse(tunables)?.forward_window.unwrap_or(false);
         let (_, memory) = inner.separators()?;
         let index = MisleadingIndex { seed: number, blocks: inner.blocks().max(1), length: number % 5 };
@@ -188,10 +190,10 @@ struct MisleadingIndex {
 }
 
 impl BlockIndex for MisleadingIndex {
-    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], _: &mut BlockFinger) -> Result<BlockWindow> {
         let sum = key.iter().fold(self.seed, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let first = Random::new(sum).below(self.blocks);
-        Ok(Window { first, last: (first + self.length).min(self.blocks - 1), is_exact: false })
+        Ok(BlockWindow { first, last: (first + self.length).min(self.blocks - 1), is_exact: false })
     }
 
     fn bytes(&self) -> u64 {
@@ -237,11 +239,11 @@ fn run(left: &Table, right: &Table, options: &JoinOptions) -> Vec<Seen> {
 fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), method: JoinMethod, memory_bytes: u64, what: &str) {
     MISLEADING.register().unwrap();
     for (kind, _) in JoinKind::ALL.into_iter().filter(|(kind, _)| *kind != JoinKind::Full) {
-        for side in [Side::Right, Side::Left] {
-            if side == Side::Left && kind.keeps_unmatched() {
+        for side in [JoinSide::Right, JoinSide::Left] {
+            if side == JoinSide::Left && kind.keeps_unmatched() {
                 continue;
             }
-            let (left, right) = if side == Side::Right { (outer, inner) } else { (inner, outer) };
+            let (left, right) = if side == JoinSide::Right { (outer, inner) } else { (inner, outer) };
             let expected = model(kind, left.0, right.0);
             for forward_window in [false, true] {
                 let probes = ProbeOptions { leaf_iterator: None, forward_window: Some(forward_window) };
@@ -363,7 +365,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
             told.store(rows == 1000 && !fails, Ordering::Relaxed);
             if rows < 1000 || !fails { Ok(()) } else { Err(Error::input("enough")) }
         });
-        let (inner_side, memory_bytes) = (Some(Side::Right), 2 << 20);
+        let (inner_side, memory_bytes) = (Some(JoinSide::Right), 2 << 20);
         let options =
             JoinOptions::default().method(BTREE).inner(inner_side).memory_bytes(memory_bytes).stop(Some(stop));
         let outcome = join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options);
@@ -384,7 +386,7 @@ fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     for method in METHODS.into_iter().filter(|method| *method != PARTITION_BTREE) {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
             let output = JoinOutput::caller(|_: &[u8], _: Option<&[u8]>, _: Option<&[u8]>| Ok(()));
-            let options = JoinOptions::default().method(method).inner(Side::Right).memory_bytes(memory_bytes);
+            let options = JoinOptions::default().method(method).inner(JoinSide::Right).memory_bytes(memory_bytes);
             match join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options) {
                 Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
                 Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),

@@ -9,9 +9,9 @@
 //! one.
 
 use super::cost;
-use ogive::index::{Index, IndexKind, IndexOptions, Key, Payload, Raw, Word};
-use ogive::join::extend::{CopiedRelation, CopyJob, CopyMethod, CostModel, MemoryGrant, SpillName};
-use ogive::join::{Cost, JoinSource, Side};
+use ogive::index::{Index, IndexKind, IndexOptions, Key, Payload, RawKey, Word};
+use ogive::join::extend::{CopiedRelation, CopyJob, CopyMethod, JoinCostModel, MemoryGrant, SpillName};
+use ogive::join::{JoinCost, JoinSide, JoinSource};
 use ogive::page::PageOptions;
 use ogive::{Durability, Error, KeyType, Result};
 
@@ -38,14 +38,14 @@ impl CopyMethod for Trees {
         "partition:btree"
     }
 
-    fn cost(&self, model: &CostModel<'_>) -> Result<Cost, String> {
+    fn cost(&self, model: &JoinCostModel<'_>) -> Result<JoinCost, String> {
         cost::trees(model)
     }
 
     fn copy(&self, job: &mut CopyJob<'_>) -> Result<[CopiedRelation; 2]> {
         let memory_bytes = job.memory_bytes();
-        let left = PendingTree::build(job, Side::Left, memory_bytes)?;
-        let right = PendingTree::build(job, Side::Right, memory_bytes)?;
+        let left = PendingTree::build(job, JoinSide::Left, memory_bytes)?;
+        let right = PendingTree::build(job, JoinSide::Right, memory_bytes)?;
         Ok([left.open(job, memory_bytes / 2)?, right.open(job, memory_bytes / 2)?])
     }
 }
@@ -53,7 +53,7 @@ impl CopyMethod for Trees {
 /// A built tree, closed.
 struct PendingTree {
     name: SpillName,
-    side: Side,
+    side: JoinSide,
     /// Widths of key and value.
     widths: (usize, usize),
 }
@@ -63,22 +63,22 @@ macro_rules! for_types {
     ($widths:expr, $key:ident, $payload:ident => $body:expr) => {
         match $widths {
             (0..=8, 8) => {
-                type $key = Raw<u64>;
+                type $key = RawKey<u64>;
                 type $payload = [u8; 8];
                 $body
             }
             (0..=8, _) => {
-                type $key = Raw<u64>;
+                type $key = RawKey<u64>;
                 type $payload = Vec<u8>;
                 $body
             }
             (_, 8) => {
-                type $key = Raw<u128>;
+                type $key = RawKey<u128>;
                 type $payload = [u8; 8];
                 $body
             }
             _ => {
-                type $key = Raw<u128>;
+                type $key = RawKey<u128>;
                 type $payload = Vec<u8>;
                 $body
             }
@@ -87,7 +87,7 @@ macro_rules! for_types {
 }
 
 impl PendingTree {
-    fn build(job: &mut CopyJob<'_>, side: Side, memory_bytes: u64) -> Result<Self> {
+    fn build(job: &mut CopyJob<'_>, side: JoinSide, memory_bytes: u64) -> Result<Self> {
         let facts = job.facts(side);
         let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, _)| (1..=KEY_BYTES_MAX).contains(key));
         let Some(widths) = widths else {

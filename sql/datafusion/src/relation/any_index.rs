@@ -10,7 +10,7 @@ use arrow_schema::SchemaRef;
 use datafusion::error::Result;
 use ogive::Profile;
 use ogive::index::extend::FactoryWord;
-use ogive::index::{AnyIndex, IndexReader, Raw};
+use ogive::index::{AnyIndex, IndexReader, RawKey};
 use ogive::types::{KeyType, RecordType};
 use std::fmt;
 use std::ops::Bound;
@@ -30,8 +30,8 @@ pub(crate) struct IndexRelation {
 }
 
 enum AnyReader {
-    Short(IndexReader<Raw<u64>, Vec<u8>>),
-    Long(IndexReader<Raw<u128>, Vec<u8>>),
+    Short(IndexReader<RawKey<u64>, Vec<u8>>),
+    Long(IndexReader<RawKey<u128>, Vec<u8>>),
 }
 
 /// Applies an expression to a reader of either width.
@@ -156,13 +156,13 @@ impl IndexRecords {
 /// The entries of a range, as keys and values.
 fn entries<W: FactoryWord>(
     index: &Arc<AnyIndex>,
-    reader: &IndexReader<Raw<W>, Vec<u8>>,
+    reader: &IndexReader<RawKey<W>, Vec<u8>>,
     (start, end): (Bound<u128>, Bound<u128>),
     is_descending: bool,
 ) -> Entries {
     let range = reader.range((start.map(AnyIndex::raw::<W>), end.map(AnyIndex::raw::<W>)));
     let (index, key_type): (_, KeyType) = (index.clone(), index.key_type());
-    let record = move |entry: ogive::Result<(Raw<W>, Vec<u8>)>| {
+    let record = move |entry: ogive::Result<(RawKey<W>, Vec<u8>)>| {
         let (key, payload) = entry?;
         let value = index.decode_value(&payload)?.into_owned();
         Ok((AnyIndex::key_bytes(key_type, key.0.to_u128()), Some(value)))

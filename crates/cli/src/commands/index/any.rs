@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::records::RecordFields;
 use crate::size::counted;
 use crate::value;
-use ogive::index::{AnyIndex, Raw, Word};
+use ogive::index::{AnyIndex, RawKey, Word};
 use ogive::types::ValueType;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -118,7 +118,7 @@ impl OrderedMap for OpenIndex {
     fn scan(&self, (from, to): Bounds<u128>, window: Window, output: &mut Output) -> Result<()> {
         either!(&self.any, index => {
             let entries = index.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)))?;
-            window.visit(entries, |(Raw(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
+            window.visit(entries, |(RawKey(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
         })
     }
 

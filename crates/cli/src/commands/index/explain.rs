@@ -9,7 +9,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::table_text::plain_table;
-use ogive::index::{AnyIndex, Visit};
+use ogive::index::{AnyIndex, IndexVisit};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(lookup: &IndexLookup, output: &mut Output) -> Result<Outcome> 
     if found { Ok(Outcome::Done) } else { verbs::not_found(open.shown_key(&key), output) }
 }
 
-fn to_json(visit: &Visit) -> serde_json::Value {
+fn to_json(visit: &IndexVisit) -> serde_json::Value {
     json!({
         "depth": visit.depth,
         "node": visit.node,
@@ -48,7 +48,7 @@ fn to_json(visit: &Visit) -> serde_json::Value {
     })
 }
 
-fn print(path: &[Visit], blocks: u64, output: &mut Output) -> Result<()> {
+fn print(path: &[IndexVisit], blocks: u64, output: &mut Output) -> Result<()> {
     let rows = path.iter().map(|visit| {
         vec![
             format!("{} {}", visit.depth, visit.node),

@@ -14,7 +14,7 @@ use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
 use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
 use ogive::index::extend::FactoryWord;
-use ogive::index::{AnyIndex, Raw, WordIndex};
+use ogive::index::{AnyIndex, RawKey, WordIndex};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Cause, Error, KeyType};
 use serde_json::json;
@@ -329,7 +329,7 @@ impl<'a, W: FactoryWord> IndexRecords<'a, W> {
         Ok(Self { input, index, arguments, values, records: 0 })
     }
 
-    fn next(&mut self) -> Result<Option<(Raw<W>, Vec<u8>)>> {
+    fn next(&mut self) -> Result<Option<(RawKey<W>, Vec<u8>)>> {
         let (key_type, record_type) = (self.index.key_type(), self.input.facts().record_type.keys);
         let (types, is_typed) = (self.index.record_type(), self.arguments.input.key_type.is_some());
         let blamed = |error: InputError| match error.wrong_column() {

@@ -3,7 +3,7 @@
 use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
-use ogive::index::{AnyIndex, Raw, Word};
+use ogive::index::{AnyIndex, RawKey, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
@@ -47,7 +47,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
     };
     either!(index, index => {
         let entries = index.iter()?;
-        let entry = move |(key, payload): (Raw<_>, Vec<u8>)| {
+        let entry = move |(key, payload): (RawKey<_>, Vec<u8>)| {
             let value = index.decode_value(&payload)?.into_owned();
             Ok((AnyIndex::key_bytes(key_type, Word::to_u128(key.0)), value))
         };

@@ -4,7 +4,7 @@ use super::any::either;
 use super::stats::IndexReport;
 use super::text;
 use crate::failure::Result;
-use ogive::index::{AnyIndex, Raw, Word};
+use ogive::index::{AnyIndex, RawKey, Word};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive_report::index::{IndexLevel, IndexPicture, IndexVisit};
@@ -52,7 +52,7 @@ pub(crate) fn picture(
 fn first(any: &AnyIndex) -> Result<Option<u128>> {
     either!(any, index => {
         let entry = index.range(..)?.next().transpose()?;
-        Ok(entry.map(|(Raw(word), _)| word.to_u128()))
+        Ok(entry.map(|(RawKey(word), _)| word.to_u128()))
     })
 }
 
@@ -65,7 +65,7 @@ impl IndexReport {
             AnyIndex::Short(_) => u64::BYTES,
             AnyIndex::Long(_) => u128::BYTES,
         };
-        let level = |level: &ogive::index::LevelStatistics| IndexLevel {
+        let level = |level: &ogive::index::IndexLevelStatistics| IndexLevel {
             nodes: level.nodes,
             pages: level.pages,
             entries: level.entries,

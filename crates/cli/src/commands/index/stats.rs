@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{grouped, human_bytes};
 use crate::table_text::plain_table;
-use ogive::index::{AnyIndex, Statistics};
+use ogive::index::{AnyIndex, IndexStatistics};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ Reads all nodes, which takes a while for a large index.";
 #[derive(Debug)]
 pub(super) struct IndexReport {
     index: AnyIndex,
-    statistics: Statistics,
+    statistics: IndexStatistics,
 }
 
 impl IndexReport {
@@ -32,7 +32,7 @@ impl IndexReport {
     }
 
     /// The index and its statistics.
-    pub(super) fn parts(&self) -> (&AnyIndex, &Statistics) {
+    pub(super) fn parts(&self) -> (&AnyIndex, &IndexStatistics) {
         (&self.index, &self.statistics)
     }
 }

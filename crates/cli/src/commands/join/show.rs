@@ -3,10 +3,10 @@
 use super::arguments::JoinArguments;
 use crate::size::{counted, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
-use ogive::join::{Alternative, Cost, Explanation, JoinReport, RelationSummary, Side};
+use ogive::join::{JoinAlternative, JoinCost, JoinExplanation, JoinRelationSummary, JoinReport, JoinSide};
 
 /// The chosen method and the alternatives, with their predicted costs.
-pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
+pub(super) fn choice(explanation: &JoinExplanation) -> Vec<String> {
     let mut lines = vec![
         side("left", &explanation.left),
         side("right", &explanation.right),
@@ -36,7 +36,7 @@ pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-fn side(word: &str, summary: &RelationSummary) -> String {
+fn side(word: &str, summary: &JoinRelationSummary) -> String {
     format!(
         "{word}: {}, about {} in {}, {}{}",
         summary.name,
@@ -47,20 +47,20 @@ fn side(word: &str, summary: &RelationSummary) -> String {
     )
 }
 
-fn role(inner: Option<Side>) -> String {
+fn role(inner: Option<JoinSide>) -> String {
     inner.map_or_else(String::new, |inner| format!(", probing {}", word(inner)))
 }
 
-fn word(side: Side) -> &'static str {
+fn word(side: JoinSide) -> &'static str {
     match side {
-        Side::Left => "left",
-        Side::Right => "right",
+        JoinSide::Left => "left",
+        JoinSide::Right => "right",
     }
 }
 
-fn row(alternative: &Alternative) -> Option<Vec<String>> {
+fn row(alternative: &JoinAlternative) -> Option<Vec<String>> {
     let cost = alternative.predicted?;
-    let Cost { total_us, device_us, cpu_us, requests, bytes_read, bytes_spilled, .. } = cost;
+    let JoinCost { total_us, device_us, cpu_us, requests, bytes_read, bytes_spilled, .. } = cost;
     Some(vec![
         alternative.method.clone(),
         alternative.inner.map_or("", word).to_owned(),
@@ -74,7 +74,7 @@ fn row(alternative: &Alternative) -> Option<Vec<String>> {
     ])
 }
 
-fn refusal(alternative: &Alternative) -> Option<String> {
+fn refusal(alternative: &JoinAlternative) -> Option<String> {
     alternative.refused.as_ref().map(|reason| format!("{} is not possible: {reason}", alternative.method))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn summary(arguments: &JoinArguments, report: &JoinReport) -> String 
 }
 
 /// Actual and predicted costs.
-pub(super) fn outcome(explanation: &Explanation, report: &JoinReport) -> Vec<String> {
+pub(super) fn outcome(explanation: &JoinExplanation, report: &JoinReport) -> Vec<String> {
     let seconds = &report.seconds;
     let predicted = &explanation.predicted;
     vec![

@@ -1,11 +1,11 @@
 //! Progress of a join on standard error.
 
 use crate::progress::{Progress, Unit};
-use ogive::join::{JoinPhase, JoinProgress, Watcher};
+use ogive::join::{JoinPhase, JoinProgress, JoinWatcher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A watcher that shows a progress bar per phase.
-pub(super) fn watcher() -> Watcher {
+pub(super) fn watcher() -> JoinWatcher {
     let shown: Mutex<Option<(JoinPhase, Progress)>> = Mutex::new(None);
     Arc::new(move |progress: JoinProgress| {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);

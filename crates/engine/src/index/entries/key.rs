@@ -14,10 +14,16 @@ const SHORT_KEY_BYTES_MAX: usize = 8;
 /// An index stores each key as a native key, a [`Word`] of 8 or 16 bytes, in the same order: signed integers have their
 /// sign bit flipped, and byte arrays are read as big-endian numbers. Byte strings of varying length can be keys of a
 /// [`Table`](crate::table::Table), not of an index.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of keys of an index",
+    label = "an index cannot have keys of type `{Self}`",
+    note = "keys of an index are integers and byte arrays of up to 16 bytes",
+    note = "keys of other types, such as strings, are those of a `Table` or a `Db`"
+)]
 pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     /// The native key type.
     type Word: FactoryWord;
-    /// The key type stored in the file; `None` if any type with the same word is accepted, as for [`Raw`].
+    /// The key type stored in the file; `None` if any type with the same word is accepted, as for [`RawKey`].
     const TYPE: Option<KeyType>;
 
     /// The word of this key.
@@ -50,10 +56,10 @@ pub(in crate::index) fn check(key_type: KeyType) -> Result<()> {
     }
 }
 
-/// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes,
-/// a `Raw<u128>` for longer ones.
+/// A key as its word, whatever its type: for tools that open any index. A `RawKey<u64>` stands for keys of up to 8
+/// bytes, a `RawKey<u128>` for longer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Raw<W>(pub W);
+pub struct RawKey<W>(pub W);
 
 impl<W: FactoryWord> Key for Raw<W> {
     type Word = W;

@@ -4,6 +4,11 @@ use crate::types::KeyType;
 use std::fmt::Debug;
 
 /// A payload type; all payloads of an index have one size.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of payloads of an index",
+    label = "an index cannot have payloads of type `{Self}`",
+    note = "payloads of an index have one size: integers, byte arrays, and `Vec<u8>` of `IndexOptions::payload_bytes`"
+)]
 pub trait Payload: Debug + Sized + Send + 'static {
     /// Bytes of every payload; `None` if the index determines the size, as for `Vec<u8>`.
     const BYTES: Option<usize>;

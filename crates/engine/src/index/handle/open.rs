@@ -14,7 +14,7 @@ use crate::index::entries::values::ValueForm;
 use crate::index::kinds::kind::IndexKind;
 use crate::index::options::IndexOptions;
 use crate::index::tree::layout::IndexLayout;
-use crate::index::tree::structure::{Statistics, Visit};
+use crate::index::tree::structure::{IndexStatistics, IndexVisit};
 use crate::io::Storage;
 use crate::page::PageOptions;
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
@@ -349,7 +349,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As there.
-    pub fn statistics(&self) -> Result<Statistics> {
+    pub fn statistics(&self) -> Result<IndexStatistics> {
         self.reader()?.statistics()
     }
 
@@ -357,7 +357,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As there.
-    pub fn explain(&self, key: K) -> Result<Vec<Visit>> {
+    pub fn explain(&self, key: K) -> Result<Vec<IndexVisit>> {
         self.reader()?.explain(key)
     }
 

@@ -9,7 +9,7 @@ use crate::index::entries::key::Key;
 use crate::index::entries::payload::Payload;
 use crate::index::entries::word::Word;
 use crate::index::tree::structure::Cursor;
-use crate::page::Snapshot;
+use crate::page::PageSnapshot;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -141,13 +141,17 @@ impl<W: Word> RangeScan<W> {
 #[derive(Debug)]
 pub struct IndexRange<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,
-    snapshot: Snapshot,
+    snapshot: PageSnapshot,
     scan: RangeScan<K::Word>,
     payload: PhantomData<fn() -> V>,
 }
 
 impl<K: Key, V: Payload> IndexRange<K, V> {
-    pub(in crate::index) fn new(shared: Arc<IndexShared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
+    pub(in crate::index) fn new(
+        shared: Arc<IndexShared<K>>,
+        snapshot: PageSnapshot,
+        range: &impl RangeBounds<K>,
+    ) -> Self {
         Self { shared, snapshot, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
     }
 

@@ -7,8 +7,8 @@ use super::view::{IndexState, IndexView};
 use crate::error::Result;
 use crate::index::entries::key::Key;
 use crate::index::entries::payload::Payload;
-use crate::index::tree::structure::{Statistics, Visit};
-use crate::page::Snapshot;
+use crate::index::tree::structure::{IndexStatistics, IndexVisit};
+use crate::page::PageSnapshot;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct IndexReader<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,
-    snapshot: Snapshot,
+    snapshot: PageSnapshot,
     payload: PhantomData<fn() -> V>,
 }
 
@@ -121,7 +121,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     ///
     /// # Errors
     /// As for [`Self::get`].
-    pub fn statistics(&self) -> Result<Statistics> {
+    pub fn statistics(&self) -> Result<IndexStatistics> {
         self.view()?.statistics()
     }
 
@@ -129,7 +129,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     ///
     /// # Errors
     /// As for [`Self::get`].
-    pub fn explain(&self, key: K) -> Result<Vec<Visit>> {
+    pub fn explain(&self, key: K) -> Result<Vec<IndexVisit>> {
         self.view()?.explain(key)
     }
 

@@ -4,13 +4,13 @@ use super::header::IndexHeader;
 use super::open::Index;
 use super::view::IndexState;
 use crate::error::{Cause, Error, Result};
-use crate::index::entries::key::{self, Raw};
+use crate::index::entries::key::{RawKey, self};
 use crate::index::entries::word::Word;
 use crate::index::kinds::kind::FactoryWord;
 use crate::index::options::IndexOptions;
 use crate::index::tree::structure::{Rescued, RescuedEntries};
 use crate::io::Storage;
-use crate::page::{PageFile, PageOptions, Pages, RescuedFile, Snapshot};
+use crate::page::{PageFile, PageOptions, PageSnapshot, Pages, RescuedFile};
 use crate::types::KeyType;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) enum RescuedIndex {
 pub(crate) struct WordRescue<W: FactoryWord> {
     header: IndexHeader,
     pages: PageOptions,
-    snapshot: Snapshot,
+    snapshot: PageSnapshot,
     /// None in an index that was never written to.
     entries: Option<Box<dyn RescuedEntries<W>>>,
     /// Number of entries of the commit.
@@ -103,7 +103,7 @@ impl<W: FactoryWord> WordRescue<W> {
     ///
     /// # Errors
     /// As [`Index::create`].
-    pub(crate) fn create_alike(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<Index<Raw<W>, Vec<u8>>> {
+    pub(crate) fn create_alike(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<Index<RawKey<W>, Vec<u8>>> {
         let IndexHeader { kind, ref types, layout, ref tunables } = self.header;
         let options = IndexOptions {
             kind,

@@ -5,7 +5,7 @@ use super::shared::IndexShared;
 use crate::error::Result;
 use crate::index::entries::key::Key;
 use crate::index::entries::payload::Payload;
-use crate::index::tree::structure::{Statistics, Visit};
+use crate::index::tree::structure::{IndexStatistics, IndexVisit};
 use crate::page::Pages;
 
 /// Bytes of the number of entries, which precedes the state of the structure.
@@ -108,14 +108,14 @@ impl<K: Key> IndexView<'_, K> {
         self.state.map_or(0, |state| state.entries)
     }
 
-    pub(in crate::index) fn statistics(&self) -> Result<Statistics> {
+    pub(in crate::index) fn statistics(&self) -> Result<IndexStatistics> {
         match self.state {
             Some(state) => self.shared.structure.statistics(self.pages, state.structure),
-            None => Ok(Statistics::default()),
+            None => Ok(IndexStatistics::default()),
         }
     }
 
-    pub(in crate::index) fn explain(&self, key: K) -> Result<Vec<Visit>> {
+    pub(in crate::index) fn explain(&self, key: K) -> Result<Vec<IndexVisit>> {
         match self.state {
             Some(state) => self.shared.structure.explain(self.pages, state.structure, key.to_word()),
             None => Ok(Vec::new()),

@@ -9,7 +9,7 @@ use crate::index::entries::key::Key;
 use crate::index::entries::payload::Payload;
 use crate::index::entries::word::Word;
 use crate::index::tree::structure::{Amount, Entries};
-use crate::page::{PageTouch, Transaction, WriteStatistics};
+use crate::page::{PageTouch, PageWriteStatistics, Transaction};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -272,12 +272,12 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// Statistics of the changes so far, by phase.
-    pub fn write_statistics(&self) -> WriteStatistics {
+    pub fn write_statistics(&self) -> PageWriteStatistics {
         self.transaction.write_statistics()
     }
 
     /// Starts or stops measuring the time of phases; see
-    /// [`PhaseStatistics::time_ns`](crate::page::PhaseStatistics::time_ns).
+    /// [`PhaseStatistics::time_ns`](crate::page::PagePhaseStatistics::time_ns).
     pub fn set_timed(&mut self, timed: bool) {
         self.transaction.set_timed(timed);
     }

@@ -2,7 +2,7 @@
 
 use super::kind::FactoryWord;
 use crate::error::{Cause, Error, Result};
-use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
+use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, RawKey, Word};
 use crate::io::Storage;
 use crate::page::{LostLog, PageOptions};
 use crate::types::{KeyType, RecordType};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
-pub type WordIndex<W> = Index<Raw<W>, Vec<u8>>;
+pub type WordIndex<W> = Index<RawKey<W>, Vec<u8>>;
 
 /// An index of any types: its keys are unsigned integers, the bytes of a key of its [`KeyType`] read with the most
 /// significant one first.

@@ -1,6 +1,6 @@
 //! The `Router` trait: inner structures over B+-tree leaves.
 
-use super::structure::{Statistics, Visit};
+use super::structure::{IndexStatistics, IndexVisit};
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
@@ -87,13 +87,13 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`Self::find`].
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics>;
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics>;
 
     /// The inner nodes on the path of a lookup.
     ///
     /// # Errors
     /// As for [`Self::find`].
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>>;
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>>;
 }
 
 /// Visits an extent of pages: the first, and their number.

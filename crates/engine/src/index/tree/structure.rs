@@ -144,7 +144,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`Self::get`].
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics>;
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics>;
 
     /// Validates the whole structure: order, ranges, counts, links, and models as lookups use them. Reports to
     /// `visitor` each page of the structure, and each entry in order.
@@ -157,7 +157,7 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`Self::get`].
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>>;
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>>;
 
     /// Frees all pages, for example before a structure inside another is rebuilt.
     ///
@@ -254,7 +254,7 @@ pub trait Visitor<W: Word> {
 
 /// Statistics of the nodes of a structure.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Statistics {
+pub struct IndexStatistics {
     /// Entries.
     pub entries: u64,
     /// Number of leaves or data nodes.
@@ -268,14 +268,14 @@ pub struct Statistics {
     /// Mean number of nodes on the path to an entry, over all entries.
     pub mean_height: f64,
     /// Statistics by depth, the root first.
-    pub levels: Vec<LevelStatistics>,
+    pub levels: Vec<IndexLevelStatistics>,
     /// Further counts, specific to the structure: "mixed nodes", "packed arrays", "segments".
     pub details: Vec<(&'static str, u64)>,
 }
 
 /// Statistics of the nodes of one depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LevelStatistics {
+pub struct IndexLevelStatistics {
     /// Nodes.
     pub nodes: u64,
     /// Their pages.
@@ -286,7 +286,7 @@ pub struct LevelStatistics {
 
 /// One node on the path of a lookup.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Visit {
+pub struct IndexVisit {
     /// The type of the node: "inner node", "leaf", "mixed node", "packed array".
     pub node: &'static str,
     /// The page that was read.

@@ -236,12 +236,12 @@ impl RowStream for FileScan {
 }
 
 /// An iterator over records. An error ends the join.
-pub type Records = Box<dyn Iterator<Item = Result<Record>> + Send>;
+pub type JoinRecords = Box<dyn Iterator<Item = Result<Record>> + Send>;
 
 /// Records supplied by the caller, read as often as needed.
 pub(crate) struct CallerRelation {
     facts: RelationFacts,
-    records: Arc<dyn Fn() -> Records + Send + Sync>,
+    records: Arc<dyn Fn() -> JoinRecords + Send + Sync>,
 }
 
 impl fmt::Debug for CallerRelation {
@@ -251,7 +251,7 @@ impl fmt::Debug for CallerRelation {
 }
 
 impl CallerRelation {
-    pub(crate) fn new(shape: RecordShape, records: Arc<dyn Fn() -> Records + Send + Sync>) -> Self {
+    pub(crate) fn new(shape: RecordShape, records: Arc<dyn Fn() -> JoinRecords + Send + Sync>) -> Self {
         let RecordShape { name, key_type, value_bytes, rows, bytes } = shape;
         let key_bytes = key_type.width();
         let facts = RelationFacts {
@@ -305,7 +305,7 @@ impl Relation for CallerRelation {
 }
 
 struct CallerScan {
-    records: Records,
+    records: JoinRecords,
     chunk: RowChunk,
     capacity: usize,
     facts: RelationFacts,

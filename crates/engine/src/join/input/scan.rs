@@ -11,7 +11,7 @@ use super::prefetch::Prefetcher;
 use super::read_shape::StreamShape;
 use crate::error::{Error, Result};
 use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::table::format::value::ValuePointer;
 use crate::table::{FrontKeys, HistogramPoint, ScanBlock, ScanValue, Table};
@@ -130,7 +130,7 @@ enum CurrentChunk {
 #[derive(Debug, Default)]
 struct CopiedRows {
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
 }
 
 impl TableScan {
@@ -169,7 +169,7 @@ impl TableScan {
         let mut reader = BlockRunReader::new(table, task, ends.0.0..last_block, shape, buffer_bytes);
         let buffers = vec![BlockRun::default(), BlockRun::default()];
         let prefetch = Prefetcher::start(task, table.path(), buffers, move |run| reader.fill(run))?;
-        let span_share = copied_bytes as usize * BYTES_PER_SPAN / (BYTES_PER_SPAN + size_of::<Span>());
+        let span_share = copied_bytes as usize * BYTES_PER_SPAN / (BYTES_PER_SPAN + size_of::<RowSpan>());
         Ok(Self {
             table: table.clone(),
             prefetch,
@@ -241,7 +241,7 @@ impl CopiedRows {
 
     /// Appends the value after the key that begins at `key_at`.
     fn push_value(&mut self, key_at: usize, value: ScanValue<'_>) {
-        let span = Span::push_value(&mut self.bytes, key_at, value);
+        let span = RowSpan::push_value(&mut self.bytes, key_at, value);
         self.spans.push(span);
     }
 }

@@ -1,6 +1,6 @@
 //! The relations of a join as callers give them.
 
-use super::records::{CallerRelation, FileRelation, RecordShape, Records};
+use super::records::{CallerRelation, FileRelation, JoinRecords, RecordShape};
 use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
@@ -97,7 +97,7 @@ impl JoinSource {
     /// since a join may read them more than once. Values are held in memory, so a record must fit in a part of the
     /// join's memory limit.
     #[must_use]
-    pub fn unsorted(shape: RecordShape, records: impl Fn() -> Records + Send + Sync + 'static) -> Self {
+    pub fn unsorted(shape: RecordShape, records: impl Fn() -> JoinRecords + Send + Sync + 'static) -> Self {
         Self::of(CallerRelation::new(shape, Arc::new(records)))
     }
 

@@ -16,7 +16,7 @@ use super::cursor::{StreamCursor, run_end_of};
 use crate::error::{Error, Result};
 use crate::join::rows::condition::JoinCondition;
 use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::ops::Range;
 use std::sync::Arc;
@@ -262,7 +262,7 @@ pub(super) struct RetainedRun {
 #[derive(Debug)]
 struct RetainedSegment {
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     /// Widths of key and value if rows are dense; `spans` is then empty.
     dense: Option<(usize, usize)>,
 }
@@ -358,7 +358,7 @@ impl RetainedRun {
             let key_at = segment.bytes.len();
             segment.bytes.extend_from_slice(key);
             segment.bytes.extend_from_slice(value);
-            segment.spans.push(Span::of_row(key_at, key, value));
+            segment.spans.push(RowSpan::of_row(key_at, key, value));
         }
         self.long = long;
         Ok(usize::from(taken))
@@ -406,7 +406,7 @@ fn segment_of(bytes: usize) -> RetainedSegment {
 
 /// Memory of a segment for `bytes` of rows.
 fn segment_memory(bytes: usize) -> u64 {
-    (bytes + bytes / BYTES_PER_SPAN * size_of::<Span>()) as u64
+    (bytes + bytes / BYTES_PER_SPAN * size_of::<RowSpan>()) as u64
 }
 
 /// Emits all pairs of retained rows (in `retained_range` of each view) and the rows of a stream's chunk. The retained

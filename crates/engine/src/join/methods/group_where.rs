@@ -9,7 +9,7 @@ use super::group::{GroupCursor, KeyGroup};
 use super::merge::emit_side;
 use crate::error::Result;
 use crate::join::rows::condition::{JoinCondition, JoinPair, RowBits};
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
@@ -19,7 +19,7 @@ use std::ops::Range;
 struct RetainedRows<'a> {
     views: Vec<RowsView<'a>>,
     range: Range<usize>,
-    side: Side,
+    side: JoinSide,
 }
 
 impl RetainedRows<'_> {
@@ -48,12 +48,12 @@ struct PairFilter<'a> {
 
 impl PairFilter<'_> {
     /// Which rows of a side the join returns without a partner's value, by whether they have a partner.
-    fn returned(self, side: Side) -> Option<bool> {
+    fn returned(self, side: JoinSide) -> Option<bool> {
         let kind = self.task.kind;
         match side {
-            Side::Left if kind == JoinKind::Semi => Some(true),
-            Side::Left => kind.keeps_unmatched().then_some(false),
-            Side::Right => kind.keeps_unmatched_right().then_some(false),
+            JoinSide::Left if kind == JoinKind::Semi => Some(true),
+            JoinSide::Left => kind.keeps_unmatched().then_some(false),
+            JoinSide::Right => kind.keeps_unmatched_right().then_some(false),
         }
     }
 
@@ -71,11 +71,11 @@ impl PairFilter<'_> {
         for (view, rows, first) in retained.parts() {
             for (number, row) in (first..).zip(rows) {
                 let (left, right) = match retained.side {
-                    Side::Left => (view.value(row), value),
-                    Side::Right => (value, view.value(row)),
+                    JoinSide::Left => (view.value(row), value),
+                    JoinSide::Right => (value, view.value(row)),
                 };
                 // Where pairs are not returned, one partner of a left row is enough.
-                let is_known = if retained.side == Side::Left { bits.has(number) } else { is_matched };
+                let is_known = if retained.side == JoinSide::Left { bits.has(number) } else { is_matched };
                 if (!pairs && is_known) || !(self.condition)(JoinPair { key, left, right })? {
                     continue;
                 }
@@ -123,8 +123,8 @@ impl PairFilter<'_> {
             return Ok(());
         }
         match side {
-            Side::Left => sink.row(key, Some(value), None),
-            Side::Right => sink.row(key, None, Some(value)),
+            JoinSide::Left => sink.row(key, Some(value), None),
+            JoinSide::Right => sink.row(key, None, Some(value)),
         }
     }
 
@@ -144,7 +144,7 @@ impl PairFilter<'_> {
     /// stream has more rows.
     fn join_chunk(
         self,
-        side: Side,
+        side: JoinSide,
         (view, range): (RowsView<'_>, Range<usize>),
         other: &mut GroupCursor<'_>,
         sink: &mut dyn RowSink,
@@ -178,22 +178,22 @@ impl KeyGroup {
     ) -> Result<(bool, bool)> {
         let filter = PairFilter { condition, task: left.task };
         if let Some(range) = left.lies_in_chunk() {
-            let more = filter.join_chunk(Side::Left, (left.stream.rows(), range.clone()), right, sink)?;
+            let more = filter.join_chunk(JoinSide::Left, (left.stream.rows(), range.clone()), right, sink)?;
             left.side.at = range.end;
             return Ok((true, more));
         }
         if let Some(range) = right.lies_in_chunk() {
-            let more = filter.join_chunk(Side::Right, (right.stream.rows(), range.clone()), left, sink)?;
+            let more = filter.join_chunk(JoinSide::Right, (right.stream.rows(), range.clone()), left, sink)?;
             right.side.at = range.end;
             return Ok((more, true));
         }
         if let Some(left_more) = self.left.collect(left)? {
-            let retained = RetainedRows { views: self.left.views(), range: 0..usize::MAX, side: Side::Left };
+            let retained = RetainedRows { views: self.left.views(), range: 0..usize::MAX, side: JoinSide::Left };
             let more = filter.join_retained(&retained, &mut retained.bits(), right, sink)?;
             return Ok((left_more, more));
         }
         if let Some(right_more) = self.right.collect(right)? {
-            let retained = RetainedRows { views: self.right.views(), range: 0..usize::MAX, side: Side::Right };
+            let retained = RetainedRows { views: self.right.views(), range: 0..usize::MAX, side: JoinSide::Right };
             let mut bits = retained.bits();
             for view in self.left.views() {
                 (0..view.len()).try_for_each(|row| {
@@ -216,13 +216,13 @@ impl KeyGroup {
         sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
         let (right_more, right_rows) = self.spill_right(right)?;
-        let returned = filter.returned(Side::Right);
+        let returned = filter.returned(JoinSide::Right);
         let bits_bytes = if returned.is_some() { RowBits::memory_bytes(right_rows) } else { 0 };
         let _bits_memory = filter.task.budget.take(bits_bytes, "telling the partners of one key's rows")?;
         let mut right_bits = RowBits::new(if returned.is_some() { right_rows as usize } else { 0 });
         let mut left_more = None;
         while let Some(overflow) = &mut self.overflow {
-            let retained = RetainedRows { views: self.left.views(), range: 0..usize::MAX, side: Side::Left };
+            let retained = RetainedRows { views: self.left.views(), range: 0..usize::MAX, side: JoinSide::Left };
             let mut bits = retained.bits();
             let mut first = 0;
             overflow.visit(&mut |rows| {
@@ -245,7 +245,7 @@ impl KeyGroup {
             let mut first = 0;
             overflow.visit(&mut |rows| {
                 for range in right_bits.ranges(first..first + rows.len(), returned) {
-                    emit_side(Side::Right, rows, range.start - first..range.end - first, sink)?;
+                    emit_side(JoinSide::Right, rows, range.start - first..range.end - first, sink)?;
                 }
                 first += rows.len();
                 Ok(())

@@ -16,7 +16,7 @@
 use super::cursor::StreamCursor;
 use super::group::KeyGroup;
 use crate::error::Result;
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::Task;
@@ -111,7 +111,7 @@ pub(crate) fn join(
             }
         } else if task.kind.keeps_unmatched() {
             let end = left.rows().len();
-            emit_unpaired(Side::Left, left, l.at..end, sink)?;
+            emit_unpaired(JoinSide::Left, left, l.at..end, sink)?;
             l.at = end;
         } else {
             return Ok(());
@@ -135,7 +135,7 @@ fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: 
     loop {
         task.check()?;
         let rows = r.at..right.rows().len();
-        emit_unpaired(Side::Right, right, rows, sink)?;
+        emit_unpaired(JoinSide::Right, right, rows, sink)?;
         if !r.advance(right, None)? {
             return Ok(());
         }
@@ -185,14 +185,14 @@ fn round_by_runs(
             order if order.is_lt() || (order.is_eq() && task.has_null(a)) => {
                 let next = first_not_below(&left_keys, l.at, left_keys.len(), b);
                 if kind.keeps_unmatched() {
-                    emit_unpaired(Side::Left, left, l.at..next, sink)?;
+                    emit_unpaired(JoinSide::Left, left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
             Ordering::Greater => {
                 let next = first_not_below(&right_keys, r.at, right_keys.len(), a);
                 if kind.keeps_unmatched_right() {
-                    emit_unpaired(Side::Right, right, r.at..next, sink)?;
+                    emit_unpaired(JoinSide::Right, right, r.at..next, sink)?;
                 }
                 r.at = next;
             }
@@ -200,7 +200,7 @@ fn round_by_runs(
             _ => {
                 let next = run_end(&left_keys, l.at, left_keys.len());
                 if kind == JoinKind::Semi {
-                    emit_unpaired(Side::Left, left, l.at..next, sink)?;
+                    emit_unpaired(JoinSide::Left, left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
@@ -528,7 +528,7 @@ fn run_end<K: KeyAccess>(keys: &K, at: usize, end: usize) -> usize {
 
 /// Emits rows of one side without values of the other.
 pub(in crate::join) fn emit_unpaired(
-    side: Side,
+    side: JoinSide,
     stream: &mut dyn RowStream,
     rows: Range<usize>,
     sink: &mut dyn RowSink,
@@ -540,7 +540,7 @@ pub(in crate::join) fn emit_unpaired(
     for row in rows {
         if stream.rows().is_long(row) {
             stream.long_value(row, &mut value)?;
-            let values = if side == Side::Left { (Some(&value[..]), None) } else { (None, Some(&value[..])) };
+            let values = if side == JoinSide::Left { (Some(&value[..]), None) } else { (None, Some(&value[..])) };
             sink.row(stream.rows().key(row), values.0, values.1)?;
         } else {
             emit_side(side, stream.rows(), row..row + 1, sink)?;
@@ -551,14 +551,14 @@ pub(in crate::join) fn emit_unpaired(
 
 /// Emits in-line rows of one side without values of the other.
 pub(in crate::join) fn emit_side(
-    side: Side,
+    side: JoinSide,
     rows: RowsView<'_>,
     range: Range<usize>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
     match side {
         _ if range.is_empty() => Ok(()),
-        Side::Left => sink.lefts(rows, range),
-        Side::Right => sink.rights(rows, range),
+        JoinSide::Left => sink.lefts(rows, range),
+        JoinSide::Right => sink.rights(rows, range),
     }
 }

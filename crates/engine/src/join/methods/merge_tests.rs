@@ -10,7 +10,7 @@ use crate::join::rows::form::{RowForm, RowMarks, Widths};
 use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::{JoinKind, JoinOptions};
 use crate::join::rows::sink::RowSink;
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::Task;
 use crate::join::test_relations::{Joined, reference_where};
 use crate::types::{KeyType, RecordType};
@@ -41,7 +41,7 @@ struct Chunks {
     /// Whether rows below what is asked for are left out.
     skips: bool,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     dense: (usize, usize),
     first: usize,
 }
@@ -79,7 +79,7 @@ impl RowStream for Chunks {
                 let value: &[u8] = if is_long { &[] } else { value };
                 self.bytes.extend_from_slice(value);
                 let (key_bytes, value_bytes) = (key.len() as u32, value.len() as u32);
-                self.spans.push(Span { key_at, key_bytes, value_at: key_at + key_bytes, value_bytes, is_long });
+                self.spans.push(RowSpan { key_at, key_bytes, value_at: key_at + key_bytes, value_bytes, is_long });
             }
             if begin < end {
                 return Ok(true);

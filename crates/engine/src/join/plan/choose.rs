@@ -1,18 +1,19 @@
 //! The choice of the method with the least predicted cost.
 
-use crate::join::rows::cost::Cost;
-use crate::join::rows::facts::{CostModel, LookupAccess, PlanContext, PlanInput, SideFacts};
+use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
+use super::cost::JoinCost;
+use super::cost_model::JoinCostModel;
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MethodCandidate {
     pub(super) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
-    pub(super) inner: Option<Side>,
+    pub(in crate::join) inner: Option<JoinSide>,
     /// The predicted cost, or the reason why the method cannot run.
-    pub(super) cost: Result<Cost, String>,
+    pub(in crate::join) cost: Result<JoinCost, String>,
 }
 
 /// Least work per thread, in microseconds: starting and stopping a thread, and cutting the input, take a few hundred.
@@ -41,7 +42,7 @@ fn handicap_us(method: JoinMethod, total_us: f64) -> f64 {
 impl PlanInput<'_> {
     /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
     /// last.
-    pub(super) fn candidates(&self, asked: JoinMethod, inner: Option<Side>) -> Vec<MethodCandidate> {
+    pub(in crate::join) fn candidates(&self, asked: JoinMethod, inner: Option<JoinSide>) -> Vec<MethodCandidate> {
         let mut methods: Vec<JoinMethod> =
             JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto).collect();
         if !methods.contains(&asked) && asked != JoinMethod::Auto {
@@ -64,16 +65,16 @@ impl PlanInput<'_> {
     }
 
     /// A method with the better of its roles.
-    fn candidate(&self, method: JoinMethod, inner: Option<Side>) -> MethodCandidate {
+    fn candidate(&self, method: JoinMethod, inner: Option<JoinSide>) -> MethodCandidate {
         if matches!(method, JoinMethod::Merge | JoinMethod::Partition) || method.as_copy().is_some() {
-            return MethodCandidate { method, inner: None, cost: self.cost(method, Side::Right) };
+            return MethodCandidate { method, inner: None, cost: self.cost(method, JoinSide::Right) };
         }
         if method == JoinMethod::Hash {
             let side = self.hashed();
             return MethodCandidate { method, inner: Some(side), cost: self.cost(method, side) };
         }
         // The larger relation is the inner one, if possible: looking many keys up among few saves nothing.
-        let larger = if self.left.bytes > self.right.bytes { Side::Left } else { Side::Right };
+        let larger = if self.left.bytes > self.right.bytes { JoinSide::Left } else { JoinSide::Right };
         let side = inner.unwrap_or(larger);
         match self.cost(method, side) {
             Err(reason) if inner.is_none() => match self.cost(method, side.other()) {
@@ -85,15 +86,15 @@ impl PlanInput<'_> {
     }
 
     /// The smaller relation, unless the join returns rows of the left one individually.
-    fn hashed(&self) -> Side {
+    fn hashed(&self) -> JoinSide {
         match self.context.kind {
-            JoinKind::Inner if self.left.memory_bytes < self.right.memory_bytes => Side::Left,
-            _ => Side::Right,
+            JoinKind::Inner if self.left.memory_bytes < self.right.memory_bytes => JoinSide::Left,
+            _ => JoinSide::Right,
         }
     }
 
     /// The cost of a method with one side as the inner relation.
-    fn cost(&self, method: JoinMethod, inner: Side) -> Result<Cost, String> {
+    fn cost(&self, method: JoinMethod, inner: JoinSide) -> Result<JoinCost, String> {
         self.check_kind(method, inner)?;
         match method {
             JoinMethod::Merge => Ok(self.merge()),
@@ -103,15 +104,15 @@ impl PlanInput<'_> {
             JoinMethod::Partition => Ok(self.partition()),
             JoinMethod::Auto => Err("it is not a method of its own".into()),
             JoinMethod::Registered(method) => match method.implementation() {
-                MethodImplementation::Probe(probe) => probe.cost(&CostModel(self), inner, method.number()),
-                MethodImplementation::Copy(copy) => copy.cost(&CostModel(self)),
+                MethodImplementation::Probe(probe) => probe.cost(&JoinCostModel(self), inner, method.number()),
+                MethodImplementation::Copy(copy) => copy.cost(&JoinCostModel(self)),
             },
         }
     }
 
     /// Refuses lookups where both relations must be read whole, and where they cannot tell the partners of a row that a
     /// condition leaves, or that nulls in keys leave.
-    fn check_kind(&self, method: JoinMethod, inner: Side) -> Result<(), String> {
+    fn check_kind(&self, method: JoinMethod, inner: JoinSide) -> Result<(), String> {
         let PlanContext { kind, has_condition, may_have_nulls, .. } = self.context;
         if !method.is_lookup() {
             return Ok(());
@@ -124,7 +125,7 @@ impl PlanInput<'_> {
             return Err("their keys may have nulls, and it takes nulls for equal".into());
         }
         let is_registered = is_registered && kind != JoinKind::Inner;
-        let is_probe = method == JoinMethod::InljIndex && kind == JoinKind::Semi && inner == Side::Left;
+        let is_probe = method == JoinMethod::InljIndex && kind == JoinKind::Semi && inner == JoinSide::Left;
         if has_condition && (is_registered || is_probe) {
             return Err(format!("in a join of kind {kind}, it cannot apply a condition to all pairs of a row"));
         }
@@ -132,7 +133,7 @@ impl PlanInput<'_> {
     }
 
     /// The number of threads that pays off at this cost, for methods that split the key range between threads.
-    pub(super) fn threads(&self, method: JoinMethod, cost: &Cost) -> usize {
+    pub(in crate::join) fn threads(&self, method: JoinMethod, cost: &JoinCost) -> usize {
         let is_cut = !matches!(method, JoinMethod::Hash | JoinMethod::Partition) && method.as_copy().is_none();
         // A sorted file has no index to find a key range: each thread would read all of it.
         let is_whole = |side: &SideFacts| side.access == LookupAccess::Scan && side.is_sorted;
@@ -146,7 +147,7 @@ impl PlanInput<'_> {
     }
 
     /// Whether a table stores an exact index.
-    pub(super) fn has_index(&self, side: Side) -> bool {
+    pub(in crate::join) fn has_index(&self, side: JoinSide) -> bool {
         matches!(&self.side(side).access, LookupAccess::TableBlocks(blocks) if blocks.stored_index.is_some())
             || self.side(side).access == LookupAccess::Probe
     }
@@ -228,7 +229,7 @@ mod tests {
                 let (small, large) = (table(10.0, true), table(ROWS, true));
                 let (left, right) = if swapped { (large, small) } else { (small, large) };
                 let chosen = best(left, right, JoinKind::Inner, &profile, 256e6);
-                let large_side = if swapped { Side::Left } else { Side::Right };
+                let large_side = if swapped { JoinSide::Left } else { JoinSide::Right };
                 assert_eq!((chosen.method, chosen.inner), (JoinMethod::Inlj, Some(large_side)), "{profile:?}");
             }
         }
@@ -257,7 +258,10 @@ mod tests {
         for kind in [JoinKind::Left, JoinKind::Anti] {
             for profile in profiles() {
                 let chosen = best(table(ROWS, true), table(1e3, true), kind, &profile, 256e6);
-                assert!(chosen.method == JoinMethod::Merge || chosen.inner != Some(Side::Left), "{kind} {chosen:?}");
+                assert!(
+                    chosen.method == JoinMethod::Merge || chosen.inner != Some(JoinSide::Left),
+                    "{kind} {chosen:?}"
+                );
             }
         }
     }

@@ -4,7 +4,7 @@ use super::device::Requests;
 use crate::io::Profile;
 use crate::join::rows::cost::Cost;
 
-impl Cost {
+impl JoinCost {
     /// Adds reads.
     pub(super) fn read(&mut self, requests: Requests, profile: &Profile) {
         self.read_within(&[requests], requests.time_us(profile));

@@ -1,14 +1,14 @@
 //! The entry point of the planner: from two relations and the options to a plan.
 
 use super::choose::MethodCandidate;
-use crate::join::rows::cost::Cost;
-use crate::join::rows::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::TableHistogram;
 use crate::join::input::read_shape::worthwhile_gap_bytes;
 use crate::error::{Advice, Call, Error, Result};
+use super::cost::JoinCost;
+use super::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
 use crate::join::rows::method::JoinMethod;
-use crate::join::rows::options::{JoinOptions, Side};
+use crate::join::rows::options::{JoinOptions, JoinSide};
 use crate::join::rows::relation::Relation;
 use crate::join::rows::report::JoinReport;
 use crate::join::rows::spread::Spread;
@@ -20,9 +20,9 @@ pub(in crate::join) struct Plan {
     /// Never [`JoinMethod::Auto`].
     pub(in crate::join) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
-    pub(in crate::join) inner: Side,
+    pub(in crate::join) inner: JoinSide,
     pub(in crate::join) threads: usize,
-    pub(in crate::join) explanation: Explanation,
+    pub(in crate::join) explanation: JoinExplanation,
 }
 
 /// Plans the join of two relations.
@@ -56,8 +56,12 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
 }
 
 /// The inner relation if a method does not determine it: the larger one, if possible.
-fn larger(input: &PlanInput<'_>) -> Side {
-    if input.left.rows > input.right.rows && !input.must_scan(Side::Left) { Side::Left } else { Side::Right }
+fn larger(input: &PlanInput<'_>) -> JoinSide {
+    if input.left.rows > input.right.rows && !input.must_scan(JoinSide::Left) {
+        JoinSide::Left
+    } else {
+        JoinSide::Right
+    }
 }
 
 /// The cheapest method, or the requested one.
@@ -140,22 +144,22 @@ fn explain(
     input: &PlanInput<'_>,
     options: &JoinOptions,
     chosen: &MethodCandidate,
-    predicted: &Cost,
+    predicted: &JoinCost,
     threads: usize,
     candidates: &[MethodCandidate],
-) -> Explanation {
+) -> JoinExplanation {
     let scan = input.scan_shape();
     let rule = chosen.inner.and_then(|inner| match &input.side(inner).access {
         LookupAccess::TableBlocks(blocks) => Some((inner, input.read_rule(blocks))),
         _ => None,
     });
-    let reads = ReadPlan {
+    let reads = JoinReadPlan {
         request_bytes: scan.request_bytes,
         at_once: scan.at_once,
         gap_bytes: rule.map_or(0, |(_, rule)| worthwhile_gap_bytes(input.context.profile, rule.block_bytes)),
         range_share: rule.map_or(1.0, |(inner, rule)| input.spread_over(inner).planned_reads(&rule).range_share),
     };
-    Explanation {
+    JoinExplanation {
         method: chosen.method.to_string(),
         is_asked_for: options.method != JoinMethod::Auto,
         inner: chosen.inner,
@@ -163,17 +167,17 @@ fn explain(
         memory_bytes: options.memory_bytes,
         threads,
         reads,
-        left: summary(input, Side::Left),
-        right: summary(input, Side::Right),
+        left: summary(input, JoinSide::Left),
+        right: summary(input, JoinSide::Right),
         predicted: *predicted,
         actual: None,
         alternatives: candidates.iter().map(alternative).collect(),
     }
 }
 
-fn summary(input: &PlanInput<'_>, side: Side) -> RelationSummary {
+fn summary(input: &PlanInput<'_>, side: JoinSide) -> JoinRelationSummary {
     let facts = input.side(side);
-    RelationSummary {
+    JoinRelationSummary {
         name: facts.name.clone(),
         rows: facts.rows,
         bytes: facts.bytes,
@@ -182,8 +186,8 @@ fn summary(input: &PlanInput<'_>, side: Side) -> RelationSummary {
     }
 }
 
-fn alternative(candidate: &MethodCandidate) -> Alternative {
-    Alternative {
+fn alternative(candidate: &MethodCandidate) -> JoinAlternative {
+    JoinAlternative {
         method: candidate.method.to_string(),
         inner: candidate.inner,
         predicted: candidate.cost.as_ref().ok().copied(),
@@ -191,10 +195,10 @@ fn alternative(candidate: &MethodCandidate) -> Alternative {
     }
 }
 
-impl Explanation {
+impl JoinExplanation {
     /// Fills in the measured cost.
     pub(in crate::join) fn complete(&mut self, report: &JoinReport) {
-        self.actual = Some(Actual {
+        self.actual = Some(JoinActual {
             total_us: report.seconds.total() * 1e6,
             bytes_read: report.bytes_read,
             requests: report.requests,

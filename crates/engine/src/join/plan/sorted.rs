@@ -4,6 +4,7 @@
 //! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
 //! at once.
 
+use super::cost::JoinCost;
 use super::device::Requests;
 use super::rates;
 use super::spread::ReadRule;
@@ -12,7 +13,7 @@ use crate::join::methods::lookup::batch_shape;
 use crate::join::methods::merge;
 use crate::join::rows::cost::Cost;
 use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
-use crate::join::rows::options::Side;
+use crate::join::rows::options::JoinSide;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
 /// of that is prefetch.
@@ -64,7 +65,7 @@ impl PlanInput<'_> {
     }
 
     /// The cost of a full scan of a relation.
-    pub(super) fn scan(&self, side: &SideFacts) -> Cost {
+    pub(super) fn scan(&self, side: &SideFacts) -> JoinCost {
         let (requests, mut cost) = self.scan_parts(side, self.scan_shape());
         match &side.access {
             LookupAccess::TableBlocks(_) => cost.read_ahead(&[requests], self.context.profile),
@@ -74,8 +75,8 @@ impl PlanInput<'_> {
     }
 
     /// The requests of a full scan, of this shape for a table, and its work.
-    fn scan_parts(&self, side: &SideFacts, table_shape: ReadShape) -> (Requests, Cost) {
-        let mut cost = Cost::default();
+    fn scan_parts(&self, side: &SideFacts, table_shape: ReadShape) -> (Requests, JoinCost) {
+        let mut cost = JoinCost::default();
         let (least, most) = FILE_REQUEST_BYTES_LIMITS;
         let shape = match &side.access {
             LookupAccess::TableBlocks(_) => table_shape,
@@ -98,7 +99,7 @@ impl PlanInput<'_> {
     }
 
     /// The cost of both relations: tables are read side by side.
-    fn scan_both(&self, room_bytes: &mut f64) -> Cost {
+    fn scan_both(&self, room_bytes: &mut f64) -> JoinCost {
         let sides = [&self.left, &self.right];
         if sides.iter().any(|side| !matches!(side.access, LookupAccess::TableBlocks(_))) {
             let mut cost = self.in_order(&self.left, room_bytes);
@@ -116,7 +117,7 @@ impl PlanInput<'_> {
 
     /// The cost of a planned scan's reads: of a full scan of the outer relation and, beside it if that is a table, of
     /// `inner`, which begin with the first outer rows.
-    fn scan_planned(&self, outer: &SideFacts, inner: Requests) -> Cost {
+    fn scan_planned(&self, outer: &SideFacts, inner: Requests) -> JoinCost {
         let profile = self.context.profile;
         let shape = self.scan_shape_within(self.planned_part_bytes() * PLANNED_OUTER_PARTS);
         let (requests, mut cost) = self.scan_parts(outer, shape);
@@ -131,8 +132,8 @@ impl PlanInput<'_> {
     }
 
     /// The cost of the merge kernel over both sides.
-    pub(super) fn kernel(&self, rows: f64, others: f64) -> Cost {
-        let mut cost = Cost::default();
+    pub(super) fn kernel(&self, rows: f64, others: f64) -> JoinCost {
+        let mut cost = JoinCost::default();
         let (few, many) = (rows.min(others), rows.max(others));
         let galloped = (many - few * rates::GALLOP_RATIO_MIN).max(0.0);
         cost.work(few + many - galloped, rates::MERGE_ROW_NS);
@@ -141,8 +142,8 @@ impl PlanInput<'_> {
     }
 
     /// The cost of building and writing the output; the same for all methods with ordered output.
-    pub(super) fn output(&self) -> Cost {
-        let mut cost = Cost::default();
+    pub(super) fn output(&self) -> JoinCost {
+        let mut cost = JoinCost::default();
         let rows = self.output_rows();
         cost.work(rows, rates::EMIT_ROW_NS);
         cost.work(rows * self.output_row_bytes(), rates::EMIT_BYTE_NS);
@@ -150,8 +151,8 @@ impl PlanInput<'_> {
     }
 
     /// The merge: full scans of both relations in key order.
-    pub(super) fn merge(&self) -> Cost {
-        let mut cost = Cost::default();
+    pub(super) fn merge(&self) -> JoinCost {
+        let mut cost = JoinCost::default();
         cost.work(1.0, rates::JOIN_NS);
         let mut room_bytes = self.input_bytes();
         cost += self.scan_both(&mut room_bytes);
@@ -161,7 +162,7 @@ impl PlanInput<'_> {
     }
 
     /// The planned scan: a full scan of the outer relation, and reads of the inner blocks located by its index.
-    pub(super) fn planned(&self, inner: Side) -> Result<Cost, String> {
+    pub(super) fn planned(&self, inner: JoinSide) -> Result<JoinCost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
         let rule = self.read_rule(blocks);
@@ -194,7 +195,7 @@ impl PlanInput<'_> {
     }
 
     /// Probes of an open index or store.
-    pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
+    pub(super) fn open_probes(&self, inner: JoinSide) -> Result<JoinCost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         if side.access != LookupAccess::Probe {
             return Err(format!("{} is not an open index", side.name));
@@ -217,8 +218,8 @@ impl PlanInput<'_> {
     }
 
     /// The stored index of a table, in memory; if there is none, separators are built.
-    fn load_nodes(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
-        let mut cost = Cost::default();
+    fn load_nodes(&self, side: &SideFacts, blocks: &TableBlocks) -> JoinCost {
+        let mut cost = JoinCost::default();
         let Some(stored_index) = blocks.stored_index else { return self.load_separators(side, blocks) };
         let shape = self.scan_shape();
         let requests = Requests::sequential(stored_index.unread_bytes as f64, shape.request_bytes, shape.at_once);
@@ -229,7 +230,7 @@ impl PlanInput<'_> {
     }
 
     /// One separator per block, in memory; nothing to build if the table stores them.
-    pub(super) fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
+    pub(super) fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> JoinCost {
         if blocks.stored_index.is_some_and(|stored_index| stored_index.separates_blocks) {
             return self.load_nodes(side, blocks);
         }
@@ -240,7 +241,7 @@ impl PlanInput<'_> {
     }
 
     /// The outer relation, which must be in key order.
-    pub(super) fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
+    pub(super) fn sorted_outer(&self, inner: JoinSide) -> Result<&SideFacts, String> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
             true => Ok(outer),
@@ -248,7 +249,7 @@ impl PlanInput<'_> {
         }
     }
 
-    pub(super) fn blocks_of(&self, inner: Side) -> Result<&TableBlocks, String> {
+    pub(super) fn blocks_of(&self, inner: JoinSide) -> Result<&TableBlocks, String> {
         let side = self.side(inner);
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
@@ -260,7 +261,7 @@ impl PlanInput<'_> {
     }
 
     /// Rejects a method that needs more memory at once than available.
-    pub(super) fn fits(&self, cost: Cost) -> Result<Cost, String> {
+    pub(super) fn fits(&self, cost: JoinCost) -> Result<JoinCost, String> {
         if cost.memory_bytes > self.context.memory_bytes * rates::HELD_FRACTION {
             return Err(format!("it needs {:.0} bytes in memory at once", cost.memory_bytes));
         }

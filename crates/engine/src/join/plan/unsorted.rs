@@ -1,12 +1,13 @@
 //! Costs of methods over unsorted relations: sorting, hashing and partitioning.
 
+use super::cost::JoinCost;
 use super::device::Requests;
 use super::rates;
 use crate::io::Profile;
 use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
 use crate::join::rows::cost::Cost;
 use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts};
-use crate::join::rows::options::Side;
+use crate::join::rows::options::JoinSide;
 
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;
@@ -27,7 +28,7 @@ const HASH_BUCKETS_MAX: f64 = 1024.0;
 impl PlanInput<'_> {
     /// The cost of reading a relation in key order, including an external sort within half of the memory if it is
     /// unsorted. `room_bytes` is the memory left, reduced by what stays in memory.
-    pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> Cost {
+    pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> JoinCost {
         let mut cost = self.scan(side);
         if side.is_sorted || side.rows < 2.0 {
             return cost;
@@ -53,7 +54,7 @@ impl PlanInput<'_> {
     }
 
     /// The cost of sorting rows in memory, in runs of this many rows.
-    fn sort(&self, cost: &mut Cost, side: &SideFacts, rows_at_once: f64) {
+    fn sort(&self, cost: &mut JoinCost, side: &SideFacts, rows_at_once: f64) {
         if side.is_dense() {
             cost.work(side.rows, rates::RADIX_ROW_NS);
         } else {
@@ -62,7 +63,7 @@ impl PlanInput<'_> {
     }
 
     /// The hash join: one relation hashed, probed with each row of the other.
-    pub(super) fn hash(&self, build: Side) -> Cost {
+    pub(super) fn hash(&self, build: JoinSide) -> JoinCost {
         let (built, asked) = (self.side(build), self.side(build.other()));
         let mut cost = self.scan(built);
         cost.work(1.0, rates::JOIN_NS);
@@ -95,8 +96,8 @@ impl PlanInput<'_> {
 
     /// The partition join: both relations partitioned by a learned distribution, and each partition sorted in memory; a
     /// relation that fits half of the memory is sorted at once.
-    pub(super) fn partition(&self) -> Cost {
-        let mut cost = Cost::default();
+    pub(super) fn partition(&self) -> JoinCost {
+        let mut cost = JoinCost::default();
         cost.work(1.0, rates::JOIN_NS);
         let mut room_bytes = self.input_bytes() / 2.0;
         let mut sides = [&self.left, &self.right];
@@ -140,7 +141,7 @@ impl PlanInput<'_> {
     }
 
     /// The cost of writing all rows and reading them back.
-    fn spill(&self, cost: &mut Cost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
+    fn spill(&self, cost: &mut JoinCost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
         let bytes = side.memory_bytes;
         let writes = Requests::sequential(bytes, write_bytes as u64, 1);
         let reads = Requests::sequential(bytes, read_bytes as u64, 1);

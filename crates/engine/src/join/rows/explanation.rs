@@ -1,19 +1,19 @@
 //! The explanation of a plan: the method chosen, its alternatives, and their predicted costs.
 
-use super::cost::Cost;
-use super::options::Side;
+use super::cost::JoinCost;
+use crate::join::rows::options::JoinSide;
 use serde::Serialize;
 
 /// The explanation of a plan: the chosen method, each alternative with its predicted cost or the reason why it cannot
 /// run, and, after the join, the measured cost.
 #[derive(Clone, Debug, Serialize)]
-pub struct Explanation {
+pub struct JoinExplanation {
     /// The chosen or requested method.
     pub method: String,
     /// Whether the caller requested it.
     pub is_asked_for: bool,
     /// The inner relation: looked up in, hashed or indexed; none if both are read alike.
-    pub inner: Option<Side>,
+    pub inner: Option<JoinSide>,
     /// Name of the storage profile.
     pub profile: String,
     /// Memory limit in bytes.
@@ -21,22 +21,22 @@ pub struct Explanation {
     /// Number of joining threads.
     pub threads: usize,
     /// The reads of the relations.
-    pub reads: ReadPlan,
+    pub reads: JoinReadPlan,
     /// The left relation.
-    pub left: RelationSummary,
+    pub left: JoinRelationSummary,
     /// The right relation.
-    pub right: RelationSummary,
+    pub right: JoinRelationSummary,
     /// Predicted cost of the chosen method.
-    pub predicted: Cost,
+    pub predicted: JoinCost,
     /// Measured cost; none before the join has run.
-    pub actual: Option<Actual>,
+    pub actual: Option<JoinActual>,
     /// All methods, the cheapest first, those that cannot run last.
-    pub alternatives: Vec<Alternative>,
+    pub alternatives: Vec<JoinAlternative>,
 }
 
 /// The read sizes of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ReadPlan {
+pub struct JoinReadPlan {
     /// Request size of full scans, in bytes.
     pub request_bytes: u64,
     /// Requests submitted at once.
@@ -50,7 +50,7 @@ pub struct ReadPlan {
 
 /// The planner's knowledge of a relation.
 #[derive(Clone, Debug, Serialize)]
-pub struct RelationSummary {
+pub struct JoinRelationSummary {
     /// Name for messages.
     pub name: String,
     /// Estimated number of rows.
@@ -65,20 +65,20 @@ pub struct RelationSummary {
 
 /// One method among the alternatives.
 #[derive(Clone, Debug, Serialize)]
-pub struct Alternative {
+pub struct JoinAlternative {
     /// The method.
     pub method: String,
     /// The inner relation.
-    pub inner: Option<Side>,
+    pub inner: Option<JoinSide>,
     /// Predicted cost, if it can run.
-    pub predicted: Option<Cost>,
+    pub predicted: Option<JoinCost>,
     /// The reason why it cannot run.
     pub refused: Option<String>,
 }
 
 /// The measured cost of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Actual {
+pub struct JoinActual {
     /// Time from the call to the durable output, in microseconds.
     pub total_us: f64,
     /// Bytes read.

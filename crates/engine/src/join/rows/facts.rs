@@ -3,6 +3,7 @@
 use super::options::{JoinKind, Side};
 use super::spread::Spread;
 use crate::io::Profile;
+use crate::join::rows::options::JoinSide;
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;
@@ -115,26 +116,26 @@ impl SideFacts {
 }
 
 impl PlanInput<'_> {
-    pub(in crate::join) fn side(&self, side: Side) -> &SideFacts {
+    pub(in crate::join) fn side(&self, side: JoinSide) -> &SideFacts {
         match side {
-            Side::Left => &self.left,
-            Side::Right => &self.right,
+            JoinSide::Left => &self.left,
+            JoinSide::Right => &self.right,
         }
     }
 
     /// The spread of the other side's keys over the blocks of `inner`.
-    pub(in crate::join) fn spread_over(&self, inner: Side) -> &Spread {
+    pub(in crate::join) fn spread_over(&self, inner: JoinSide) -> &Spread {
         match inner {
-            Side::Left => &self.right_over_left,
-            Side::Right => &self.left_over_right,
+            JoinSide::Left => &self.right_over_left,
+            JoinSide::Right => &self.left_over_right,
         }
     }
 
     /// Whether the join returns all rows of a side, so that it cannot be the inner relation.
-    pub(in crate::join) fn must_scan(&self, side: Side) -> bool {
+    pub(in crate::join) fn must_scan(&self, side: JoinSide) -> bool {
         match side {
-            Side::Left => self.context.kind.keeps_unmatched(),
-            Side::Right => self.context.kind.keeps_unmatched_right(),
+            JoinSide::Left => self.context.kind.keeps_unmatched(),
+            JoinSide::Right => self.context.kind.keeps_unmatched_right(),
         }
     }
 

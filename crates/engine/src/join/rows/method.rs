@@ -3,6 +3,7 @@
 use super::copy_method::CopyMethod;
 use super::probe_method::ProbeMethod;
 use crate::error::{Error, Result};
+use crate::join::extend::JoinProbeMethod;
 use std::fmt::{self, Debug, Display};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -69,7 +70,7 @@ pub struct RegisteredMethod {
 /// The two forms of registered methods.
 #[derive(Clone, Copy)]
 pub(in crate::join) enum MethodImplementation {
-    Probe(&'static dyn ProbeMethod),
+    Probe(&'static dyn JoinProbeMethod),
     Copy(&'static dyn CopyMethod),
 }
 
@@ -77,7 +78,7 @@ impl JoinMethod {
     /// A method that probes a table by an index of its own, with the number under which the planner lists it.
     #[doc(hidden)]
     #[must_use]
-    pub const fn probe(implementation: &'static dyn ProbeMethod) -> Self {
+    pub const fn probe(implementation: &'static dyn JoinProbeMethod) -> Self {
         Self::Registered(RegisteredMethod { implementation: MethodImplementation::Probe(implementation), number: None })
     }
 
@@ -285,14 +286,14 @@ mod tests {
     use super::*;
     use crate::error::Cause;
     use crate::index::extend::Tunable;
-    use crate::join::extend::{CopiedRelation, CopyJob, CostModel, InnerTable, Probe};
-    use crate::join::{Cost, Side};
+    use crate::join::extend::{CopiedRelation, CopyJob, InnerTable, JoinCostModel, JoinProbe};
+    use crate::join::{JoinCost, JoinSide};
 
     /// A method that never runs.
     #[derive(Debug)]
     struct Named(&'static str, Option<u64>);
 
-    impl ProbeMethod for Named {
+    impl JoinProbeMethod for Named {
         fn name(&self) -> &'static str {
             self.0
         }
@@ -301,11 +302,11 @@ mod tests {
             self.1
         }
 
-        fn cost(&self, _: &CostModel<'_>, _: Side, _: u64) -> Result<Cost, String> {
+        fn cost(&self, _: &JoinCostModel<'_>, _: JoinSide, _: u64) -> Result<JoinCost, String> {
             Err("it never runs".into())
         }
 
-        fn prepare(&self, _: InnerTable<'_>, _: u64, _: &[Tunable]) -> Result<Box<dyn Probe>> {
+        fn prepare(&self, _: InnerTable<'_>, _: u64, _: &[Tunable]) -> Result<Box<dyn JoinProbe>> {
             Err(Error::input("it never runs"))
         }
     }
@@ -315,7 +316,7 @@ mod tests {
             self.0
         }
 
-        fn cost(&self, _: &CostModel<'_>) -> Result<Cost, String> {
+        fn cost(&self, _: &JoinCostModel<'_>) -> Result<JoinCost, String> {
             Err("it never runs".into())
         }
 

@@ -3,12 +3,13 @@
 use super::explanation::Explanation;
 use super::method::JoinMethod;
 use super::task::TaskCounts;
+use crate::join::plan::JoinExplanation;
 use serde::Serialize;
 
 /// The running time of a join by phase, in seconds. The phases add up to the total; with several joining threads, each
 /// is the mean of theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Seconds {
+pub struct JoinSeconds {
     /// Choosing the method.
     pub planning: f64,
     /// Reading and building indexes and hash tables.
@@ -21,7 +22,7 @@ pub struct Seconds {
     pub writing: f64,
 }
 
-impl Seconds {
+impl JoinSeconds {
     /// The total time.
     #[must_use]
     pub fn total(&self) -> f64 {
@@ -37,9 +38,9 @@ pub struct JoinReport {
     /// Number of output rows.
     pub rows: u64,
     /// Time by phase.
-    pub seconds: Seconds,
-    /// Predicted time in microseconds: [`Cost::elapsed_us`](crate::join::Cost::elapsed_us) of the plan, which allows
-    /// for reads that pass while rows are joined. Methods are ranked by `total_us`, which does not.
+    pub seconds: JoinSeconds,
+    /// Predicted time in microseconds: [`JoinCost::elapsed_us`](crate::join::JoinCost::elapsed_us) of the plan, which
+    /// allows for reads that pass while rows are joined. Methods are ranked by `total_us`, which does not.
     pub predicted_us: f64,
     /// Bytes read from the relations, their indexes and spill files.
     pub bytes_read: u64,
@@ -49,7 +50,7 @@ pub struct JoinReport {
     pub peak_memory_bytes: u64,
     /// The plan, and the alternatives it was compared with.
     #[serde(skip)]
-    pub explanation: Option<Explanation>,
+    pub explanation: Option<JoinExplanation>,
 }
 
 impl JoinReport {
@@ -58,7 +59,7 @@ impl JoinReport {
         Self {
             method: method.to_string(),
             rows: 0,
-            seconds: Seconds::default(),
+            seconds: JoinSeconds::default(),
             predicted_us: 0.0,
             bytes_read: 0,
             requests: 0,

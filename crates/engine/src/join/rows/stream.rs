@@ -5,7 +5,7 @@ use crate::table::ScanValue;
 
 /// The position of a row's key and value in the bytes of a [`RowsView::Spans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
+pub struct RowSpan {
     /// Offset of the key.
     pub key_at: u32,
     /// Length of the key.
@@ -18,7 +18,7 @@ pub struct Span {
     pub is_long: bool,
 }
 
-impl Span {
+impl RowSpan {
     /// The span of a row whose value follows its key, which begins at `key_at`.
     #[inline]
     pub(crate) fn of_row(key_at: usize, key: &[u8], value: &[u8]) -> Self {
@@ -67,7 +67,7 @@ pub enum RowsView<'a> {
         /// Keys and values.
         bytes: &'a [u8],
         /// The position of each row.
-        spans: &'a [Span],
+        spans: &'a [RowSpan],
     },
 }
 
@@ -176,7 +176,7 @@ pub(crate) struct RowChunk {
 #[derive(Debug)]
 enum ChunkLayout {
     Dense { key: usize, value: usize },
-    Spans(Vec<Span>),
+    Spans(Vec<RowSpan>),
 }
 
 impl RowChunk {
@@ -200,7 +200,7 @@ impl RowChunk {
     pub(crate) fn taken_bytes(&self) -> usize {
         match &self.layout {
             ChunkLayout::Dense { .. } => self.bytes.len(),
-            ChunkLayout::Spans(spans) => self.bytes.len() + spans.len() * size_of::<Span>(),
+            ChunkLayout::Spans(spans) => self.bytes.len() + spans.len() * size_of::<RowSpan>(),
         }
     }
 
@@ -215,7 +215,7 @@ impl RowChunk {
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
         if let ChunkLayout::Spans(spans) = &mut self.layout {
-            spans.push(Span::of_row(at, key, value));
+            spans.push(RowSpan::of_row(at, key, value));
         }
     }
 

@@ -1,8 +1,9 @@
 //! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
-use super::options::{JoinKind, JoinPhase, JoinProgress, Watcher};
+use super::options::{JoinKind, JoinPhase, JoinProgress, JoinWatcher};
 use crate::error::{Advice, Cause, Error, Result, Setting, VALUE_BYTES_MAX};
 use super::read_lanes::{ReadLanes, StartedRead};
+use super::report::JoinSeconds;
 use crate::io::{FastPaths, Profile, Timer};
 use crate::types::NullTest;
 use std::path::Path;
@@ -272,7 +273,7 @@ pub(crate) struct Task {
     /// The test for keys with nulls, which match no key, if there may be any.
     pub(crate) null_test: Option<NullTest>,
     stops: [Option<Arc<AtomicBool>>; 2],
-    watcher: Option<Watcher>,
+    watcher: Option<JoinWatcher>,
     timer: Timer,
     /// Nanoseconds by [`TimedPhase`].
     phase_ns: [AtomicU64; 4],

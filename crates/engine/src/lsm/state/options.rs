@@ -70,6 +70,7 @@ pub struct DbOptions {
     /// seconds.
     pub object_grace_s: u64,
     /// The fast paths in use, for tests and measurements; answers do not depend on them. The store has no write-behind.
+    #[doc(hidden)]
     pub fast_paths: FastPaths,
 }
 
@@ -123,6 +124,7 @@ setters! {
         profile: Profile,
         object_gather_ms: u32,
         object_grace_s: u64,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
         filter_bits_per_key: u32,

@@ -5,7 +5,7 @@ use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
 use crate::table::report::lookup_sample::LookupSample;
 use crate::telemetry::{self, Counter};
-use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
+use crate::tune::{DesignCaching, DesignObjective, DesignRequest, DesignSearchOptions, TableSample};
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 use std::sync::Arc;
 
@@ -33,13 +33,13 @@ pub struct TableWriteOptions {
     /// Profile of the storage that the table will be read from.
     pub profile: Profile,
     /// The objective that the index design minimises.
-    pub objective: Objective,
+    pub objective: DesignObjective,
     /// Expected hit rates of a cache, or its memory. Numeric keys only, but for openings.
-    pub caching: Caching,
+    pub caching: DesignCaching,
     /// Limit for the size of the index root, which stays in memory, in bytes.
     pub resident_bytes: Option<u64>,
     /// Parameters of the design search.
-    pub search: SearchOptions,
+    pub search: DesignSearchOptions,
     /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric
     /// keys only: with others, each lookup reads one block, whichever it is.
     pub looked_up: Vec<Vec<u8>>,
@@ -58,7 +58,7 @@ pub struct TableWriteOptions {
     /// Approximate number of records, if known; improves the choice of a block size.
     pub expected_records: Option<u64>,
     /// A sample of all keys, for the choice of a block size; more accurate than the first records alone.
-    pub sample: Option<Sample>,
+    pub sample: Option<TableSample>,
     /// Named values to store in the table, such as the statistics of a store.
     pub properties: Vec<(String, Vec<u8>)>,
 }
@@ -73,10 +73,10 @@ impl Default for TableWriteOptions {
             block_bytes: None,
             design: DesignRequest::Tuned,
             profile: Profile::default(),
-            objective: Objective::MeanLatency,
-            caching: Caching::default(),
+            objective: DesignObjective::MeanLatency,
+            caching: DesignCaching::default(),
             resident_bytes: None,
-            search: SearchOptions { threads: available_threads(), ..SearchOptions::default() },
+            search: DesignSearchOptions { threads: available_threads(), ..DesignSearchOptions::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
             coding: true,
@@ -111,9 +111,9 @@ setters! {
         key_columns: Vec<KeyColumn>,
         design: DesignRequest,
         profile: Profile,
-        objective: Objective,
-        caching: Caching,
-        search: SearchOptions,
+        objective: DesignObjective,
+        caching: DesignCaching,
+        search: DesignSearchOptions,
         looked_up: Vec<Vec<u8>>,
         compression: Compression,
         coding: bool,
@@ -126,7 +126,7 @@ setters! {
         resident_bytes: u64,
         filter_bits_per_key: u32,
         expected_records: u64,
-        sample: Sample,
+        sample: TableSample,
     }
 }
 
@@ -148,6 +148,7 @@ pub struct TableOptions {
     pub profile: Profile,
     /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
     /// same with any setting.
+    #[doc(hidden)]
     pub fast_paths: FastPaths,
 }
 
@@ -169,6 +170,7 @@ setters! {
     TableOptions {
         memory_bytes: u64,
         profile: Profile,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
         cache: TableCache,

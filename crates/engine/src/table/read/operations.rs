@@ -21,8 +21,16 @@ const WAVE_ROUNDS: u64 = 16;
 
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
-/// A version of a record: kind, sequence number, value.
-pub type RecordVersion = (u8, u64, Vec<u8>);
+/// A version of a record in a versioned table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordVersion {
+    /// The kind byte, which says what the version is of, as its writer defines it.
+    pub kind: u8,
+    /// The sequence number.
+    pub sequence: u64,
+    /// The value.
+    pub value: Vec<u8>,
+}
 
 impl Table {
     /// The same operations, with a trace of their reads.
@@ -270,9 +278,9 @@ impl Traced<'_> {
         }
         let mut found = None;
         self.visit_versions(key, |inner, position| {
-            let (tag, version) = inner.tag_at(position)?;
+            let (kind, version) = inner.tag_at(position)?;
             if version <= sequence {
-                found = Some((tag, version, inner.value_at(position)?));
+                found = Some(RecordVersion { kind, sequence: version, value: inner.value_at(position)? });
             }
             Ok(found.is_none())
         })?;

@@ -12,8 +12,8 @@ use crate::table::format::options::TableWriteOptions;
 use crate::table::format::stated_objective::{COMPARED_PROPERTY, OBJECTIVE_PROPERTY, StatedObjective};
 use crate::table::read::reader::cache_bytes_of;
 use crate::tune::{
-    Builder, Caching, ComparedDesign, ComparedDesigns, Design, DesignRequest, Layer, LayerNodes, LevelInput, Objective,
-    Problem, ReadSizes, compared, design_for_lookups,
+    ComparedDesign, ComparedDesigns, Design, DesignCaching, DesignLayer, DesignObjective, DesignProblem, DesignRequest,
+    LayerBuilder, LayerNodes, LevelInput, ReadSizes, compared, design_for_lookups,
 };
 use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
@@ -57,7 +57,7 @@ pub(in crate::table) enum BuiltIndex {
         /// The designs that the search compared.
         compared: Vec<ComparedDesign>,
         /// The cache hits that the design is priced with.
-        caching: Caching,
+        caching: DesignCaching,
     },
     /// One layer over the blocks, coded while they were written.
     Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
@@ -85,7 +85,7 @@ pub(in crate::table) struct WrittenIndex {
     /// The sizes of reads of a lookup after opening: of data, and of each layer below the root, bottom first.
     reads: Vec<ReadSizes>,
     /// The cache hits that the design is priced with, if they are not the expected ones.
-    caching: Option<Caching>,
+    caching: Option<DesignCaching>,
 }
 
 impl WrittenIndex {
@@ -99,16 +99,16 @@ impl WrittenIndex {
     ) {
         properties.retain(|(name, _)| name != COMPARED_PROPERTY && name != OBJECTIVE_PROPERTY);
         let caching = self.caching.as_ref().unwrap_or(&options.caching);
-        let is_usual = options.objective == Objective::MeanLatency
-            && options.caching == Caching::default()
+        let is_usual = options.objective == DesignObjective::MeanLatency
+            && options.caching == DesignCaching::default()
             && options.looked_up.is_empty();
         if !is_usual {
             let open_bytes = |root: u64| opening_with(root, location_bytes);
-            let problem = Problem {
+            let problem = DesignProblem {
                 objective: options.objective,
                 caching: caching.clone(),
                 open_bytes: &open_bytes,
-                ..Problem::new(&options.profile)
+                ..DesignProblem::new(&options.profile)
             };
             let stated = StatedObjective {
                 objective: options.objective.to_string(),
@@ -134,8 +134,15 @@ impl WrittenIndex {
     }
 }
 
-/// Rejects designs that tables of byte strings cannot have.
+/// Rejects designs that tables of byte strings cannot have, and those of a feature that is left out.
 pub(in crate::table) fn check_design(options: &TableWriteOptions) -> Result<()> {
+    if cfg!(not(feature = "tune")) && options.design.is_searched() {
+        return Err(Error::InvalidArgument(format!(
+            "design {} is found by a search, and this program was built without the feature `tune` of ogive, which \
+             has it; give the design coded",
+            options.design
+        )));
+    }
     let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
     if options.key_type.is_numeric() || known {
         return Ok(());
@@ -173,17 +180,17 @@ pub(in crate::table) fn build(input: IndexInput, options: &TableWriteOptions) ->
             let compared = ComparedDesigns::default();
             let reader_bytes = options.caching.memory_bytes.map(cache_bytes_of);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
-            let problem = Problem {
+            let problem = DesignProblem {
                 objective: options.objective,
                 // A reader of this memory must be able to open the table.
                 resident_bytes: options.resident_bytes.into_iter().chain(reader_bytes).min(),
-                caching: Caching { memory_bytes: reader_bytes, ..options.caching.clone() },
+                caching: DesignCaching { memory_bytes: reader_bytes, ..options.caching.clone() },
                 open_bytes: &open_bytes,
                 keys_per_child: input.records as f64 / input.blocks as f64,
                 options: options.search.clone(),
                 prepared: (coded.groups() > 0).then_some(&coded),
                 compared: (options.design == DesignRequest::Tuned).then_some(&compared),
-                ..Problem::new(&options.profile)
+                ..DesignProblem::new(&options.profile)
             };
             let (design, caching) = design_for_lookups(&options.design, &row, &problem, &looked_up);
             if design.layers.is_empty() {
@@ -198,12 +205,12 @@ pub(in crate::table) fn build(input: IndexInput, options: &TableWriteOptions) ->
         WrittenSeparators::Strings(bottom) => {
             let (block_mean_bytes, block_max_bytes) = (mean_block, input.largest_block_bytes);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
-            let problem = Problem {
+            let problem = DesignProblem {
                 objective: options.objective,
                 resident_bytes: options.resident_bytes,
                 caching: options.caching.clone(),
                 open_bytes: &open_bytes,
-                ..Problem::new(&options.profile)
+                ..DesignProblem::new(&options.profile)
             };
             let (layers, compared) = stack_string_layers(bottom, options, &problem, mean_block.ceil() as u64);
             BuiltIndex::Strings { layers, block_mean_bytes, block_max_bytes, compared }
@@ -231,7 +238,7 @@ fn string_page_bytes(layer: &StringLayer) -> usize {
 fn stack_string_layers(
     bottom: StringLayer,
     options: &TableWriteOptions,
-    problem: &Problem<'_>,
+    problem: &DesignProblem<'_>,
     block_bytes: u64,
 ) -> (Vec<StringLayer>, Vec<ComparedDesign>) {
     let compared = ComparedDesigns::default();
@@ -341,7 +348,7 @@ impl BuiltIndex {
                     kind: NodeKind::Coded,
                     granule: 1,
                     nodes: layer.groups() as u64,
-                    builder: Builder::Coded { lambda_bytes: block_mean_bytes }.to_string(),
+                    builder: LayerBuilder::Coded { lambda_bytes: block_mean_bytes }.to_string(),
                     page_bytes: bytes,
                     pages: 1,
                     offset: 0,
@@ -379,7 +386,7 @@ impl BuiltIndex {
 
 /// Whether a layer, as it is stored, leads to the children with these fences. Lines are approximate and checked by
 /// readers.
-fn separates_children(layer: &Layer, fences: &[Fence]) -> bool {
+fn separates_children(layer: &DesignLayer, fences: &[Fence]) -> bool {
     layer.children == fences.len() as u64 + 1
         && match &layer.nodes {
             LayerNodes::Step(pieces) => index_check::steps_lead(pieces, fences),
@@ -451,7 +458,7 @@ fn most_read_bytes(design: &Design, level: usize, child_bytes: u64) -> u64 {
     known.max(children.saturating_mul(child_bytes))
 }
 
-fn layer_meta(layer: &Layer, pages: u64, page_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {
+fn layer_meta(layer: &DesignLayer, pages: u64, page_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {
     let (kind, granule) = kind_of(&layer.nodes);
     LayerMeta {
         kind,

@@ -1,10 +1,14 @@
 //! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::coding::{EXPANSION_MAX, saves};
+#[cfg(feature = "tune")]
+use super::index::opening_with;
 use crate::table::block::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
 use crate::table::format::meta::opening_with;
 use crate::table::format::options::{DEFAULT_BLOCK_BYTES, TableWriteOptions};
-use crate::tune::{DesignRequest, Problem, Sample, choose_block_ends, choose_block_size};
+use crate::tune::{DesignRequest, TableSample};
+#[cfg(feature = "tune")]
+use crate::tune::{DesignProblem, choose_block_ends, choose_block_size};
 use ogive_model::column::{COLUMN_HEAD_BYTES, ColumnGroup, ColumnSize, GROUP_NUMBERS};
 
 /// Assumed ratio of all records to those seen, if the number of records is unknown: the best block size depends on it
@@ -37,15 +41,21 @@ impl BlockPlan {
         }
     }
 
-    fn from_sample(sample: &Sample, options: &TableWriteOptions) -> Self {
+    #[cfg(not(feature = "tune"))]
+    fn from_sample(_: &TableSample, options: &TableWriteOptions) -> Self {
+        Self { block_bytes: options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES), ends_by_separator: true }
+    }
+
+    #[cfg(feature = "tune")]
+    fn from_sample(sample: &TableSample, options: &TableWriteOptions) -> Self {
         let open_bytes = |root: u64| opening_with(root, 0);
-        let problem = Problem {
+        let problem = DesignProblem {
             objective: options.objective,
             resident_bytes: options.resident_bytes,
             caching: options.caching.clone(),
             open_bytes: &open_bytes,
             options: options.search.clone(),
-            ..Problem::new(&options.profile)
+            ..DesignProblem::new(&options.profile)
         };
         let coded = options.coding.then(|| as_coded(sample, options)).flatten();
         let sample = coded.as_ref().unwrap_or(sample);
@@ -68,18 +78,18 @@ impl BlockPlan {
         options: &TableWriteOptions,
     ) -> Self {
         let seen = keys_as_u64.len() as u64;
-        let whole = all && keys_as_u64.len() <= Sample::RUNS * Sample::RUN_RECORDS;
+        let whole = all && keys_as_u64.len() <= TableSample::RUNS * TableSample::RUN_RECORDS;
         let runs = match whole {
             true => vec![keys_as_u64.to_vec()],
             false => {
-                let apart = keys_as_u64.len() / Sample::RUNS;
-                let run = |i: usize| keys_as_u64[i * apart..][..Sample::RUN_RECORDS.min(apart)].to_vec();
-                (0..Sample::RUNS).map(run).collect()
+                let apart = keys_as_u64.len() / TableSample::RUNS;
+                let run = |i: usize| keys_as_u64[i * apart..][..TableSample::RUN_RECORDS.min(apart)].to_vec();
+                (0..TableSample::RUNS).map(run).collect()
             }
         };
         let records =
             if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_INPUT_FACTOR).max(seen) };
-        let sample = Sample { runs, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
+        let sample = TableSample { runs, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
         Self::from_sample(&sample, options)
     }
 }
@@ -87,7 +97,7 @@ impl BlockPlan {
 /// The sample with the size that its records have if their keys are coded; `None` if that saves too little.
 ///
 /// Keys of each run are coded in blocks of the default size, as the writer does it. Values count in full.
-fn as_coded(sample: &Sample, options: &TableWriteOptions) -> Option<Sample> {
+fn as_coded(sample: &TableSample, options: &TableWriteOptions) -> Option<TableSample> {
     let key_bytes = options.key_type.width().filter(|_| options.key_type.is_numeric())? as f64;
     let beside_key = (sample.record_bytes - key_bytes).max(0.0);
     let (mut bytes, mut keys) = (0, 0);
@@ -111,7 +121,7 @@ fn as_coded(sample: &Sample, options: &TableWriteOptions) -> Option<Sample> {
     let is_coded = keys > 0 && saves(scaled(record_bytes), scaled(sample.record_bytes));
     let head = CODED_HEAD_BYTES + SPAN_BYTES + COLUMN_HEAD_BYTES;
     let block_overhead_bytes = sample.block_overhead_bytes + head as u64;
-    is_coded.then(|| Sample { record_bytes, block_overhead_bytes, ..sample.clone() })
+    is_coded.then(|| TableSample { record_bytes, block_overhead_bytes, ..sample.clone() })
 }
 
 /// Bytes of a column of whole groups, without its head.
@@ -143,7 +153,7 @@ mod tests {
             }
             writer.finish().unwrap();
             let written = Table::open(storage, "t", &TableOptions::default()).unwrap().explain();
-            let sample = Sample {
+            let sample = TableSample {
                 runs: vec![keys.clone()],
                 records: keys.len() as u64,
                 record_bytes: f64::from(8 + width),

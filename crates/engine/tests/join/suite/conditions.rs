@@ -8,7 +8,7 @@ use crate::support::{
 };
 use crate::{drawn_tunables, methods};
 use ogive::index::IndexKind;
-use ogive::join::{JoinKind, JoinMethod, JoinSource, Side, explain};
+use ogive::join::{JoinKind, JoinMethod, JoinSide, JoinSource, explain};
 use ogive::{Cause, Error, KeyType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ fn methods_that_cannot_give_the_rows_are_not_offered() {
     let rows = numbered(&(0..2000).collect::<Vec<_>>(), 1);
     let sides = (table(&rows, DENSE), index(&rows, IndexKind::OGIVE, false));
     let full = options(JoinKind::Full, JoinMethod::Auto, 16 << 20);
-    let semi = options(JoinKind::Semi, JoinMethod::Auto, 16 << 20).inner(Side::Left).condition(|_| Ok(true));
+    let semi = options(JoinKind::Semi, JoinMethod::Auto, 16 << 20).inner(JoinSide::Left).condition(|_| Ok(true));
     for (sides, options, method, reason) in [
         ((&sides.0, &sides.0), &full, JoinMethod::Inlj, "reads both of them whole"),
         ((&sides.0, &sides.1), &full, JoinMethod::InljIndex, "reads both of them whole"),

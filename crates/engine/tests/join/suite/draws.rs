@@ -6,7 +6,7 @@ use crate::support::{Row, check, collect, options, reference, unsorted};
 use crate::{drawn_tunables, methods};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSide, JoinSource};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType};
 use ogive::tune::extend;
@@ -110,7 +110,7 @@ fn drawn_options(random: &mut Random) -> JoinOptions {
     // Methods without a number ignore it.
     let method = method.with_number(pick(random, &[1, 64, 1000]));
     options(kind, method, pick(random, &[2 << 20, 8 << 20, 64 << 20]))
-        .inner(pick(random, &[None, Some(Side::Left), Some(Side::Right)]))
+        .inner(pick(random, &[None, Some(JoinSide::Left), Some(JoinSide::Right)]))
         .threads(pick(random, &[1, 1, 2, 5]))
         .any_order(random.one_in(3))
         .tunables(drawn_tunables(random.below(9)))

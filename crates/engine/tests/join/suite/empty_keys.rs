@@ -6,7 +6,7 @@
 use crate::methods;
 use crate::support::{DENSE, Row, Shape, check, numbered, options, reference, store, table, unsorted};
 use ogive::KeyType;
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSide, JoinSource};
 
 const MEMORY_BYTES: u64 = 4 << 20;
 const TEXTS: Shape = Shape { key_type: KeyType::Bytes, value_width: None, ..DENSE };
@@ -33,14 +33,14 @@ fn sets(seed: usize) -> Vec<Vec<Row>> {
     ]
 }
 
-fn with(kind: JoinKind, method: JoinMethod, inner: Option<Side>) -> JoinOptions {
+fn with(kind: JoinKind, method: JoinMethod, inner: Option<JoinSide>) -> JoinOptions {
     options(kind, method, MEMORY_BYTES).inner(inner)
 }
 
 /// The sides that may be looked up in, where the method looks up in one.
-fn inners(method: JoinMethod) -> &'static [Option<Side>] {
+fn inners(method: JoinMethod) -> &'static [Option<JoinSide>] {
     match method.to_string().starts_with("inlj") {
-        true => &[Some(Side::Left), Some(Side::Right)],
+        true => &[Some(JoinSide::Left), Some(JoinSide::Right)],
         false => &[None],
     }
 }
@@ -135,7 +135,7 @@ fn threads_keep_the_empty_key() {
     for (kind, _) in JoinKind::ALL {
         let expected = reference(kind, &left, &right);
         for method in methods() {
-            for inner in [Side::Left, Side::Right] {
+            for inner in [JoinSide::Left, JoinSide::Right] {
                 let with = options(kind, method, 16 << 20).threads(3).inner(inner);
                 check(&one, &other, &with, &expected, &format!("{inner:?} as the inner one"));
             }

@@ -6,7 +6,7 @@ use crate::support::{
     DENSE, Draws, Row, Shape, check, index_of, narrow_or_wide, options, pairs, reference, table, unsorted,
 };
 use crate::{drawn_tunables, methods};
-use ogive::index::{Index, IndexOptions, Raw};
+use ogive::index::{Index, IndexOptions, RawKey};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, explain, join};
 use ogive::lsm::{Db, DbOptions};
@@ -127,8 +127,8 @@ fn an_output_table_has_the_type_of_the_left_index() {
     for key_type in [KeyType::U32, KeyType::FixedBytes(4)] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = IndexOptions::default().key_type(key_type).payload_bytes(8);
-        let index: Index<Raw<u64>, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
-        index.bulk_load(left.iter().map(|(key, value)| (Raw(integer(key)), value.clone()))).unwrap();
+        let index: Index<RawKey<u64>, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
+        index.bulk_load(left.iter().map(|(key, value)| (RawKey(integer(key)), value.clone()))).unwrap();
         let other = table(&right, Shape { key_type, value_width: Some(8), ..DENSE });
         let output = JoinOutput::table(storage.clone(), "t", TableWriteOptions::default());
         let source = JoinSource::index(&index).unwrap();

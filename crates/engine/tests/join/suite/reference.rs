@@ -11,7 +11,7 @@ use crate::support::{
 use crate::{drawn_tunables, methods, some_methods};
 use ogive::KeyType;
 use ogive::index::IndexKind;
-use ogive::join::{JoinKind, JoinMethod, JoinSource, Side};
+use ogive::join::{JoinKind, JoinMethod, JoinSide, JoinSource};
 use ogive_testkit::key_sets::nasty;
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ fn either_side_may_be_looked_up_in_and_order_may_be_given_up() {
     for (kind, _) in JoinKind::ALL {
         let expected = reference(kind, &left, &right);
         for method in methods() {
-            for inner in [Side::Left, Side::Right] {
+            for inner in [JoinSide::Left, JoinSide::Right] {
                 let with = options(kind, method, MEMORY_BYTES).inner(inner);
                 check(&one, &other, &with, &expected, &format!("{inner:?} as the inner one"));
             }

@@ -4,7 +4,7 @@ use super::{Joined, Row, Shape, check, collect, options};
 use ogive::block::compress::Compression;
 use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinCondition, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use ogive::join::{JoinCondition, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSide, JoinSource, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error};
 use ogive_testkit::{Random, Repeat, fast_paths, joined_values, named_seed};
@@ -84,7 +84,7 @@ impl Draws {
     /// All options but the kind and the method.
     fn options(&mut self, kind: JoinKind, method: JoinMethod) -> JoinOptions {
         options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
-            .inner(self.any(&[None, None, Some(Side::Left), Some(Side::Right)]))
+            .inner(self.any(&[None, None, Some(JoinSide::Left), Some(JoinSide::Right)]))
             .threads(self.any(&[1, 1, 1, 2, 4]))
             .any_order(self.random.one_in(4))
             .tunables((self.tunables)(self.random.below(9)))

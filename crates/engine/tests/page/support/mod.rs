@@ -4,7 +4,7 @@
 
 use ogive::Result;
 use ogive::io::Purpose;
-use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transaction};
+use ogive::page::{PageFile, PageNumber, PageOptions, PageSnapshot, Pages, Transaction};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ impl Model {
         Ok(())
     }
 
-    pub(crate) fn check_snapshot(&self, snapshot: &Snapshot) -> std::result::Result<(), String> {
+    pub(crate) fn check_snapshot(&self, snapshot: &PageSnapshot) -> std::result::Result<(), String> {
         self.check(snapshot, snapshot.state())
     }
 }

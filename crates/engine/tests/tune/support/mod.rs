@@ -3,7 +3,7 @@
 #![expect(clippy::panic, clippy::expect_used, reason = "a test fails by a panic")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the support")]
 
-use ogive::tune::{Design, Layer, LayerNodes, LevelInput};
+use ogive::tune::{Design, DesignLayer, LayerNodes, LevelInput};
 use ogive_model::{Fence, coded};
 use std::ops::RangeInclusive;
 
@@ -60,13 +60,13 @@ pub fn row_of(keys: &[u64], records: usize, child_bytes: u64) -> LevelInput {
 
 /// A layer that can be searched for the node of a key and its children.
 pub struct Probe<'a> {
-    layer: &'a Layer,
+    layer: &'a DesignLayer,
     payload: Vec<u8>,
     unit_of_node: Vec<u64>,
 }
 
 impl<'a> Probe<'a> {
-    pub fn new(layer: &'a Layer) -> Self {
+    pub fn new(layer: &'a DesignLayer) -> Self {
         let mut payload = Vec::new();
         if let LayerNodes::Coded { layer, .. } = &layer.nodes {
             layer.encode(0..layer.groups(), &mut payload);

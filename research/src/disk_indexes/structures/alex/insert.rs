@@ -12,7 +12,7 @@ use crate::kinds::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// A neighbour takes over entries of a full page if it is at most 7/8 full: a fuller one would soon overflow itself.
 const SHARED_PAGE_EIGHTHS_MAX: usize = 7;
@@ -34,11 +34,11 @@ impl Alex {
         entry: NewEntry<'_, W>,
     ) -> Result<bool> {
         let NewEntry { key, value } = entry;
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (planner, mut state) = self.load::<W>(tx, bytes)?;
         let grew = match state.root {
             None => {
-                tx.enter(Phase::Insert);
+                tx.enter(PagePhase::Insert);
                 state.root = Some(self.create_root(tx, &planner, entry)?);
                 true
             }
@@ -47,17 +47,17 @@ impl Alex {
                 let node = path.last().map_or(root, |step| step.node);
                 let page = find_page(tx, &planner.shape, &node, key)?;
                 if let Some(slot) = page.find(key, &node.line) {
-                    tx.enter(Phase::Insert);
+                    tx.enter(PagePhase::Insert);
                     page.overwrite(tx, slot, value)?;
                     return Ok(false);
                 }
                 if page.count() < planner.shape.slots {
-                    tx.enter(Phase::Insert);
+                    tx.enter(PagePhase::Insert);
                     page.insert(tx, &node.line, key, value)?;
                 } else {
                     let mut change = AlexChange { tx, planner: &planner, state: &mut state, path: &path };
                     if !change.share_with_neighbour(page, entry)? {
-                        change.tx.enter(Phase::Structure);
+                        change.tx.enter(PagePhase::Structure);
                         change.insert_into_full(entry)?;
                     }
                 }
@@ -88,7 +88,7 @@ impl<W: Word> AlexChange<'_, W> {
             }
         }
         let Some(neighbour) = best else { return Ok(false) };
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         let (left, right) = if neighbour.number < page.number { (neighbour, page) } else { (page, neighbour) };
         let appends = right.header.vacant && left.last_key().is_some_and(|last| entry.key > last);
         self.tx.count(if appends { "page opened" } else { "page shared" });

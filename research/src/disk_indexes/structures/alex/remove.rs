@@ -13,7 +13,7 @@ use super::tree::Alex;
 use crate::kinds::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Structure, Word};
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// The tree is rebuilt when less than 1/8 of its peak number of entries is left.
 const REBUILD_DIVISOR: u64 = 8;
@@ -24,18 +24,18 @@ impl Alex {
     /// # Errors
     /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (planner, mut state) = self.load::<W>(tx, bytes)?;
         let Some(root) = state.root else { return Ok(0) };
         let path = path_to(tx, &planner.shape, &root, key)?;
         let node = path.last().map_or(root, |step| step.node);
         let page = find_page(tx, &planner.shape, &node, key)?;
         let Some(slot) = page.find(key, &node.line) else { return Ok(0) };
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         page.remove(tx, slot)?;
         state.entries = state.entries.saturating_sub(1);
         let left = page.count().saturating_sub(1);
-        tx.enter(Phase::Structure);
+        tx.enter(PagePhase::Structure);
         if state.entries == 0 {
             self.free_tree::<W>(tx, bytes)?;
             state = AlexState::EMPTY;

@@ -12,8 +12,10 @@ use super::state::AlexState;
 use super::verify::{self, AlexWalk};
 use crate::kinds::batch::Batch;
 use ogive::Result;
-use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
-use ogive::page::{Pages, Phase, Transaction};
+use ogive::index::extend::{
+    Amount, Cursor, Entries, IndexLayout, IndexStatistics, IndexVisit, Structure, Visitor, Word,
+};
+use ogive::page::{PagePhase, Pages, Transaction};
 
 /// ALEX: an ordered index whose inner nodes compute the child of a key by a linear model, and whose data nodes compute
 /// its slot.
@@ -64,7 +66,7 @@ impl<W: Word> Structure<W> for Alex {
         let batch = Batch::collect(entries, self.value_bytes)?;
         let mut state = AlexState::EMPTY;
         if !batch.keys.is_empty() {
-            tx.enter(Phase::Structure);
+            tx.enter(PagePhase::Structure);
             let plan = planner.plan(&batch.keys, 0..batch.keys.len(), 0);
             let [root] = write_plans(tx, &planner, &batch, &[plan], NodeLinks::default(), 0)?;
             let entries = batch.keys.len() as u64;
@@ -97,7 +99,7 @@ impl<W: Word> Structure<W> for Alex {
         Ok(Box::new(AlexCursor::new(self.value_bytes, state)))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let (planner, state) = self.load::<W>(pages, state)?;
         verify::statistics(&mut AlexWalk::new(pages, planner), &state)
     }
@@ -107,7 +109,7 @@ impl<W: Word> Structure<W> for Alex {
         verify::verify(&mut AlexWalk::new(pages, planner), &state, visitor)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         let (planner, state) = self.load::<W>(pages, state)?;
         verify::explain(pages, &planner.shape, &state, key)
     }

@@ -10,7 +10,7 @@ use super::shape::AlexLayout;
 use super::state::AlexState;
 use super::tree::Alex;
 use ogive::Result;
-use ogive::index::extend::{LevelStatistics, Statistics, Visit, Visitor, Word};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, IndexVisit, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 use std::ops::Range;
@@ -94,8 +94,8 @@ pub(super) fn verify<W: Word>(
 }
 
 /// Counts the nodes of a tree.
-pub(super) fn statistics<W: Word>(walk: &mut AlexWalk<'_>, state: &AlexState<W>) -> Result<Statistics> {
-    let mut statistics = Statistics::default();
+pub(super) fn statistics<W: Word>(walk: &mut AlexWalk<'_>, state: &AlexState<W>) -> Result<IndexStatistics> {
+    let mut statistics = IndexStatistics::default();
     let mut counts = AlexCounts::default();
     if let Some(root) = state.root {
         count_node(walk, &root, 0, &mut statistics, &mut counts)?;
@@ -116,13 +116,14 @@ pub(super) fn explain<W: Word>(
     shape: &AlexLayout,
     state: &AlexState<W>,
     key: W,
-) -> Result<Vec<Visit>> {
+) -> Result<Vec<IndexVisit>> {
     let Some(root) = state.root else { return Ok(Vec::new()) };
     let path = path_to(pages, shape, &root, key)?;
     let mut visits = Vec::new();
     for pair in path.windows(2) {
         let (node, index) = (&pair[0].node, pair[1].index);
-        let visit = |name, page, entries, detail| Visit { node: name, page, depth: pair[0].depth, entries, detail };
+        let visit =
+            |name, page, entries, detail| IndexVisit { node: name, page, depth: pair[0].depth, entries, detail };
         visits.push(if node.kind == AlexNodeKind::Model {
             let page = node.first + index / shape.model_slots() as u32;
             visit("model node", page, u64::from(node.fanout()), format!("slot {index} computed"))
@@ -138,7 +139,7 @@ pub(super) fn explain<W: Word>(
         let (index, size) = (page.header.index, step.node.size);
         let detail = format!("page {predicted} of {size} predicted, page {index} holds the range; {found}");
         let entries = page.count() as u64;
-        visits.push(Visit { node: "data node", page: page.number, depth: step.depth, entries, detail });
+        visits.push(IndexVisit { node: "data node", page: page.number, depth: step.depth, entries, detail });
     }
     Ok(visits)
 }
@@ -238,7 +239,7 @@ fn verify_data<W: Word>(
     Ok(range)
 }
 
-/// AlexCounts for which [`Statistics`] has no field.
+/// AlexCounts for which [`IndexStatistics`] has no field.
 #[derive(Default)]
 struct AlexCounts {
     depths: u64,
@@ -251,7 +252,7 @@ fn count_node<W: Word>(
     walk: &mut AlexWalk<'_>,
     node: &ChildPointer<W>,
     depth: u8,
-    statistics: &mut Statistics,
+    statistics: &mut IndexStatistics,
     counts: &mut AlexCounts,
 ) -> Result<()> {
     let branches = walk.branches(node, depth)?;
@@ -278,7 +279,7 @@ fn count_node<W: Word>(
         statistics.inner_pages += node_pages;
     }
     if statistics.levels.len() <= usize::from(depth) {
-        statistics.levels.resize(usize::from(depth) + 1, LevelStatistics::default());
+        statistics.levels.resize(usize::from(depth) + 1, IndexLevelStatistics::default());
     }
     if let Some(level) = statistics.levels.get_mut(usize::from(depth)) {
         level.nodes += 1;

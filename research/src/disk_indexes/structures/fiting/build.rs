@@ -8,14 +8,14 @@ use crate::disk_indexes::structures::pgm::packed::push_entry;
 use ogive::Result;
 use ogive::index::extend::{Entries, Word};
 use ogive::io::Purpose;
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// A segment may leave at most 1/32 of its pages unused; else it ends at the end of a page.
 const WASTE_DIVISOR: usize = 32;
 
 /// Builds a tree of a sorted stream; returns its state.
 pub(super) fn bulk_load<W: Word>(tree: &Fiting, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     let geometry = tree.geometry::<W>(tx);
     let mut writer = SegmentWriter::new(&geometry, tree.error());
     let mut directory = DirectoryBuilder::new(&geometry, tree.layout().fill_percent, 0);

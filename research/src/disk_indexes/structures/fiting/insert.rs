@@ -8,7 +8,7 @@ use crate::disk_indexes::structures::pgm::packed::{FoundEntry, PackedEntries, pu
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
-use ogive::page::{PageNumber, Phase, Transaction};
+use ogive::page::{PageNumber, PagePhase, Transaction};
 
 /// Inserts an entry; true if it is new.
 pub(super) fn insert<W: Word>(
@@ -18,7 +18,7 @@ pub(super) fn insert<W: Word>(
     key: W,
     payload: &[u8],
 ) -> Result<bool> {
-    tx.enter(Phase::Search);
+    tx.enter(PagePhase::Search);
     let geometry = tree.geometry::<W>(tx);
     match locate(&geometry, tx, state, key)? {
         KeyLocation::Head => insert_below(tree, tx, state, &geometry, key, payload),
@@ -42,7 +42,7 @@ fn overwrite<W: Word>(
     payload: &[u8],
     key_bytes: usize,
 ) -> Result<bool> {
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     let (index, slot) = data.locate(found.position);
     let mut edit = tx.edit(data.page_number(index), Purpose::Leaf)?;
     edit.write(data.shape.offset(slot) + key_bytes, payload);
@@ -70,7 +70,7 @@ fn insert_delta<W: Word>(
     let delta = record.delta(&path.geometry, tx, path.page())?;
     let found = find_in_buffer(tx, &delta, key)?;
     if found.exact {
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         overwrite_in_buffer::<W>(tx, &delta, &found, payload)?;
         return Ok(false);
     }
@@ -78,7 +78,7 @@ fn insert_delta<W: Word>(
         rebuild::rebuild(tree, tx, state, path, record, Some((key, payload)))?;
         return Ok(true);
     }
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     record.buffer = insert_into_buffer(tx, &delta, &found, key, payload)?;
     record.buffered += 1;
     splice::update(tx, path, &record)?;
@@ -97,7 +97,7 @@ fn insert_below<W: Word>(
     let head = buffer(state.head, state.head_count, geometry, tx, 0)?;
     let found = find_in_buffer(tx, &head, key)?;
     if found.exact {
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         overwrite_in_buffer::<W>(tx, &head, &found, payload)?;
         return Ok(false);
     }
@@ -105,7 +105,7 @@ fn insert_below<W: Word>(
         rebuild::flush_head(tree, tx, state, &head, (key, payload))?;
         return Ok(true);
     }
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     state.head = insert_into_buffer(tx, &head, &found, key, payload)?;
     state.head_count += 1;
     Ok(true)

@@ -9,7 +9,7 @@ use crate::disk_indexes::structures::pgm::packed::{PackedEntries, PackedReader};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
-use ogive::page::{PageNumber, Phase, Transaction};
+use ogive::page::{PageNumber, PagePhase, Transaction};
 
 /// Least pages of a segment that is not rewritten if all new entries are after it, or before it: they become segments
 /// of their own.
@@ -27,7 +27,7 @@ pub(super) fn rebuild<W: Word>(
     record: SegmentRecord<W>,
     new: Option<(W, &[u8])>,
 ) -> Result<()> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     tx.count("segment rebuilt");
     let delta = record.delta(&path.geometry, tx, path.page())?;
     let extra = collect(tree, tx, &delta, new)?;
@@ -64,7 +64,7 @@ pub(super) fn flush_head<W: Word>(
     head: &PackedEntries,
     new: (W, &[u8]),
 ) -> Result<()> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     tx.count("first buffer flushed");
     let geometry = tree.geometry::<W>(tx);
     let entries = collect(tree, tx, head, Some(new))?;

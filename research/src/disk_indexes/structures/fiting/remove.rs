@@ -8,11 +8,11 @@ use crate::disk_indexes::structures::pgm::packed::{FoundEntry, PackedEntries};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
-use ogive::page::{PageNumber, Phase, Transaction};
+use ogive::page::{PageNumber, PagePhase, Transaction};
 
 /// Removes the entry of `key`; false if there is none.
 pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut FitingState, key: W) -> Result<bool> {
-    tx.enter(Phase::Search);
+    tx.enter(PagePhase::Search);
     let geometry = tree.geometry::<W>(tx);
     let (path, mut record) = match locate(&geometry, tx, state, key)? {
         KeyLocation::Head => {
@@ -55,7 +55,7 @@ fn flag(tx: &mut Transaction, data: &PackedEntries, found: &FoundEntry) -> Resul
     if found.page.as_ref().is_none_or(|(_, page)| data.shape.flag(page, slot)) {
         return Ok(false);
     }
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     let mut edit = tx.edit(data.page_number(index), Purpose::Leaf)?;
     let at = data.shape.flags_offset() + slot / 8;
     let byte = edit.get(at).map_or(0, |byte| byte | 1 << (slot % 8));
@@ -65,7 +65,7 @@ fn flag(tx: &mut Transaction, data: &PackedEntries, found: &FoundEntry) -> Resul
 
 /// Deletes an entry from a buffer; returns the buffer's page, 0 after the last entry, and the number of entries left.
 fn remove_from_buffer(tx: &mut Transaction, packed: &PackedEntries, found: &FoundEntry) -> Result<(PageNumber, u16)> {
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     if packed.count <= 1 {
         tx.free(packed.first, 1);
         return Ok((0, 0));

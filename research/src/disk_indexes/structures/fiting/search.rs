@@ -4,7 +4,7 @@ use super::directory::{DirectoryPath, EntryChoice};
 use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
 use crate::disk_indexes::structures::pgm::packed::{FoundEntry, PackedEntries, copy_payload};
 use ogive::Result;
-use ogive::index::extend::{Visit, Word};
+use ogive::index::extend::{IndexVisit, Word};
 use ogive::io::Purpose;
 use ogive::page::Pages;
 
@@ -84,7 +84,7 @@ pub(super) fn explain<W: Word>(
     pages: &dyn Pages,
     state: &FitingState,
     key: W,
-) -> Result<Vec<Visit>> {
+) -> Result<Vec<IndexVisit>> {
     let mut visits = Vec::new();
     let depth = state.height;
     let delta = match locate(geometry, pages, state, key)? {
@@ -101,7 +101,7 @@ pub(super) fn explain<W: Word>(
                 found.probes
             );
             let page = data.page_number(found.page.as_ref().map_or(0, |&(index, _)| index));
-            visits.push(Visit { node: "segment", page, depth, entries: data.count, detail });
+            visits.push(IndexVisit { node: "segment", page, depth, entries: data.count, detail });
             if found.exact {
                 return Ok(visits);
             }
@@ -111,16 +111,16 @@ pub(super) fn explain<W: Word>(
     if delta.count > 0 {
         let found = find_in_buffer(pages, &delta, key)?;
         let detail = format!("{} at {}", if found.exact { "found" } else { "absent" }, found.position);
-        visits.push(Visit { node: "buffer", page: delta.first, depth, entries: delta.count, detail });
+        visits.push(IndexVisit { node: "buffer", page: delta.first, depth, entries: delta.count, detail });
     }
     Ok(visits)
 }
 
-fn explain_path<W: Word>(path: &DirectoryPath<W>, visits: &mut Vec<Visit>) {
+fn explain_path<W: Word>(path: &DirectoryPath<W>, visits: &mut Vec<IndexVisit>) {
     for (depth, step) in path.steps.iter().enumerate() {
         let what = if path.level(depth) == 0 { "segment" } else { "child" };
         let detail = format!("{what} {} of {}", step.index, step.count);
         let entries = step.count as u64;
-        visits.push(Visit { node: "inner node", page: step.page, depth: depth as u8, entries, detail });
+        visits.push(IndexVisit { node: "inner node", page: step.page, depth: depth as u8, entries, detail });
     }
 }

@@ -5,7 +5,7 @@ use super::node::{FitingGeometry, FitingState, SegmentRecord};
 use super::{Fiting, FitingOptions, splice};
 use crate::disk_indexes::structures::pgm::line::PgmLine;
 use ogive::Result;
-use ogive::index::extend::{Amount, IndexLayout, Statistics, Structure, Visitor};
+use ogive::index::extend::{Amount, IndexLayout, IndexStatistics, Structure, Visitor};
 use ogive::page::PageNumber;
 use ogive_testkit::Random;
 use ogive_testkit::index::{SortedEntries, StructureHarness, counts_blocks, page_file};
@@ -35,11 +35,11 @@ fn tree() -> Fiting {
     Fiting::new(IndexLayout::default(), FitingOptions::default())
 }
 
-fn statistics(harness: &StructureHarness<'_, u64>) -> Statistics {
+fn statistics(harness: &StructureHarness<'_, u64>) -> IndexStatistics {
     harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap())
 }
 
-fn detail(statistics: &Statistics, name: &str) -> u64 {
+fn detail(statistics: &IndexStatistics, name: &str) -> u64 {
     statistics.details.iter().find(|(other, _)| *other == name).unwrap().1
 }
 

@@ -3,7 +3,9 @@
 use super::cursor::FitingCursor;
 use super::node::{FitingGeometry, FitingState};
 use super::{build, insert, remove, search, verify};
-use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
+use ogive::index::extend::{
+    Amount, Cursor, Entries, IndexLayout, IndexStatistics, IndexVisit, Structure, Visitor, Word,
+};
 use ogive::page::{Pages, Transaction};
 use ogive::{Error, Result};
 
@@ -82,7 +84,7 @@ impl<W: Word> Structure<W> for Fiting {
         Ok(Box::new(FitingCursor::<W>::new(*self, state)))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         verify::statistics::<W>(self, pages, &FitingState::load(state, pages)?)
     }
 
@@ -90,7 +92,7 @@ impl<W: Word> Structure<W> for Fiting {
         verify::verify(self, pages, &FitingState::load(state, pages)?, visitor)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         search::explain(&self.geometry::<W>(pages), pages, &FitingState::load(state, pages)?, key)
     }
 

@@ -6,7 +6,7 @@ use super::tree::Fiting;
 use crate::disk_indexes::structures::pgm::packed::{PackedEntries, PackedReader};
 use crate::kinds::parts::free_parts;
 use ogive::Result;
-use ogive::index::extend::{LevelStatistics, Statistics, Structure, Visitor, Word};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, Structure, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
@@ -161,10 +161,10 @@ fn keys_of<W: Word>(pages: &dyn Pages, packed: &PackedEntries) -> Result<Vec<W>>
     (0..packed.count).map(|position| Ok(reader.key(pages, position)?.unwrap_or_default())).collect()
 }
 
-pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &FitingState) -> Result<Statistics> {
-    let mut found = Statistics { entries: u64::from(state.head_count), ..Statistics::default() };
+pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &FitingState) -> Result<IndexStatistics> {
+    let mut found = IndexStatistics { entries: u64::from(state.head_count), ..IndexStatistics::default() };
     let (mut buffers, mut buffered, mut removed) = (0, u64::from(state.head_count), 0);
-    found.levels = vec![LevelStatistics::default(); usize::from(state.height) + 1];
+    found.levels = vec![IndexLevelStatistics::default(); usize::from(state.height) + 1];
     walk::<W>(tree, pages, state, &mut |part| {
         match part {
             FitingPart::Node(_, depth, entries) => {
@@ -208,7 +208,7 @@ pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &Fiti
     Ok(found)
 }
 
-fn add(levels: &mut [LevelStatistics], depth: u8, nodes: u64, entries: u64) {
+fn add(levels: &mut [IndexLevelStatistics], depth: u8, nodes: u64, entries: u64) {
     if let Some(level) = levels.get_mut(usize::from(depth)) {
         level.nodes += nodes;
         level.pages += nodes;
@@ -216,7 +216,7 @@ fn add(levels: &mut [LevelStatistics], depth: u8, nodes: u64, entries: u64) {
     }
 }
 
-fn add_pages(levels: &mut [LevelStatistics], depth: u8, pages: u64) {
+fn add_pages(levels: &mut [IndexLevelStatistics], depth: u8, pages: u64) {
     if let Some(level) = levels.get_mut(usize::from(depth)) {
         level.pages += pages;
     }

@@ -4,7 +4,7 @@ use super::build::MapBuilder;
 use super::pages::InnerPages;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::index::extend::{Amount, Statistics, Structure, Visit, Visitor};
+use ogive::index::extend::{Amount, IndexStatistics, IndexVisit, Structure, Visitor};
 use ogive::index::extend::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 use ogive::page::{PageNumber, Pages, Transaction};
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
         Ok(())
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let mut statistics = self.structure.statistics(&InnerPages::new(pages), state)?;
         statistics.details.push(("inner data nodes", statistics.leaves));
         statistics.inner_pages += statistics.leaf_pages;
@@ -112,7 +112,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
         Ok(statistics)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         // The lookup ends at the successor, which may be on a neighbouring path if `key` is not a separator.
         let pages = &InnerPages::new(pages);
         let separator = self.successor(pages, state, key)?.map_or(key, |(separator, _)| separator);

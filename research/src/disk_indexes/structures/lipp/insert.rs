@@ -15,7 +15,7 @@ use super::tree::Lipp;
 use crate::kinds::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{Pages, Phase, Transaction};
+use ogive::page::{PagePhase, Pages, Transaction};
 
 /// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +38,12 @@ impl Lipp {
         key: W,
         value: &[u8],
     ) -> Result<bool> {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (shape, mut state) = self.load::<W>(tx, bytes)?;
         let mut batch = Batch::new(self.value_bytes);
         batch.push(key, value);
         let Some(root) = state.root else {
-            tx.enter(Phase::Insert);
+            tx.enter(PagePhase::Insert);
             let root = LippBuilder::new(&shape, &self.options, &batch, &mut state.free_cells).build(tx, 0)?;
             // A new index is packed; it is rebuilt with slots once it has grown.
             let built = u64::from(self.options.rebuild_keys_min / u32::from(self.options.rebuild_growth));
@@ -52,13 +52,13 @@ impl Lipp {
             return Ok(true);
         };
         let path = path_to(tx, &shape, &root, key)?;
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         let mut change = LippChange { tree: self, tx, shape: &shape, state: &mut state, path: &path };
         let outcome = change.insert_at(&batch)?;
         if outcome != InsertOutcome::Overwritten {
-            change.tx.enter(Phase::Statistics);
+            change.tx.enter(PagePhase::Statistics);
             if let Some(level) = change.count_insert(outcome == InsertOutcome::Conflict)? {
-                change.tx.enter(Phase::Structure);
+                change.tx.enter(PagePhase::Structure);
                 change.tx.count("rebuild");
                 change.rebuild(level)?;
             }
@@ -78,7 +78,7 @@ impl<W: Word> LippChange<'_, W> {
         match &step.node {
             LippNode::Mixed(mixed) => match mixed.slot(self.tx, step.index)? {
                 LippSlot::Data(other, old) if other != key => {
-                    self.tx.enter(Phase::Structure);
+                    self.tx.enter(PagePhase::Structure);
                     self.tx.count("conflict node");
                     let mut pair = Batch::new(self.tree.value_bytes);
                     let both =
@@ -97,7 +97,7 @@ impl<W: Word> LippChange<'_, W> {
             LippNode::Packed(packed) => match packed.find(key) {
                 Ok(index) => packed.overwrite(self.tx, index, value).map(|()| InsertOutcome::Overwritten),
                 Err(index) if packed.is_full() => {
-                    self.tx.enter(Phase::Structure);
+                    self.tx.enter(PagePhase::Structure);
                     self.grow_packed(packed, (index, key, value))?;
                     Ok(InsertOutcome::Conflict)
                 }

@@ -12,7 +12,7 @@ use super::state::LippState;
 use super::tree::Lipp;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// A node is rebuilt when less than 1/8 of the entries that it was built with is left.
 const REBUILD_DIVISOR: u64 = 8;
@@ -23,18 +23,18 @@ impl Lipp {
     /// # Errors
     /// Those of the pages; [`ogive::Cause::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (shape, mut state) = self.load::<W>(tx, bytes)?;
         let Some(root) = state.root else { return Ok(0) };
         let path = path_to(tx, &shape, &root, key)?;
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         if !remove_at(tx, &path, key)? {
             return Ok(0);
         }
         let mut change = LippChange { tree: self, tx, shape: &shape, state: &mut state, path: &path };
-        change.tx.enter(Phase::Statistics);
+        change.tx.enter(PagePhase::Statistics);
         let sparse = change.count_removal()?;
-        change.tx.enter(Phase::Structure);
+        change.tx.enter(PagePhase::Structure);
         if change.state.entries == 0 {
             // The last entry was removed: the only nodes are those on the path.
             let nodes: Vec<Link<W>> = path.iter().map(|step| step.link).collect();

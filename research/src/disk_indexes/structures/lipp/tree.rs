@@ -9,8 +9,10 @@ use super::state::LippState;
 use super::verify;
 use crate::kinds::batch::Batch;
 use ogive::Result;
-use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
-use ogive::page::{Pages, Phase, Transaction};
+use ogive::index::extend::{
+    Amount, Cursor, Entries, IndexLayout, IndexStatistics, IndexVisit, Structure, Visitor, Word,
+};
+use ogive::page::{PagePhase, Pages, Transaction};
 
 /// LIPP: an ordered index whose nodes have models that compute the only possible slot of each key.
 ///
@@ -59,7 +61,7 @@ impl<W: Word> Structure<W> for Lipp {
         let batch = Batch::collect(entries, self.value_bytes)?;
         let mut state = LippState::EMPTY;
         if !batch.keys.is_empty() {
-            tx.enter(Phase::Structure);
+            tx.enter(PagePhase::Structure);
             let root = LippBuilder::new(&shape, &self.options, &batch, &mut state.free_cells).build(tx, 0)?;
             let entries = batch.keys.len() as u64;
             state = LippState { entries, built: entries, root: Some(root), ..state };
@@ -86,7 +88,7 @@ impl<W: Word> Structure<W> for Lipp {
         Ok(Box::new(LippCursor::new(self.value_bytes, state)))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         let (shape, state) = self.load::<W>(pages, state)?;
         verify::statistics(pages, &shape, state.root)
     }
@@ -96,7 +98,7 @@ impl<W: Word> Structure<W> for Lipp {
         verify::verify(pages, shape, &state, visitor)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         match self.load::<W>(pages, state)? {
             (shape, LippState { root: Some(root), .. }) => verify::explain(pages, &shape, &root, key),
             _ => Ok(Vec::new()),

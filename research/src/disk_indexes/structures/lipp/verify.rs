@@ -12,7 +12,7 @@ use super::shape::{CLASSES, LippLayout};
 use super::state::LippState;
 use super::wide::is_page_used;
 use ogive::Result;
-use ogive::index::extend::{LevelStatistics, Statistics, Visit, Visitor, Word};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, IndexVisit, Visitor, Word};
 use ogive::page::{PageNumber, Pages};
 use std::collections::BTreeMap;
 
@@ -52,7 +52,11 @@ pub(super) fn verify<W: Word>(
 }
 
 /// Counts the nodes below a root.
-pub(super) fn statistics<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: Option<Link<W>>) -> Result<Statistics> {
+pub(super) fn statistics<W: Word>(
+    pages: &dyn Pages,
+    shape: &LippLayout,
+    root: Option<Link<W>>,
+) -> Result<IndexStatistics> {
     let mut counter = NodeCounter::default();
     let Some(root) = root else { return Ok(counter.statistics()) };
     LippWalk::new(&RecentPages::new(pages), shape).run(&root, 0, &mut |visited| {
@@ -66,7 +70,12 @@ pub(super) fn statistics<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: O
 }
 
 /// The path of a lookup.
-pub(super) fn explain<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: &Link<W>, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(
+    pages: &dyn Pages,
+    shape: &LippLayout,
+    root: &Link<W>,
+    key: W,
+) -> Result<Vec<IndexVisit>> {
     let path = path_to(pages, shape, root, key)?;
     let mut visits = Vec::new();
     for (depth, step) in path.iter().enumerate() {
@@ -92,7 +101,7 @@ pub(super) fn explain<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: &Lin
                 ("fence", fence.cell.number, fence.count as u64, detail)
             }
         };
-        visits.push(Visit { node, page, depth: depth as u8, entries, detail });
+        visits.push(IndexVisit { node, page, depth: depth as u8, entries, detail });
     }
     Ok(visits)
 }
@@ -243,7 +252,7 @@ fn join<W: Word>(left: Option<(W, W)>, right: Option<(W, W)>) -> Option<(W, W)> 
 /// Counts over all nodes.
 #[derive(Default)]
 struct NodeCounter {
-    statistics: Statistics,
+    statistics: IndexStatistics,
     cell_pages: BTreeMap<PageNumber, u8>,
     depths: u64,
     slots: u64,
@@ -258,10 +267,10 @@ struct NodeCounter {
 }
 
 impl NodeCounter {
-    fn level(&mut self, depth: u8) -> &mut LevelStatistics {
+    fn level(&mut self, depth: u8) -> &mut IndexLevelStatistics {
         let levels = &mut self.statistics.levels;
         if levels.len() <= usize::from(depth) {
-            levels.resize(usize::from(depth) + 1, LevelStatistics::default());
+            levels.resize(usize::from(depth) + 1, IndexLevelStatistics::default());
         }
         &mut levels[usize::from(depth)]
     }
@@ -302,7 +311,7 @@ impl NodeCounter {
         self.depths += u64::from(depth) + 1;
     }
 
-    fn statistics(self) -> Statistics {
+    fn statistics(self) -> IndexStatistics {
         let mut statistics = self.statistics;
         statistics.leaf_pages = self.cell_pages.len() as u64;
         statistics.height = statistics.levels.len() as u32;

@@ -8,14 +8,14 @@ use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::{Entries, Word};
 use ogive::io::Purpose;
-use ogive::page::{PageNumber, Pages, Phase, Transaction};
+use ogive::page::{PageNumber, PagePhase, Pages, Transaction};
 
 /// Number of pages by which an extent of unknown length grows.
 const GROWTH_PAGES: u32 = 64;
 
 /// Builds an index of a sorted stream; returns its state.
 pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     let geometry = tree.geometry::<W>(tx);
     let mut builder = RunBuilder::new(&geometry, false);
     let mut payload = vec![0; tree.payload_bytes()];

@@ -7,7 +7,7 @@ use super::tree::Pgm;
 use super::{merge, run::PgmGeometry};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// Inserts an entry; true if it is new.
 pub(super) fn insert<W: Word>(
@@ -17,12 +17,12 @@ pub(super) fn insert<W: Word>(
     key: W,
     payload: &[u8],
 ) -> Result<bool> {
-    tx.enter(Phase::Search);
+    tx.enter(PagePhase::Search);
     let geometry = tree.geometry::<W>(tx);
     let loaded = InsertBuffer::load(tx, &geometry, state)?;
     let found = loaded.find(key);
     if found.exact {
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         loaded.put(tx, found.position, true, key, Some(payload))?;
         return Ok(loaded.is_tombstone(found.position));
     }
@@ -47,7 +47,7 @@ pub(super) fn add<W: Word>(
         merge::flush(tree, tx, geometry, state, loaded)?;
         loaded = InsertBuffer::load(tx, geometry, state)?;
     }
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     if state.page == 0 {
         state.page = buffer::rewrite::<W>(tx, geometry, 0, &[])?;
         loaded.entries.first = state.page;

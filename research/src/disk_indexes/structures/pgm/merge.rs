@@ -8,7 +8,7 @@ use super::state::PgmState;
 use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{Pages, Phase, Transaction};
+use ogive::page::{PagePhase, Pages, Transaction};
 
 /// An older run joins a merge if there are tombstones for 1/4 of its entries.
 const TOMBSTONE_DIVISOR: u64 = 4;
@@ -25,7 +25,7 @@ pub(super) fn flush<W: Word>(
     state: &mut PgmState<W>,
     buffer: InsertBuffer<W>,
 ) -> Result<()> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     let mut runs = buffer.runs.clone();
     runs.extend(state.oldest.take());
     let merged = choose(tree, geometry, &buffer, &runs);

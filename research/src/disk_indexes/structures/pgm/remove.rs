@@ -7,11 +7,11 @@ use super::state::PgmState;
 use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::{Phase, Transaction};
+use ogive::page::{PagePhase, Transaction};
 
 /// Removes the entry of `key`; false if there is none.
 pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut PgmState<W>, key: W) -> Result<bool> {
-    tx.enter(Phase::Search);
+    tx.enter(PagePhase::Search);
     let geometry = tree.geometry::<W>(tx);
     let buffer = InsertBuffer::load(tx, &geometry, state)?;
     let found = buffer.find(key);
@@ -26,7 +26,7 @@ pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut PgmS
     if buffer.is_tombstone(found.position) {
         return Ok(false);
     }
-    tx.enter(Phase::Insert);
+    tx.enter(PagePhase::Insert);
     if state.oldest.is_none() {
         buffer.remove(tx, found.position)?;
         state.buffered -= 1;

@@ -6,7 +6,7 @@ use super::packed::{FoundEntry, GallopResult, PackedEntries, copy_payload, gallo
 use super::run::{PgmGeometry, PgmRun, Segment, load_position};
 use super::state::PgmState;
 use ogive::Result;
-use ogive::index::extend::{Visit, Word};
+use ogive::index::extend::{IndexVisit, Word};
 use ogive::io::Purpose;
 use ogive::page::{Page, Pages};
 use std::cmp::Ordering;
@@ -73,7 +73,7 @@ pub(super) fn find<W: Word>(
     pages: &dyn Pages,
     run: &PgmRun<W>,
     key: W,
-    visits: &mut Option<&mut Vec<Visit>>,
+    visits: &mut Option<&mut Vec<IndexVisit>>,
 ) -> Result<FoundEntry> {
     let top = run.counts.last().map_or(run.entries, |&count| u64::from(count));
     let mut predicted = predict_root(&run.roots, top, key);
@@ -96,7 +96,7 @@ fn floor<W: Word>(
     (level, depth): (usize, u8),
     predicted: u64,
     key: W,
-) -> Result<(Segment<W>, u64, Visit)> {
+) -> Result<(Segment<W>, u64, IndexVisit)> {
     let segments = run.segments(geometry, level);
     let shape = segments.shape;
     let last = segments.pages().saturating_sub(1);
@@ -125,7 +125,7 @@ fn floor<W: Word>(
     let position = index * shape.per_page() as u64 + slot as u64;
     let detail =
         format!("predicted segment {predicted}, segment {position} of {}; {probes} page(s) read", segments.count);
-    let visit = Visit { node: "level", page: segments.page_number(index), depth, entries: count as u64, detail };
+    let visit = IndexVisit { node: "level", page: segments.page_number(index), depth, entries: count as u64, detail };
     Ok((Segment::load(shape.entry(&page, slot)), end, visit))
 }
 
@@ -134,13 +134,13 @@ pub(super) fn explain<W: Word>(
     pages: &dyn Pages,
     state: &PgmState<W>,
     key: W,
-) -> Result<Vec<Visit>> {
+) -> Result<Vec<IndexVisit>> {
     let mut visits = Vec::new();
     let buffer = InsertBuffer::load(pages, geometry, state)?;
     if buffer.page.is_some() {
         let found = buffer.find(key);
         let detail = format!("{}; {} runs described", verdict(&hit(buffer.entries, found.clone())), buffer.runs.len());
-        visits.push(Visit { node: "buffer", page: state.page, depth: 0, entries: buffer.entries.count, detail });
+        visits.push(IndexVisit { node: "buffer", page: state.page, depth: 0, entries: buffer.entries.count, detail });
         if found.exact {
             return Ok(visits);
         }
@@ -153,7 +153,7 @@ pub(super) fn explain<W: Word>(
         let hit = hit(data, found);
         let detail = format!("{} at {position}; {probes} page(s) read", verdict(&hit));
         let depth = run.counts.len() as u8;
-        visits.push(Visit { node: "run", page: data.page_number(index), depth, entries: data.count, detail });
+        visits.push(IndexVisit { node: "run", page: data.page_number(index), depth, entries: data.count, detail });
         if hit.is_some() {
             break;
         }

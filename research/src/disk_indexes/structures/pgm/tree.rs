@@ -4,7 +4,9 @@ use super::cursor::PgmCursor;
 use super::run::PgmGeometry;
 use super::state::PgmState;
 use super::{build, insert, remove, search, verify};
-use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
+use ogive::index::extend::{
+    Amount, Cursor, Entries, IndexLayout, IndexStatistics, IndexVisit, Structure, Visitor, Word,
+};
 use ogive::page::{Pages, Transaction};
 use ogive::{Error, Result};
 
@@ -103,7 +105,7 @@ impl<W: Word> Structure<W> for Pgm {
         Ok(Box::new(PgmCursor::<W>::new(*self, state)))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         verify::statistics::<W>(self, pages, state)
     }
 
@@ -111,7 +113,7 @@ impl<W: Word> Structure<W> for Pgm {
         verify::verify(self, pages, state, visitor)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         let geometry = self.geometry::<W>(pages);
         search::explain(&geometry, pages, &PgmState::load(state, pages, &geometry)?, key)
     }

@@ -8,7 +8,7 @@ use super::state::PgmState;
 use super::tree::Pgm;
 use crate::kinds::parts::free_parts;
 use ogive::Result;
-use ogive::index::extend::{LevelStatistics, Statistics, Structure, Visitor, Word};
+use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, Structure, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
@@ -173,9 +173,9 @@ impl<W: Word> LevelChecker<W> {
     }
 }
 
-pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
     let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
-    let mut found = Statistics::default();
+    let mut found = IndexStatistics::default();
     let mut cursor = Structure::<W>::cursor(tree, state)?;
     let mut payload = vec![0; tree.payload_bytes()];
     while cursor.next(pages, &mut payload)?.is_some() {
@@ -183,7 +183,7 @@ pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -
     }
     let depth = runs.iter().map(|run| run.counts.len()).max().unwrap_or(0);
     found.height = depth as u32 + 1;
-    found.levels = vec![LevelStatistics::default(); depth + 1];
+    found.levels = vec![IndexLevelStatistics::default(); depth + 1];
     found.inner_pages = u64::from(loaded.page > 0);
     let (mut steps, mut stored) = (buffer.entries.count, buffer.entries.count);
     for run in &runs {
@@ -214,7 +214,7 @@ pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -
     Ok(found)
 }
 
-fn add(levels: &mut [LevelStatistics], depth: usize, nodes: u64, pages: u64, entries: u64) {
+fn add(levels: &mut [IndexLevelStatistics], depth: usize, nodes: u64, pages: u64, entries: u64) {
     if let Some(level) = levels.get_mut(depth) {
         level.nodes += nodes;
         level.pages += pages;

@@ -4,7 +4,7 @@ use super::node::{Node, NodeEdit, Root, write_node};
 use super::search::{Path, descend};
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::page::{PageNumber, Phase, Transaction};
+use crate::page::{PageNumber, PagePhase, Transaction};
 
 /// A separator to insert into a node, with the child on its left.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ fn split<W: Word>(
     depth: usize,
     entry: NewSeparator<W>,
 ) -> Result<NewSeparator<W>> {
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     tx.count("inner split");
     let level = root.level(depth);
     let mut entries: Vec<_> = node.entries().collect();

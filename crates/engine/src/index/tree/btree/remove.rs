@@ -4,7 +4,7 @@ use super::node::{Node, NodeEdit, Root};
 use super::search::{Path, descend};
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::page::{PageNumber, Pages, Phase, Transaction};
+use crate::page::{PageNumber, PagePhase, Pages, Transaction};
 
 /// A node with less than 1/4 of its capacity tries to merge with a neighbour ...
 const SPARSE_DIVISOR: usize = 4;
@@ -137,7 +137,7 @@ fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, a
     if left.count + right.count > merged_max || left_page == right_page {
         return Ok(None);
     }
-    tx.enter(Phase::Structure);
+    tx.enter(PagePhase::Structure);
     tx.count("inner merge");
     let entries: Vec<_> = left.entries().collect();
     let mut edit = NodeEdit::<W>::new(tx, right_page, depth)?;

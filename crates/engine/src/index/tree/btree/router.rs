@@ -6,7 +6,7 @@ use super::{insert, remove, search, walk};
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
-use crate::index::tree::structure::{Statistics, Visit};
+use crate::index::tree::structure::{IndexStatistics, IndexVisit};
 use crate::page::{PageNumber, Pages, Transaction};
 
 /// Inner nodes of a B+-tree. Its state takes 5 bytes: the root's page and the height.
@@ -63,11 +63,11 @@ impl<W: Word> Router<W> for BtreeRouter {
         walk::walk(pages, Root::parse(pages, state)?, claim, leaf).map(|_| ())
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         walk::statistics::<W>(pages, Root::parse(pages, state)?)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         search::explain(pages, Root::parse(pages, state)?, key)
     }
 }

@@ -3,7 +3,7 @@
 use super::node::{HEIGHT_MAX, Node, Root};
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::index::tree::structure::Visit;
+use crate::index::tree::structure::IndexVisit;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 
@@ -83,7 +83,7 @@ pub(super) fn find_many<W: Word>(pages: &dyn Pages, root: Root, keys: &[W]) -> R
 }
 
 /// The nodes on the path, with explanations.
-pub(super) fn explain<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<Vec<IndexVisit>> {
     let mut visits = Vec::new();
     if root.height == 0 {
         return Ok(visits);
@@ -97,7 +97,7 @@ pub(super) fn explain<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<
         } else {
             format!("behind all {} separators: the last leaf", node.count)
         };
-        visits.push(Visit { node: "inner node", page, depth: depth as u8, entries: node.count as u64, detail });
+        visits.push(IndexVisit { node: "inner node", page, depth: depth as u8, entries: node.count as u64, detail });
     }
     Ok(visits)
 }

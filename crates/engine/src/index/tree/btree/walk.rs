@@ -4,7 +4,7 @@ use super::node::{Node, Root};
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::{LeafVisit, PageVisit};
-use crate::index::tree::structure::{LevelStatistics, Statistics};
+use crate::index::tree::structure::{IndexLevelStatistics, IndexStatistics};
 use crate::page::{PageNumber, Pages};
 
 /// The state of a walk.
@@ -15,7 +15,7 @@ struct NodeWalker<'a, W> {
     last: Option<W>,
     /// Number of nodes that may still be read: more than the file has pages means a cycle.
     left: u32,
-    levels: Vec<LevelStatistics>,
+    levels: Vec<IndexLevelStatistics>,
     claim: PageVisit<'a>,
     leaf: LeafVisit<'a, W>,
 }
@@ -35,7 +35,7 @@ impl<W: Word> NodeWalker<'_, W> {
             return damaged("the separators of an inner node do not end where its parent says");
         }
         if let Some(level) = self.levels.get_mut(depth) {
-            *level = LevelStatistics {
+            *level = IndexLevelStatistics {
                 nodes: level.nodes + 1,
                 pages: level.pages + 1,
                 entries: level.entries + node.count as u64,
@@ -73,8 +73,8 @@ pub(super) fn walk<W: Word>(
     root: Root,
     claim: PageVisit<'_>,
     leaf: LeafVisit<'_, W>,
-) -> Result<Vec<LevelStatistics>> {
-    let levels = vec![LevelStatistics::default(); usize::from(root.height)];
+) -> Result<Vec<IndexLevelStatistics>> {
+    let levels = vec![IndexLevelStatistics::default(); usize::from(root.height)];
     let mut walk = NodeWalker { pages, root, last: None, left: pages.page_count(), levels, claim, leaf };
     if root.height > 0 {
         walk.node(root.page, 0, None)?;
@@ -83,14 +83,14 @@ pub(super) fn walk<W: Word>(
 }
 
 /// Statistics of the nodes.
-pub(super) fn statistics<W: Word>(pages: &dyn Pages, root: Root) -> Result<Statistics> {
+pub(super) fn statistics<W: Word>(pages: &dyn Pages, root: Root) -> Result<IndexStatistics> {
     let levels = walk::<W>(pages, root, &mut |_, _| Ok(()), &mut |_, _| Ok(()))?;
-    Ok(Statistics {
+    Ok(IndexStatistics {
         entries: levels.last().map_or(0, |level| level.entries),
         inner_pages: levels.iter().map(|level| level.pages).sum(),
         height: u32::from(root.height),
         mean_height: f64::from(root.height),
         levels,
-        ..Statistics::default()
+        ..IndexStatistics::default()
     })
 }

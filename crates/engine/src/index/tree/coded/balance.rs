@@ -12,7 +12,7 @@ use super::state::CodedTree;
 use super::{node, state::CodedState};
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::page::{PageNumber, Phase};
+use crate::page::{PageNumber, PagePhase};
 use ogive_model::inner::{Children, coded_bytes, encode, spread};
 
 /// Most nodes that share children: more siblings mean fuller nodes, but more expensive overflows.
@@ -40,7 +40,7 @@ impl<W: Word> CodedTree<'_, W> {
         children: Children,
         changed: usize,
     ) -> Result<()> {
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
             return self.store_top(children);
         };

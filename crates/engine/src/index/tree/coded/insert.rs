@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Gap;
 use crate::io::Purpose;
-use crate::page::{PageNumber, Pages, Phase};
+use crate::page::{PageNumber, PagePhase, Pages};
 use ogive_model::inner::{ChildPosition, Children, NodeChange, NodeForm, NodeView, encode, replace_group};
 
 impl<W: Word> CodedTree<'_, W> {
@@ -98,7 +98,7 @@ impl<W: Word> CodedTree<'_, W> {
 
     /// Applies a change to a node in place.
     pub(super) fn apply(&mut self, page: PageNumber, level: u8, change: &NodeChange) -> Result<()> {
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         let mut edit = self.tx.edit(page, Purpose::Inner(self.state.depth(level)))?;
         if let Some((range, to)) = &change.shift {
             edit.shift(range.clone(), *to);

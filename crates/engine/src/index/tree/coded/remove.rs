@@ -4,7 +4,7 @@ use super::search::{self, Step};
 use super::state::CodedTree;
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::page::{PageNumber, Phase};
+use crate::page::{PageNumber, PagePhase};
 use ogive_model::inner::replace_group;
 
 impl<W: Word> CodedTree<'_, W> {
@@ -54,7 +54,7 @@ impl<W: Word> CodedTree<'_, W> {
         };
         // The separator of a last child is in a node above. It is lowered to that of the previous child, which becomes
         // the last one.
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         let level = self.level(depth);
         let Some(&separator) = children.separators.last() else {
             self.tx.free(step.page, 1);

@@ -6,7 +6,7 @@ use super::{choose, search, verify};
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
-use crate::index::tree::structure::{Statistics, Visit};
+use crate::index::tree::structure::{IndexStatistics, IndexVisit};
 use crate::page::{PageNumber, Pages, Transaction};
 
 /// A map from separators to leaves in coded inner nodes.
@@ -58,11 +58,11 @@ impl<W: Word> Router<W> for CodedRouter {
         verify::walk(pages, &CodedState::load::<W>(pages, state)?, claim, leaf)
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         verify::statistics::<W>(pages, &CodedState::load::<W>(pages, state)?)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         search::explain(pages, &CodedState::load::<W>(pages, state)?, key)
     }
 }

@@ -4,7 +4,7 @@ use super::node;
 use super::state::CodedState;
 use crate::error::Result;
 use crate::index::entries::word::Word;
-use crate::index::tree::structure::Visit;
+use crate::index::tree::structure::IndexVisit;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages};
 use ogive_model::inner::{ChildPosition, FoundChild, NodeForm, NodeView};
@@ -71,7 +71,7 @@ pub(super) fn find_many<W: Word>(pages: &dyn Pages, state: &CodedState, keys: &[
     Ok(positions)
 }
 
-pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) -> Result<Vec<IndexVisit>> {
     let mut visits = Vec::new();
     for (depth, step) in (0..).zip(path(pages, state, key)?) {
         let level = state.height - 1 - depth;
@@ -79,7 +79,7 @@ pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) ->
         let entries = node.separators() as u64 + u64::from(node.last().is_some());
         let detail = describe(&node, step.found.position)
             .ok_or_else(|| pages.damaged(step.page, "an invalid coded inner node"))?;
-        visits.push(Visit { node: "coded inner node", page: step.page, depth, entries, detail });
+        visits.push(IndexVisit { node: "coded inner node", page: step.page, depth, entries, detail });
     }
     Ok(visits)
 }

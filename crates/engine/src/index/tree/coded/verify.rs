@@ -5,7 +5,7 @@ use super::state::CodedState;
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::{LeafVisit, PageVisit};
-use crate::index::tree::structure::{LevelStatistics, Statistics};
+use crate::index::tree::structure::{IndexLevelStatistics, IndexStatistics};
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 use ogive_model::inner::{Children, NodeForm, NodeView};
@@ -52,8 +52,8 @@ fn prove_search(node: &NodeView<'_>, children: &Children) -> Option<()> {
 }
 
 /// See [`crate::index::extend::Router::statistics`].
-pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &CodedState) -> Result<Statistics> {
-    let mut levels = vec![LevelStatistics::default(); usize::from(state.height)];
+pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &CodedState) -> Result<IndexStatistics> {
+    let mut levels = vec![IndexLevelStatistics::default(); usize::from(state.height)];
     let (mut groups, mut plain, mut bytes) = (0, 0, 0);
     let mut entries = 0;
     nodes::<W>(pages, state, &mut |_, node, children, _| {
@@ -71,14 +71,14 @@ pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &CodedState) -> Resu
         }
         Ok(())
     })?;
-    Ok(Statistics {
+    Ok(IndexStatistics {
         entries,
         inner_pages: levels.iter().map(|level| level.pages).sum(),
         height: u32::from(state.height),
         mean_height: f64::from(state.height),
         levels,
         details: vec![("groups", groups), ("plain inner nodes", plain), ("bytes in inner nodes", bytes)],
-        ..Statistics::default()
+        ..IndexStatistics::default()
     })
 }
 

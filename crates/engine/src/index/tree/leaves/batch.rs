@@ -21,7 +21,7 @@ use crate::index::entries::word::Word;
 use crate::index::tree::router::{Gap, Router};
 use crate::index::tree::structure::Entries;
 use crate::io::Purpose;
-use crate::page::{PageNumber, Pages, Phase, Transaction};
+use crate::page::{PageNumber, PagePhase, Pages, Transaction};
 
 /// Entries are merged when at least this many leaves of them are buffered, or all the rest. The last part of each merge
 /// is merged again with the next entries, if they belong to the same leaf, which is thus at most 1/8 of the work.
@@ -99,7 +99,7 @@ impl<'a, W: Word, R: Router<W>> LeafBatch<'a, W, R> {
             };
         }
         let mut count = self.count_in(&leaf, &chain, router)?;
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         if count <= EDITED_ENTRIES_MAX && leaf.count() + count <= leaf.shape.capacity {
             return self.edit_leaf(&leaf, count);
         }
@@ -132,7 +132,7 @@ impl<'a, W: Word, R: Router<W>> LeafBatch<'a, W, R> {
         }
         let count = self.pending.keys().partition_point(|&pending| pending <= key);
         let mut entries = self.pending.entries(count);
-        self.tx.enter(Phase::Insert);
+        self.tx.enter(PagePhase::Insert);
         for leaf in [head, &second] {
             let room = (capacity - leaf.count()).min(entries.len() / stride);
             let (taken, rest) = entries.split_at(room * stride);
@@ -324,7 +324,7 @@ impl<'a, W: Word, R: Router<W>> LeafBatch<'a, W, R> {
         let image = header.image(merged.bytes.get(start * stride..).unwrap_or_default());
         LeafEdit::new(self.tx, leaf.number, leaf.shape)?.rewrite(&image);
         let Some(&first) = pages.first() else { return Ok(()) };
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         if leaf.header.previous != NO_PAGE {
             LeafEdit::new(self.tx, leaf.header.previous, leaf.shape)?.set_next(first);
         }

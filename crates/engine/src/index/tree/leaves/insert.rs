@@ -7,7 +7,7 @@ use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::{Gap, Router};
-use crate::page::{PageNumber, Pages, Phase, Transaction};
+use crate::page::{PageNumber, PagePhase, Pages, Transaction};
 use std::cmp::Ordering;
 
 /// An entry to insert.
@@ -28,10 +28,10 @@ impl<R> LeafTree<R> {
     where
         R: Router<W>,
     {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (chain, router) = ChainState::parse(tx, state)?;
         let leaf = self.read::<W>(tx, self.route(tx, &chain, router, key)?)?;
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         if !self.layout.duplicates
             && let Some(index) = leaf.position(key)
         {
@@ -46,7 +46,7 @@ impl<R> LeafTree<R> {
             let index = leaf.upper_bound(key);
             LeafEdit::new(tx, leaf.number, leaf.shape)?.insert(index, leaf.count(), key, payload);
         } else {
-            tx.enter(Phase::Structure);
+            tx.enter(PagePhase::Structure);
             LeafChange { tree: self, tx, state, chain }.insert_into_full(&leaf, entry)?;
         }
         Ok(true)
@@ -58,12 +58,12 @@ impl<W: Word, R: Router<W>> LeafChange<'_, W, R> {
     fn insert_at_run(self, head: &Leaf, entry: NewEntry<'_, W>) -> Result<()> {
         match entry.key.cmp(&head.key::<W>(0)) {
             Ordering::Less => {
-                self.tx.enter(Phase::Structure);
+                self.tx.enter(PagePhase::Structure);
                 self.begin_leaf_before(head, entry)
             }
             Ordering::Equal => self.insert_in_run(head, entry),
             Ordering::Greater if head.number == self.chain.last => {
-                self.tx.enter(Phase::Structure);
+                self.tx.enter(PagePhase::Structure);
                 self.append_leaf(head, entry)
             }
             Ordering::Greater => Err(self.tx.damaged(head.number, "a run of equal keys was reached by a greater key")),
@@ -83,7 +83,7 @@ impl<W: Word, R: Router<W>> LeafChange<'_, W, R> {
         if self.put_last(&second, entry)? {
             return Ok(());
         }
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         self.tx.count("leaf of a run");
         let run_flags = RunFlags { continues: true, continuation: true };
         let header = LeafHeader { run_flags, count: 1, previous: head.number, next: second.number };

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Router;
 use crate::index::tree::structure::Amount;
-use crate::page::{PageNumber, Pages, Phase, Transaction};
+use crate::page::{PageNumber, PagePhase, Pages, Transaction};
 
 /// A leaf with less than 1/2 of its capacity tries to merge with a neighbour ...
 const SPARSE_DIVISOR: usize = 2;
@@ -28,11 +28,11 @@ impl<R> LeafTree<R> {
     where
         R: Router<W>,
     {
-        tx.enter(Phase::Search);
+        tx.enter(PagePhase::Search);
         let (chain, router) = ChainState::parse(tx, state)?;
         let leaf = self.read::<W>(tx, self.route(tx, &chain, router, key)?)?;
         let Some(first) = leaf.position(key) else { return Ok(0) };
-        tx.enter(Phase::Insert);
+        tx.enter(PagePhase::Insert);
         if leaf.header.run_flags.continues {
             let change = LeafChange { tree: self, tx, state, chain };
             return match amount {
@@ -43,7 +43,7 @@ impl<R> LeafTree<R> {
         let end = leaf.upper_bound(key);
         let from = if amount == Amount::One { end - 1 } else { first };
         if end - from == leaf.count() {
-            tx.enter(Phase::Structure);
+            tx.enter(PagePhase::Structure);
             LeafChange { tree: self, tx, state, chain }.drop_group(&leaf, leaf.header.next, 1)?;
             return Ok((end - from) as u64);
         }
@@ -51,7 +51,7 @@ impl<R> LeafTree<R> {
         let (before, count, capacity) = (leaf.count(), leaf.count() - (end - from), leaf.shape.capacity);
         let stride = (capacity / MERGE_STRIDE_DIVISOR).max(1);
         if count < capacity / SPARSE_DIVISOR && count / stride != before / stride {
-            tx.enter(Phase::Structure);
+            tx.enter(PagePhase::Structure);
             LeafChange { tree: self, tx, state, chain }.try_merge(leaf.number)?;
         }
         Ok((end - from) as u64)
@@ -66,7 +66,7 @@ impl<W: Word, R: Router<W>> LeafChange<'_, W, R> {
             LeafEdit::new(self.tx, second.number, head.shape)?.set_count(second.count() - 1);
             return Ok(1);
         }
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         self.tx.count("leaf merge");
         link(self.tx, head.shape, head.number, second.header.next)?;
         if !second.header.run_flags.continues {
@@ -91,7 +91,7 @@ impl<W: Word, R: Router<W>> LeafChange<'_, W, R> {
     }
 
     fn remove_run(self, head: &Leaf) -> Result<u64> {
-        self.tx.enter(Phase::Structure);
+        self.tx.enter(PagePhase::Structure);
         let mut leaf = head.clone();
         let (mut entries, mut leaves) = (head.count() as u64, 1);
         while leaf.header.run_flags.continues {

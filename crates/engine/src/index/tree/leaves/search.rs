@@ -6,7 +6,7 @@ use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Router;
-use crate::index::tree::structure::{BatchAnswers, Visit};
+use crate::index::tree::structure::{BatchAnswers, IndexVisit};
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 
@@ -76,7 +76,7 @@ pub(super) fn explain<W: Word, R: Router<W>>(
     pages: &dyn Pages,
     state: &[u8],
     key: W,
-) -> Result<Vec<Visit>> {
+) -> Result<Vec<IndexVisit>> {
     let (chain, router) = ChainState::parse(pages, state)?;
     let direct = chain.is_single() || key > chain.low;
     let mut visits = if direct { Vec::new() } else { tree.router.explain(pages, router, key)? };
@@ -91,6 +91,6 @@ pub(super) fn explain<W: Word, R: Router<W>>(
         (false, _) => position,
     };
     let depth = visits.len().min(usize::from(u8::MAX)) as u8;
-    visits.push(Visit { node: "leaf", page: leaf.number, depth, entries: leaf.count() as u64, detail });
+    visits.push(IndexVisit { node: "leaf", page: leaf.number, depth, entries: leaf.count() as u64, detail });
     Ok(visits)
 }

@@ -6,7 +6,7 @@ use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Router;
-use crate::index::tree::structure::{LevelStatistics, Statistics, Visitor};
+use crate::index::tree::structure::{IndexLevelStatistics, IndexStatistics, Visitor};
 use crate::page::{PageNumber, Pages, Transaction};
 use std::cell::RefCell;
 
@@ -157,7 +157,7 @@ pub(super) fn statistics<W: Word, R: Router<W>>(
     tree: &LeafTree<R>,
     pages: &dyn Pages,
     state: &[u8],
-) -> Result<Statistics> {
+) -> Result<IndexStatistics> {
     let (chain, router) = ChainState::<W>::parse(pages, state)?;
     let mut statistics = tree.router.statistics(pages, router)?;
     let (mut leaves, mut entries, mut continuations) = (0, 0, 0);
@@ -171,7 +171,7 @@ pub(super) fn statistics<W: Word, R: Router<W>>(
     statistics.leaf_pages = leaves;
     statistics.height += 1;
     statistics.mean_height += 1.0;
-    statistics.levels.push(LevelStatistics { nodes: leaves, pages: leaves, entries });
+    statistics.levels.push(IndexLevelStatistics { nodes: leaves, pages: leaves, entries });
     if tree.layout.duplicates {
         statistics.details.push(("continuation leaves", continuations));
     }

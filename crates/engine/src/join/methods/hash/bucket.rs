@@ -6,7 +6,7 @@ use crate::join::methods::partition::{Buckets, FRAME_BYTES, Scatter, frame, fram
 use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
 use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::Spill;
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ struct BucketScan {
     /// The next chunk.
     next: usize,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     range: KeyRange,
     task: Arc<Task>,
     _memory: MemoryGrant,
@@ -134,7 +134,7 @@ impl BucketScan {
                 let (key, value) = framed(&self.bytes[at..])
                     .ok_or_else(|| Error::input("a spill file does not consist of whole rows; run the join again"))?;
                 let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
-                self.spans.push(Span::of_row(key_at, key, value));
+                self.spans.push(RowSpan::of_row(key_at, key, value));
                 at = end;
             }
         }
@@ -147,7 +147,7 @@ impl BucketScan {
             return;
         }
         let (bytes, range) = (&self.bytes, &self.range);
-        let key = |span: &Span| &bytes[span.key_at as usize..(span.key_at + span.key_bytes) as usize];
+        let key = |span: &RowSpan| &bytes[span.key_at as usize..(span.key_at + span.key_bytes) as usize];
         self.spans.retain(|span| range.holds(key(span)));
         if let Some((key, value)) = self.scattered.widths {
             let mut kept = 0;

@@ -3,7 +3,7 @@
 use super::table::HashTable;
 use crate::error::Result;
 use crate::join::rows::condition::{JoinCondition, JoinPair, RowBits};
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::sink::{PAIR_BATCH_MAX, RowSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
@@ -19,7 +19,7 @@ pub(super) struct HashProbe<'a> {
     null_test: Option<&'a NullTest>,
     table: &'a HashTable,
     /// The side in the hash table.
-    build: Side,
+    build: JoinSide,
     /// The rows of the table that have a partner, and the memory of their bits, if those without are returned.
     matched: Option<(RowBits, MemoryGrant)>,
     pairs: Vec<(u32, u32)>,
@@ -122,8 +122,8 @@ impl<'a> HashProbe<'a> {
                 matched.set(partner as usize);
             }
             self.pairs.push(match self.build {
-                Side::Left => (partner, row as u32),
-                Side::Right => (row as u32, partner),
+                JoinSide::Left => (partner, row as u32),
+                JoinSide::Right => (row as u32, partner),
             });
             if self.pairs.len() >= PAIR_BATCH_MAX {
                 self.flush(rows, sink)?;
@@ -138,8 +138,8 @@ impl<'a> HashProbe<'a> {
             return Ok(());
         }
         match self.build {
-            Side::Left => sink.pairs(self.table.rows(), rows, &self.pairs)?,
-            Side::Right => sink.pairs(rows, self.table.rows(), &self.pairs)?,
+            JoinSide::Left => sink.pairs(self.table.rows(), rows, &self.pairs)?,
+            JoinSide::Right => sink.pairs(rows, self.table.rows(), &self.pairs)?,
         }
         self.pairs.clear();
         Ok(())
@@ -167,7 +167,9 @@ impl<'a> HashProbe<'a> {
             let (key, value) = (rows.key(row), if is_long { &long[..] } else { rows.value(row) });
             let is_matched = self.partners(key, value, found, sink)?;
             // Semi joins return rows with a partner, the others those without.
-            if self.build == Side::Right && is_matched == (self.kind == JoinKind::Semi) && self.kind != JoinKind::Inner
+            if self.build == JoinSide::Right
+                && is_matched == (self.kind == JoinKind::Semi)
+                && self.kind != JoinKind::Inner
             {
                 sink.row(key, Some(value), None)?;
             }
@@ -183,8 +185,8 @@ impl<'a> HashProbe<'a> {
             found = self.table.next_of_key(partner);
             let other = self.table.rows().value(partner as usize);
             let (left, right) = match self.build {
-                Side::Left => (other, value),
-                Side::Right => (value, other),
+                JoinSide::Left => (other, value),
+                JoinSide::Right => (value, other),
             };
             if let Some(condition) = self.condition
                 && !condition(JoinPair { key, left, right })?

@@ -11,7 +11,7 @@ use crate::join::methods::merge;
 use crate::join::methods::overflow::SpilledRun;
 use crate::join::methods::partition::{Scatter, flush_bytes};
 use crate::join::rows::condition::JoinCondition;
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::sort_progress::SortProgress;
@@ -95,16 +95,16 @@ impl HashJoin<'_> {
         order.drain_to(*sink)
     }
 
-    fn build(&self) -> Side {
+    fn build(&self) -> JoinSide {
         let is_smaller = self.left.facts().memory_bytes() < self.right.facts().memory_bytes();
-        if self.task.kind == JoinKind::Inner && is_smaller { Side::Left } else { Side::Right }
+        if self.task.kind == JoinKind::Inner && is_smaller { JoinSide::Left } else { JoinSide::Right }
     }
 
     /// The build side and the probe side.
     fn sides(&self) -> (&Arc<dyn Relation>, &Arc<dyn Relation>) {
         match self.build() {
-            Side::Left => (self.left, self.right),
-            Side::Right => (self.right, self.left),
+            JoinSide::Left => (self.left, self.right),
+            JoinSide::Right => (self.right, self.left),
         }
     }
 
@@ -127,7 +127,7 @@ impl HashJoin<'_> {
         let built = HashTable::build(&**build, range, self.task, available, !seed, &mut progress)?;
         let Some(table) = built else { return Ok(false) };
         let mut stream = probe.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
-        let is_left = self.build() == Side::Right;
+        let is_left = self.build() == JoinSide::Right;
         let mut count = |rows| {
             if is_left {
                 (output.done)(rows)
@@ -185,7 +185,7 @@ impl HashJoin<'_> {
         // If most rows are in one partition, they have one key, and another hash would not split them.
         let is_part = |part: &Arc<dyn Relation>, whole: &Arc<dyn Relation>| part.facts().rows <= whole.facts().rows / 2;
         let (build, _) = bucket.sides();
-        let whole = if bucket.build() == Side::Left { self.left } else { self.right };
+        let whole = if bucket.build() == JoinSide::Left { self.left } else { self.right };
         let fits = table::memory_bytes(build.facts()) <= level.memory_bytes / 2;
         if fits || is_part(build, whole) {
             return bucket.join_level(level, output);

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::join::input::records::mix;
 use crate::join::rows::relation::{KeyRange, Relation, RelationFacts};
 use crate::join::rows::sort_progress::SortProgress;
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
@@ -51,7 +51,7 @@ pub(super) struct HashTable {
 #[derive(Debug)]
 enum RowStorage {
     Dense { key: usize, value: usize },
-    Spans(Vec<Span>),
+    Spans(Vec<RowSpan>),
 }
 
 /// The capacity of a table, in rows and in bytes of rows.
@@ -82,7 +82,7 @@ impl TableCapacity {
 
 /// Memory of a table of this many rows, whose keys and values take `bytes`. The planner predicts with it.
 pub(crate) fn table_memory_bytes(rows: u64, bytes: u64, is_dense: bool) -> u64 {
-    let span = if is_dense { 0 } else { size_of::<Span>() as u64 };
+    let span = if is_dense { 0 } else { size_of::<RowSpan>() as u64 };
     bytes.saturating_add(rows.saturating_mul(ROW_OVERHEAD_BYTES + span))
 }
 
@@ -167,7 +167,7 @@ impl HashTable {
             if spans.len() as u64 >= capacity_plan.rows {
                 return false;
             }
-            spans.push(Span::of_row(at, key, value));
+            spans.push(RowSpan::of_row(at, key, value));
         }
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);

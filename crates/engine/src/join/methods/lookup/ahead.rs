@@ -7,8 +7,8 @@
 use super::block_batch::BlockBatch;
 use super::queue::PlannedQueue;
 use super::run_planner::PlannedRun;
-use super::window::Finger;
 use crate::join::rows::read_lanes::StartedRead;
+use super::window::BlockFinger;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct PlanPosition {
 #[derive(Default)]
 pub(super) struct ReadsAhead {
     started: VecDeque<(Vec<Range<u64>>, StartedRead<BlockBatch>)>,
-    pub(super) finger: Finger,
+    pub(super) finger: BlockFinger,
     pub(super) position: PlanPosition,
 }
 

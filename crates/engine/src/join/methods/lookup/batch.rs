@@ -1,14 +1,14 @@
 //! Batches of outer rows, copied so that their keys can be looked up ahead of the join.
 
 use crate::error::Result;
-use crate::join::rows::stream::{RowStream, RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowStream, RowsView};
 use crate::join::rows::task::MemoryBudget;
 
 /// A batch of outer rows, in key order.
 #[derive(Debug, Default)]
 pub(super) struct OuterBatch {
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     /// Widths of key and value, if all rows have the same.
     widths: Option<(usize, usize)>,
 }
@@ -26,7 +26,7 @@ impl OuterBatch {
     }
 
     fn taken_bytes(&self) -> usize {
-        self.bytes.len() + self.spans.len() * size_of::<Span>()
+        self.bytes.len() + self.spans.len() * size_of::<RowSpan>()
     }
 
     fn clear(&mut self) {
@@ -114,7 +114,7 @@ impl OuterBatcher {
             }
             let rows = self.stream.rows();
             let (key, value) = (rows.key(self.next), if is_long { &self.long } else { rows.value(self.next) });
-            let taken = batch.taken_bytes() + key.len() + value.len() + size_of::<Span>();
+            let taken = batch.taken_bytes() + key.len() + value.len() + size_of::<RowSpan>();
             if taken > self.next_bytes && batch.len() > 0 {
                 return Ok(false);
             }
@@ -127,7 +127,7 @@ impl OuterBatcher {
             let key_at = batch.bytes.len();
             batch.bytes.extend_from_slice(key);
             batch.bytes.extend_from_slice(value);
-            batch.spans.push(Span::of_row(key_at, key, value));
+            batch.spans.push(RowSpan::of_row(key_at, key, value));
             self.next += 1;
         }
         Ok(true)

@@ -3,7 +3,7 @@
 use super::block_batch::{BlockBatch, BlockRows};
 use crate::error::{Error, Result};
 use crate::io::local::sync::Mutex;
-use crate::join::rows::stream::{RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowsView};
 use crate::join::rows::task::{MemoryBudget, MemoryGrant};
 use crate::table::format::value::ValuePointer;
 use crate::table::{FrontKeys, Table};
@@ -12,7 +12,7 @@ use crate::table::{FrontKeys, Table};
 #[derive(Debug)]
 pub(super) struct DecodedRows {
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     /// The block, and its first decoded row.
     block: Option<u64>,
     first: usize,
@@ -58,15 +58,15 @@ impl DecodedRows {
             let mut front = FrontKeys::default();
             for row in first..records.count() {
                 let length = records.record_bytes(row, &mut front)?;
-                if self.bytes.len() + length + (self.spans.len() + 1) * size_of::<Span>() > self.bytes_max {
+                if self.bytes.len() + length + (self.spans.len() + 1) * size_of::<RowSpan>() > self.bytes_max {
                     if row > first {
                         break;
                     }
-                    self.hold(table, (length + size_of::<Span>()) as u64)?;
+                    self.hold(table, (length + size_of::<RowSpan>()) as u64)?;
                 }
                 let key_at = self.bytes.len();
                 let value = records.push_key(row, &mut front, &mut self.bytes)?;
-                self.spans.push(Span::push_value(&mut self.bytes, key_at, value));
+                self.spans.push(RowSpan::push_value(&mut self.bytes, key_at, value));
             }
             (self.block, self.first) = (Some(number), first);
         }
@@ -83,7 +83,7 @@ impl DecodedRows {
         let Some(number) = block_batch.blocks.get(block).map(|block| block.number) else { return Ok(0) };
         let (records, mut front) = (table.records_of(number, unpacked)?, FrontKeys::default());
         (0..records.count()).try_fold(0, |bytes: u64, row| {
-            let row_bytes = records.record_bytes(row, &mut front)? + size_of::<Span>();
+            let row_bytes = records.record_bytes(row, &mut front)? + size_of::<RowSpan>();
             Ok(bytes.saturating_add(row_bytes as u64))
         })
     }

@@ -11,7 +11,7 @@ use super::batch::{OuterBatch, OuterBatcher};
 use super::block_batch::BlockBatch;
 use super::queue::{BatchPart, FetchStep, PlannedQueue, SpareBatch};
 use super::run_planner::{PlannedRun, RunPlanner};
-use super::window::{BlockIndex, Finger};
+use super::window::{BlockFinger, BlockIndex};
 use crate::error::{Error, Result};
 use crate::join::rows::read_lanes::StartedRead;
 use crate::join::rows::relation::{KeyRange, Relation};
@@ -70,7 +70,7 @@ impl PlannedFetch {
             let batches = OuterBatcher::new(stream, bytes, self.task.budget.clone());
             PrefetchProgress {
                 fetch: &self,
-                finger: Finger::default(),
+                finger: BlockFinger::default(),
                 next: 0,
                 last_key: None,
                 next_unknown_blocks: 1,
@@ -94,7 +94,7 @@ impl PlannedFetch {
     /// Plans further runs of a block batch that has room for this many blocks, from a position on, which it moves.
     fn plan_on(
         &self,
-        finger: &mut Finger,
+        finger: &mut BlockFinger,
         rows: RowsView<'_>,
         position: &mut PlanPosition,
         mut room: u64,
@@ -131,7 +131,7 @@ enum ReadOutcome {
 /// The progress of the prefetch.
 struct PrefetchProgress<'a> {
     fetch: &'a PlannedFetch,
-    finger: Finger,
+    finger: BlockFinger,
     /// The first block not yet read or skipped.
     next: u64,
     /// Key of the last row read.

@@ -3,6 +3,7 @@
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
+use super::probe_method::{JoinProbe, JoinProbeJob, JoinProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Advice, Call, Error, Result};
@@ -10,7 +11,7 @@ use crate::join::methods::group::KeyGroup;
 use crate::join::methods::merge;
 use crate::join::rows::condition::{ConditionSink, JoinCondition};
 use crate::join::rows::method::{JoinMethod, MethodImplementation, RegisteredMethod};
-use crate::join::rows::options::{JoinKind, JoinOptions, Side};
+use crate::join::rows::options::{JoinKind, JoinOptions, JoinSide};
 use crate::join::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeSink};
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::sink::RowSink;
@@ -29,7 +30,7 @@ enum InnerAccess {
     /// By one lookup per outer row in the table.
     KeyByKey(Table),
     /// By the loop of a registered method.
-    Registered(Table, Box<dyn Probe>),
+    Registered(Table, Box<dyn JoinProbe>),
     /// By the relation's own point lookups.
     Open,
 }
@@ -38,7 +39,7 @@ enum InnerAccess {
 pub(crate) struct IndexLookup {
     outer: Arc<dyn Relation>,
     inner: Arc<dyn Relation>,
-    inner_side: Side,
+    inner_side: JoinSide,
     access: InnerAccess,
     /// The condition on pairs, if there is one.
     condition: Option<JoinCondition>,
@@ -53,15 +54,15 @@ impl IndexLookup {
     pub(crate) fn new(
         (left, right): (&Arc<dyn Relation>, &Arc<dyn Relation>),
         method: JoinMethod,
-        inner_side: Side,
+        inner_side: JoinSide,
         options: &JoinOptions,
         task: &Task,
     ) -> Result<Self> {
         let (outer, inner) = match inner_side {
-            Side::Right => (left, right),
-            Side::Left => (right, left),
+            JoinSide::Right => (left, right),
+            JoinSide::Left => (right, left),
         };
-        if inner_side == Side::Left && options.kind.keeps_unmatched() {
+        if inner_side == JoinSide::Left && options.kind.keeps_unmatched() {
             return Err(Error::input(format!(
                 "a join of kind {} reads its whole left relation, so only the right one can be the inner relation",
                 options.kind
@@ -74,7 +75,7 @@ impl IndexLookup {
             )));
         }
         // A left row's partners are told apart only where whole runs of equal keys meet.
-        let needs_runs = inner_side == Side::Left && options.kind == JoinKind::Semi && options.condition.is_some();
+        let needs_runs = inner_side == JoinSide::Left && options.kind == JoinKind::Semi && options.condition.is_some();
         let access = match (method, inner.table()) {
             (JoinMethod::InljIndex, _) => match inner.prober() {
                 Some(_) => InnerAccess::Open,
@@ -114,8 +115,8 @@ impl IndexLookup {
                 let PlannedScan { mut outer, mut inner } =
                     PlannedScan::start(&self.outer, range, table, loaded, task, memory)?;
                 match self.inner_side {
-                    Side::Right => merge::join(task, &mut outer, &mut inner, sink, group, done),
-                    Side::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
+                    JoinSide::Right => merge::join(task, &mut outer, &mut inner, sink, group, done),
+                    JoinSide::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
                 }
             }
             InnerAccess::Registered(table, probe) => {
@@ -130,13 +131,13 @@ impl IndexLookup {
                     }
                     None => sink,
                 };
-                probe.run(&mut ProbeJob {
+                probe.run(&mut JoinProbeJob {
                     kind: task.kind,
                     inner_side: self.inner_side,
                     inner: InnerTable { table, task },
                     memory_bytes: memory.bytes(),
                     outer: &mut *outer,
-                    sink: ProbeSink(sink),
+                    sink: JoinProbeSink(sink),
                     done,
                 })
             }
@@ -165,7 +166,7 @@ impl IndexLookup {
 }
 
 /// The index of a registered method over a table.
-fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn Probe>> {
+fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn JoinProbe>> {
     let MethodImplementation::Probe(implementation) = method.implementation() else {
         return Err(Error::input(format!("the method {method} has no index to look keys up in")));
     };

@@ -3,7 +3,7 @@
 use super::block_batch::BlockBatch;
 use super::separators::{BlockSeparators, ChildBlocks, NumericSeparators, StringSeparators};
 use super::stored_lines::StoredLines;
-use super::window::{BlockIndex, Finger, Window, key_prefix_of};
+use super::window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};
 use crate::error::Result;
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{NodeRun, Table};
@@ -290,9 +290,9 @@ struct RoutedTable {
 }
 
 impl BlockIndex for RoutedTable {
-    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], _: &mut BlockFinger) -> Result<BlockWindow> {
         let (first, last, is_exact) = self.table.route_blocks(key)?;
-        Ok(Window { first, last, is_exact })
+        Ok(BlockWindow { first, last, is_exact })
     }
 
     fn bytes(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::join::rows::condition::{JoinCondition, JoinPair};
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::relation::Prober;
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::stream::{RowStream, RowsView};
@@ -17,13 +17,13 @@ pub(super) fn probe_open(
     (task, condition): (&Arc<Task>, Option<&JoinCondition>),
     outer: &mut dyn RowStream,
     prober: &mut dyn Prober,
-    inner_side: Side,
+    inner_side: JoinSide,
     sink: &mut dyn RowSink,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let kind = task.kind;
     // Emit inner rows, each once.
-    let gives_inner = kind == JoinKind::Semi && inner_side == Side::Left;
+    let gives_inner = kind == JoinKind::Semi && inner_side == JoinSide::Left;
     let mut value = Vec::new();
     let mut last_key = None;
     while outer.advance(None)? {
@@ -44,7 +44,8 @@ pub(super) fn probe_open(
             let key = outer.rows().key(row);
             let mut is_found = false;
             let mut meet = |inner: &[u8]| -> Result<bool> {
-                let (left, right) = if inner_side == Side::Right { (&value[..], inner) } else { (inner, &value[..]) };
+                let (left, right) =
+                    if inner_side == JoinSide::Right { (&value[..], inner) } else { (inner, &value[..]) };
                 if let Some(condition) = condition
                     && !condition(JoinPair { key, left, right })?
                 {

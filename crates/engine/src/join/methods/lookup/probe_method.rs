@@ -4,8 +4,8 @@ use super::inner_table::{BlockReader, InnerTable};
 use crate::error::Result;
 use crate::index::extend::Tunable;
 use crate::join::methods::merge::RowSink;
-use crate::join::plan::{Cost, CostModel};
-use crate::join::rows::options::{JoinKind, Side};
+use crate::join::plan::{JoinCost, JoinCostModel};
+use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::stream::{RowStream, RowsView};
 use std::fmt::{self, Debug};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::ops::Range;
 ///
 /// It is a constant without state; [`JoinMethod::probe`](crate::join::JoinMethod::probe) makes a
 /// [`JoinMethod`](crate::join::JoinMethod) of it. The [module](crate::join::extend) has an example.
-pub trait ProbeMethod: Debug + Sync {
+pub trait JoinProbeMethod: Debug + Sync {
     /// The name in options, commands and reports, like `inlj:btree`: lowercase letters, digits, hyphens and colons.
     fn name(&self) -> &'static str;
 
@@ -28,18 +28,18 @@ pub trait ProbeMethod: Debug + Sync {
     ///
     /// # Errors
     /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &CostModel<'_>, inner: Side, number: u64) -> Result<Cost, String>;
+    fn cost(&self, model: &JoinCostModel<'_>, inner: JoinSide, number: u64) -> Result<JoinCost, String>;
 
     /// Builds the index of a table, within the memory of the join.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) for tunables that the method does not have; errors of
     /// [`InnerTable`].
-    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn Probe>>;
+    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn JoinProbe>>;
 }
 
 /// A prepared join by probes. Its threads share it, each for a range of keys.
-pub trait Probe: Debug + Send + Sync {
+pub trait JoinProbe: Debug + Send + Sync {
     /// Joins the rows of a range of keys.
     ///
     /// # Errors
@@ -48,24 +48,24 @@ pub trait Probe: Debug + Send + Sync {
 }
 
 /// The inputs and the output of one thread of a join by probes.
-pub struct ProbeJob<'a> {
+pub struct JoinProbeJob<'a> {
     pub(super) kind: JoinKind,
-    pub(super) inner_side: Side,
+    pub(super) inner_side: JoinSide,
     pub(super) inner: InnerTable<'a>,
     pub(super) memory_bytes: u64,
     pub(super) outer: &'a mut dyn RowStream,
-    pub(super) sink: ProbeSink<'a>,
+    pub(super) sink: JoinProbeSink<'a>,
     pub(super) done: &'a mut dyn FnMut(u64),
 }
 
-impl Debug for ProbeJob<'_> {
+impl Debug for JoinProbeJob<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("ProbeJob");
         debug.field("kind", &self.kind).field("inner_side", &self.inner_side).finish_non_exhaustive()
     }
 }
 
-impl<'a> ProbeJob<'a> {
+impl<'a> JoinProbeJob<'a> {
     /// The kind of the join.
     #[must_use]
     pub fn kind(&self) -> JoinKind {
@@ -74,7 +74,7 @@ impl<'a> ProbeJob<'a> {
 
     /// The side of the inner relation.
     #[must_use]
-    pub fn inner_side(&self) -> Side {
+    pub fn inner_side(&self) -> JoinSide {
         self.inner_side
     }
 
@@ -99,21 +99,21 @@ impl<'a> ProbeJob<'a> {
 
     /// The outer rows of the chunk, in key order, and the sink of the output rows.
     #[inline]
-    pub fn parts(&mut self) -> (&mut dyn RowStream, &mut ProbeSink<'a>) {
+    pub fn parts(&mut self) -> (&mut dyn RowStream, &mut JoinProbeSink<'a>) {
         (&mut *self.outer, &mut self.sink)
     }
 }
 
 /// The sink of the output rows. Rows must come in key order: each pair once, and each row without right value once.
-pub struct ProbeSink<'a>(pub(super) &'a mut dyn RowSink);
+pub struct JoinProbeSink<'a>(pub(super) &'a mut dyn RowSink);
 
-impl Debug for ProbeSink<'_> {
+impl Debug for JoinProbeSink<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("ProbeSink")
     }
 }
 
-impl ProbeSink<'_> {
+impl JoinProbeSink<'_> {
     /// Takes pairs of rows of a left and a right chunk, by row number.
     ///
     /// # Errors

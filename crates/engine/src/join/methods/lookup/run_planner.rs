@@ -5,7 +5,7 @@
 //! keys between them; keys are therefore looked up in steps that grow while the run continues, not one by one. Dense
 //! keys cost a few lookups per block, sparse keys one lookup each.
 
-use super::window::{BlockIndex, Finger, Window};
+use super::window::{BlockFinger, BlockIndex, BlockWindow};
 use crate::error::Result;
 use crate::join::rows::stream::RowsView;
 
@@ -29,14 +29,14 @@ impl PlannedRun {
 /// Plans runs of blocks for sorted keys.
 pub(super) struct RunPlanner<'a> {
     pub(super) index: &'a dyn BlockIndex,
-    pub(super) finger: &'a mut Finger,
+    pub(super) finger: &'a mut BlockFinger,
     pub(super) rows: RowsView<'a>,
     /// Largest gap, in blocks, that is read along with its neighbours.
     pub(super) bridge_blocks: u64,
 }
 
 impl RunPlanner<'_> {
-    fn find(&mut self, key: usize) -> Result<Window> {
+    fn find(&mut self, key: usize) -> Result<BlockWindow> {
         self.index.look_up(self.rows.key(key), self.finger)
     }
 
@@ -76,7 +76,7 @@ impl RunPlanner<'_> {
     }
 
     /// Skips keys whose windows end before `floor`; returns the window of the first other key.
-    fn skip(&mut self, key: &mut usize, floor: u64) -> Result<Option<Window>> {
+    fn skip(&mut self, key: &mut usize, floor: u64) -> Result<Option<BlockWindow>> {
         let count = self.rows.len();
         if *key >= count {
             return Ok(None);

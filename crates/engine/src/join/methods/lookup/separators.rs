@@ -5,7 +5,7 @@
 //! key belongs before them.
 
 use super::search::upper_bound_near;
-use super::window::{BlockIndex, Finger, Window, key_prefix_of};
+use super::window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};
 use crate::block::{key_prefix_after, key_prefix_at};
 use crate::error::Result;
 use crate::table::separator_parts;
@@ -33,11 +33,11 @@ impl ChildBlocks {
 
     /// The blocks of a child, in a table of `blocks`.
     #[inline]
-    pub(super) fn window(&self, child: usize, blocks: u64) -> Window {
+    pub(super) fn window(&self, child: usize, blocks: u64) -> BlockWindow {
         let last = blocks.saturating_sub(1);
         let first = self.first(child, blocks).min(last);
         let end = self.first(child + 1, blocks).max(first + 1);
-        Window { first, last: (end - 1).min(last), is_exact: true }
+        BlockWindow { first, last: (end - 1).min(last), is_exact: true }
     }
 
     fn bytes(&self) -> u64 {
@@ -111,7 +111,7 @@ impl NumericSeparators {
     /// The window of a key, given the number of separators that are not above it.
     #[inline]
     #[must_use]
-    pub fn child_window(&self, upper_bound: usize) -> Window {
+    pub fn child_window(&self, upper_bound: usize) -> BlockWindow {
         self.children.window(upper_bound.saturating_sub(1), self.blocks)
     }
 
@@ -123,7 +123,7 @@ impl NumericSeparators {
 /// Gallops from the previous child.
 impl BlockIndex for NumericSeparators {
     #[inline]
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow> {
         let found = upper_bound_near(&self.starts, key_prefix_of(key), finger.at);
         finger.at = found.saturating_sub(1);
         Ok(self.child_window(found))
@@ -199,7 +199,7 @@ impl StringSeparators {
 
     /// The blocks between a separator and the next one.
     #[must_use]
-    pub fn child_window(&self, child: usize) -> Window {
+    pub fn child_window(&self, child: usize) -> BlockWindow {
         self.children.window(child, self.blocks)
     }
 
@@ -266,7 +266,7 @@ impl StringSeparators {
 
 impl BlockIndex for StringSeparators {
     #[inline]
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow> {
         let child = self.child_near(key, finger.at);
         finger.at = child.saturating_sub(1);
         Ok(self.children.window(child, self.blocks))

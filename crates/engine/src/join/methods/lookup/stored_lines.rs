@@ -1,7 +1,7 @@
 //! Line segments stored in a table, as an index over its blocks.
 
 use super::search::upper_bound_near;
-use super::window::{BlockIndex, Finger, Window, key_prefix_of};
+use super::window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};
 use crate::error::Result;
 use ogive_model::line::LineNode;
 
@@ -21,15 +21,17 @@ impl StoredLines {
 
 impl BlockIndex for StoredLines {
     #[inline]
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow> {
         let last_block = self.blocks.saturating_sub(1);
-        let Some(start) = self.starts.first() else { return Ok(Window { first: 0, last: last_block, is_exact: true }) };
+        let Some(start) = self.starts.first() else {
+            return Ok(BlockWindow { first: 0, last: last_block, is_exact: true });
+        };
         let x = key_prefix_of(key).max(*start);
         finger.at = upper_bound_near(&self.starts, x, finger.at).saturating_sub(1);
         let last_child = self.nodes.get(finger.at + 1).map_or(last_block, |next| next.first_child.min(last_block));
         let window = self.nodes[finger.at].window(x, last_child);
         let first = (*window.start()).min(last_block);
-        Ok(Window { first, last: (*window.end()).clamp(first, last_block), is_exact: false })
+        Ok(BlockWindow { first, last: (*window.end()).clamp(first, last_block), is_exact: false })
     }
 
     fn bytes(&self) -> u64 {

@@ -4,7 +4,7 @@
 use super::load::{LoadedIndex, load};
 use super::planned::PlannedScan;
 use super::sizes::wanted_bytes;
-use super::window::{BlockIndex, Finger, Window};
+use super::window::{BlockFinger, BlockIndex, BlockWindow};
 use crate::error::{Cause, Error, Result};
 use crate::index::{Index, IndexOptions};
 use crate::io::{
@@ -17,7 +17,7 @@ use crate::join::methods::merge;
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::Task;
-use crate::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use crate::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSide, JoinSource, join};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use crate::types::KeyType;
@@ -101,7 +101,7 @@ fn check_windows(loaded: &LoadedIndex, homes: &BTreeMap<Vec<u8>, u64>, blocks: u
     }
     keys.sort();
     let descending = keys.iter().rev();
-    let mut finger = Finger::default();
+    let mut finger = BlockFinger::default();
     for key in keys.iter().chain(descending) {
         let window = loaded.index.find(key, &mut finger).unwrap();
         assert!(window.first <= window.last && window.last < blocks, "{what}: {window:?} of {blocks}");
@@ -170,10 +170,10 @@ struct MisleadingIndex {
 }
 
 impl BlockIndex for MisleadingIndex {
-    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+    fn find(&self, key: &[u8], _: &mut BlockFinger) -> Result<BlockWindow> {
         let sum = key.iter().fold(self.seed, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let first = Random::new(sum).below(self.blocks);
-        Ok(Window { first, last: (first + self.length).min(self.blocks - 1), is_exact: false })
+        Ok(BlockWindow { first, last: (first + self.length).min(self.blocks - 1), is_exact: false })
     }
 
     fn bytes(&self) -> u64 {
@@ -202,7 +202,7 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
 /// A form of the join.
 #[derive(Clone, Copy, Debug)]
 struct JoinForm {
-    inner: Side,
+    inner: JoinSide,
     memory_bytes: u64,
 }
 
@@ -221,8 +221,8 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
         PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
     let mut group = KeyGroup::new(task, 256 << 10, None, None).unwrap();
     match way.inner {
-        Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
-        Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
+        JoinSide::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
+        JoinSide::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
     }
     assert_eq!(sink.rows(), seen.lock().unwrap().len() as u64);
     let mut seen = std::mem::take(&mut *seen.lock().unwrap());
@@ -234,13 +234,13 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
 /// Every kind, either side, every way, against the model.
 fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), memory_bytes: u64, liar: Option<u64>, what: &str) {
     for (kind, _) in JoinKind::ALL.into_iter().filter(|(kind, _)| *kind != JoinKind::Full) {
-        for side in [Side::Right, Side::Left] {
-            if side == Side::Left && kind.keeps_unmatched() {
+        for side in [JoinSide::Right, JoinSide::Left] {
+            if side == JoinSide::Left && kind.keeps_unmatched() {
                 continue;
             }
             let expected = match side {
-                Side::Right => model(kind, outer.0, inner.0),
-                Side::Left => model(kind, inner.0, outer.0),
+                JoinSide::Right => model(kind, outer.0, inner.0),
+                JoinSide::Left => model(kind, inner.0, outer.0),
             };
             let task = task_of(kind, 32 << 20, Profile::affine("x", 10.0, 1000.0, 4).unwrap());
             let mut loaded = load(inner.1, &task).unwrap();
@@ -336,7 +336,7 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     let task = task_of(JoinKind::Inner, 256 << 20, profile.clone());
     meter.reset();
     let loaded = load(&inner, &task).unwrap();
-    let way = JoinForm { inner: Side::Right, memory_bytes: wanted_bytes(&inner) };
+    let way = JoinForm { inner: JoinSide::Right, memory_bytes: wanted_bytes(&inner) };
     assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
     run(way, &outer, &inner, &loaded, &task);
     let reads = meter.reset().reads;
@@ -387,7 +387,8 @@ fn every_method_joins_two_sources() {
                 taken.lock().unwrap().push((key.to_vec(), left.unwrap().to_vec(), right.map(|value| value.len())));
                 Ok(())
             });
-            let options = JoinOptions { kind, method, fast_paths, inner: Some(Side::Right), ..JoinOptions::default() };
+            let options =
+                JoinOptions { kind, method, fast_paths, inner: Some(JoinSide::Right), ..JoinOptions::default() };
             join(&JoinSource::table(&outer), &inner, output, &options).unwrap();
             let expected: Vec<_> = model(kind, &ours, &theirs)
                 .into_iter()
@@ -421,7 +422,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
             });
             let options = JoinOptions {
                 method,
-                inner: Some(Side::Right),
+                inner: Some(JoinSide::Right),
                 memory_bytes: 2 << 20,
                 stop: Some(stop),
                 ..JoinOptions::default()
@@ -487,7 +488,8 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
     let (_, inner) = pair(&storage);
     let (outer, _) = pair(&plain);
     for method in [JoinMethod::Inlj, JoinMethod::Merge] {
-        let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes: 4 << 20, ..JoinOptions::default() };
+        let options =
+            JoinOptions { method, inner: Some(JoinSide::Right), memory_bytes: 4 << 20, ..JoinOptions::default() };
         let run = || {
             let output = JoinOutput::caller(|_: &[u8], _: Option<&[u8]>, _: Option<&[u8]>| Ok(()));
             join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options)
@@ -506,7 +508,7 @@ fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     for method in [JoinMethod::Inlj, JoinMethod::Merge] {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
             let output = JoinOutput::caller(|_: &[u8], _: Option<&[u8]>, _: Option<&[u8]>| Ok(()));
-            let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes, ..JoinOptions::default() };
+            let options = JoinOptions { method, inner: Some(JoinSide::Right), memory_bytes, ..JoinOptions::default() };
             match join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options) {
                 Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
                 Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),

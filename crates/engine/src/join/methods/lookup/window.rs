@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 /// The blocks that contain the first row of a key, if the key is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct BlockWindow {
     /// The first block.
     pub first: u64,
     /// The last block.
@@ -17,7 +17,7 @@ pub struct Window {
 
 /// The position in an index at which the last lookup ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Finger {
+pub struct BlockFinger {
     /// A leaf, or a separator.
     pub at: usize,
     /// The key prefix of that lookup.
@@ -34,7 +34,7 @@ pub trait BlockIndex: Debug + Send + Sync {
     ///
     /// # Errors
     /// Errors of the storage, and damage, for indexes not entirely in memory.
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window>;
+    fn find(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow>;
 
     /// As [`Self::find`], but correct for the largest integer too: no separator lies above it, so its rows may begin
     /// where those of its predecessor would.
@@ -42,13 +42,13 @@ pub trait BlockIndex: Debug + Send + Sync {
     /// # Errors
     /// As [`Self::find`].
     #[inline]
-    fn look_up(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+    fn look_up(&self, key: &[u8], finger: &mut BlockFinger) -> Result<BlockWindow> {
         if key != LARGEST {
             return self.find(key, finger);
         }
         let before = self.find(&(u64::MAX - 1).to_be_bytes(), finger)?;
         let found = self.find(key, finger)?;
-        Ok(Window {
+        Ok(BlockWindow {
             first: before.first.min(found.first),
             last: before.last.max(found.last),
             is_exact: before.is_exact && found.is_exact,

@@ -5,9 +5,10 @@ use crate::io::Storage;
 use crate::join::input::sorted::{SortInput, sorted_facts};
 use crate::join::input::source::JoinSource;
 use crate::join::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
-use crate::join::rows::options::Side;
 use crate::join::rows::relation::{KeyRange, Prober, Relation, RelationFacts};
 use crate::join::rows::sort_progress::SortProgress;
+use crate::join::plan::{JoinCost, JoinCostModel};
+use crate::join::rows::options::JoinSide;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
@@ -28,7 +29,7 @@ pub trait CopyMethod: Debug + Sync {
     ///
     /// # Errors
     /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &CostModel<'_>) -> Result<Cost, String>;
+    fn cost(&self, model: &JoinCostModel<'_>) -> Result<JoinCost, String>;
 
     /// Copies both relations.
     ///
@@ -74,7 +75,7 @@ impl<'a> CopyJob<'a> {
 
     /// The properties of a relation.
     #[must_use]
-    pub fn facts(&self, side: Side) -> &'a RelationFacts {
+    pub fn facts(&self, side: JoinSide) -> &'a RelationFacts {
         self.relation(side).facts()
     }
 
@@ -82,7 +83,7 @@ impl<'a> CopyJob<'a> {
     ///
     /// # Errors
     /// Errors of the relation.
-    pub fn rows(&mut self, side: Side, memory: MemoryGrant) -> Result<ArrivingRows<'_>> {
+    pub fn rows(&mut self, side: JoinSide, memory: MemoryGrant) -> Result<ArrivingRows<'_>> {
         let (relation, task) = (self.relation(side), self.spill.task());
         SortInput::open(&**relation, &KeyRange::all(), task, memory, &mut self.progress)
             .map(|input| ArrivingRows { input, long: Vec::new() })
@@ -105,15 +106,15 @@ impl<'a> CopyJob<'a> {
     /// The finished copy of the relation on `side`: a source in key order that looks keys up, such as an index. `kept`
     /// is dropped after the source: the file name and the memory of the copy.
     #[must_use]
-    pub fn copied(&self, side: Side, source: &JoinSource, kept: impl Any + Send + Sync) -> CopiedRelation {
+    pub fn copied(&self, side: JoinSide, source: &JoinSource, kept: impl Any + Send + Sync) -> CopiedRelation {
         let facts = sorted_facts(self.facts(side));
         CopiedRelation(Arc::new(KeptCopy { relation: source.relation.clone(), facts, _kept: Box::new(kept) }))
     }
 
-    fn relation(&self, side: Side) -> &'a Arc<dyn Relation> {
+    fn relation(&self, side: JoinSide) -> &'a Arc<dyn Relation> {
         match side {
-            Side::Left => self.relations[0],
-            Side::Right => self.relations[1],
+            JoinSide::Left => self.relations[0],
+            JoinSide::Right => self.relations[1],
         }
     }
 }

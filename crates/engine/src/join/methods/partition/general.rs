@@ -6,7 +6,7 @@ use super::scatter::{Bucket, Scatter};
 use crate::error::{Error, Result};
 use crate::join::input::sorted::{SORTED_CHUNK_BYTES_MAX, SortInput, SortedChunks};
 use crate::join::rows::relation::{KeyRange, RelationFacts};
-use crate::join::rows::stream::{RowsView, Span};
+use crate::join::rows::stream::{RowSpan, RowsView};
 use crate::join::rows::task::MemoryGrant;
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(crate) const FRAME_BYTES: usize = 8;
 pub(super) struct GeneralBucketRows {
     partition: Arc<Partition>,
     bytes: Vec<u8>,
-    spans: Vec<Span>,
+    spans: Vec<RowSpan>,
     /// The merge of a bucket that exceeds memory.
     large: Option<SortedChunks>,
     /// The selected rows, unless there is a merge.
@@ -40,7 +40,7 @@ impl GeneralBucketRows {
             while at < end {
                 let Some((key, value)) = framed(&self.bytes[at..end]) else { return Err(malformed()) };
                 let key_at = at + FRAME_BYTES;
-                self.spans.push(Span::of_row(key_at, key, value));
+                self.spans.push(RowSpan::of_row(key_at, key, value));
                 at = key_at + key.len() + value.len();
             }
             start += place.stored_bytes as usize;
@@ -120,7 +120,7 @@ impl BucketRows for GeneralBucketRows {
         if self.bytes.capacity() < stored || self.spans.capacity() < rows {
             // Frees the old content before loading the new.
             (self.bytes, self.spans) = (Vec::new(), Vec::new());
-            let wanted = (stored + rows * size_of::<Span>() + bucket.chunks.len() * REQUEST_BYTES) as u64;
+            let wanted = (stored + rows * size_of::<RowSpan>() + bucket.chunks.len() * REQUEST_BYTES) as u64;
             let fits = stored < u32::MAX as usize
                 && (wanted <= self.memory.bytes() || self.memory.try_grow(wanted - self.memory.bytes()));
             if !fits {
@@ -131,14 +131,14 @@ impl BucketRows for GeneralBucketRows {
         }
         self.read(bucket)?;
         let (bytes, spans) = (&self.bytes, &mut self.spans);
-        let key = |span: &Span| bytes.get(span.key_at as usize..(span.key_at + span.key_bytes) as usize);
+        let key = |span: &RowSpan| bytes.get(span.key_at as usize..(span.key_at + span.key_bytes) as usize);
         spans.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
         Ok(true)
     }
 
     fn select(&mut self, range: &KeyRange, from: Option<&[u8]>) -> bool {
         let low = from.max(range.from.as_deref());
-        let key = |span: &Span| {
+        let key = |span: &RowSpan| {
             let end = span.key_at + span.key_bytes;
             self.bytes.get(span.key_at as usize..end as usize).unwrap_or_default()
         };

@@ -77,14 +77,14 @@ impl FromStr for JoinKind {
 /// One of the two relations of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum JoinSide {
     /// The first relation; left, full and anti joins return its unmatched rows.
     Left,
     /// The second relation; full joins return its unmatched rows.
     Right,
 }
 
-impl Side {
+impl JoinSide {
     /// The opposite side.
     #[must_use]
     pub fn other(self) -> Self {
@@ -123,7 +123,7 @@ pub struct JoinProgress {
 }
 
 /// A callback for progress reports. Called from any thread, at most a few hundred times per phase.
-pub type Watcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
+pub type JoinWatcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
 
 /// The options of a join. The defaults: an inner join on one thread within 256 MiB, by the method that the planner
 /// chooses, with output in key order, and storage priced as NVMe.
@@ -135,7 +135,7 @@ pub struct JoinOptions {
     /// The method.
     pub method: JoinMethod,
     /// The relation to look keys up in, for methods that use an index; `None` lets the planner choose.
-    pub inner: Option<Side>,
+    pub inner: Option<JoinSide>,
     /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
     pub condition: Option<JoinCondition>,
     /// Memory limit in bytes, including the writer of the output; at least
@@ -155,9 +155,10 @@ pub struct JoinOptions {
     /// Set to `true` to stop the join, which then returns [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
     /// Called with progress reports.
-    pub watcher: Option<Watcher>,
+    pub watcher: Option<JoinWatcher>,
     /// For tests and measurements: the fast paths that the join may take (separators, prefetch, batches, write-behind).
     /// They do not change the rows.
+    #[doc(hidden)]
     pub fast_paths: FastPaths,
     /// As `stop`, for the end of an iterator of rows.
     pub(in crate::join) ended: Option<Arc<AtomicBool>>,
@@ -204,10 +205,11 @@ setters! {
         tunables: Vec<Tunable>,
         spill: Option<(Arc<dyn Storage>, String)>,
         stop: Option<Arc<AtomicBool>>,
-        watcher: Option<Watcher>,
+        watcher: Option<JoinWatcher>,
+        #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
-        inner: Side,
+        inner: JoinSide,
     }
 }
 
