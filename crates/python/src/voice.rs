@@ -57,7 +57,9 @@ impl Package {
         Some(match call {
             Call::RegisterPapers => "use the command `ogive-research`",
             Call::RegisterKind => "choose one that this package has",
-            Call::RegisterMethod => "give method=\"auto\", or use the command `ogive-research`, which has the methods of papers",
+            Call::RegisterMethod => {
+                "give method=\"auto\", or use the command `ogive-research`, which has the methods of papers"
+            }
             Call::RegisterObjectStores => "use a package that was built with object stores",
             Call::ChooseMethod => "use another method, or method=\"auto\"",
             Call::Spill | Call::SortElsewhere => "raise memory=, or write to a local file",

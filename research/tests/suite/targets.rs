@@ -5,8 +5,8 @@
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Purpose};
 use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
-use ogive_research::keys::{KeySet, open};
 use ogive::tune::TableSample;
+use ogive_research::keys::{KeySet, open};
 use std::sync::Arc;
 
 const BLOCK_BYTES: u32 = 4096;

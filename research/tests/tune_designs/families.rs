@@ -12,7 +12,7 @@ fn a_pgm_index_has_one_node_or_one_unit_of_them_on_top() -> Result<()> {
     let row = row_of(&keys("clusters", 300_000, 3), 8, 512);
     let profile = Profile::named("ssd")?;
     for error_keys in [1, 16, 64, 4096] {
-        let problem = Problem { keys_per_child: 8.0, ..Problem::new(&profile) };
+        let problem = DesignProblem { keys_per_child: 8.0, ..DesignProblem::new(&profile) };
         let design = PaperDesign::Pgm { error_keys }.build(&row, &problem);
         let root = design.layers.last().map(|root| (root.node_count(), root.pages().len()));
         assert!(root.is_some_and(|(_, pages)| pages == 1), "{error_keys}: {:?}", design.report());
@@ -29,7 +29,7 @@ fn a_spline_keeps_its_error_and_an_rmi_or_spline_of_its_own_choice_costs_no_more
         let row = row_of(&keys(shape, 300_000, 3), 8, 512);
         for name in ["optane", "ssd", "s3"] {
             let profile = Profile::named(name)?;
-            let problem = Problem { keys_per_child: 8.0, ..Problem::new(&profile) };
+            let problem = DesignProblem { keys_per_child: 8.0, ..DesignProblem::new(&profile) };
             let cost_us = |request: DesignRequest| request.build(&row, &problem).cost.total_us;
             let least_us = cost_us(PaperDesign::RadixSpline { error_keys: None }.request());
             for error_keys in [8, 64, 512] {
@@ -86,11 +86,11 @@ fn the_data_calculator_finds_a_tree_that_costs_no_more_than_any_of_its_space() -
             for (layers, fanout) in [(1, 16), (1, 1024), (2, 16), (2, 128), (3, 32)] {
                 let leaf_bytes = row.children().div_ceil(u64::pow(fanout, layers)) * 512;
                 let node_bytes = (24 + 13 * fanout).next_multiple_of(512);
-                let options = SearchOptions::default().page_bytes(node_bytes as u32);
-                let step = |lambda_bytes| Builder::GStep { pieces: fanout as u32, lambda_bytes };
+                let options = DesignSearchOptions::default().page_bytes(node_bytes as u32);
+                let step = |lambda_bytes| LayerBuilder::GStep { pieces: fanout as u32, lambda_bytes };
                 let builders = (0..layers).map(|layer| step(if layer == 0 { leaf_bytes } else { node_bytes }));
                 let stated = DesignRequest::Forced(builders.collect());
-                let stated = stated.build(&row, &Problem { options, ..problem.clone() });
+                let stated = stated.build(&row, &DesignProblem { options, ..problem.clone() });
                 assert!(
                     found.cost.total_us <= stated.cost.total_us * (1.0 + 1e-9),
                     "{shape}, {name}, {layers} layers of {fanout}: {:?} {} us, {:?} {} us",

@@ -224,8 +224,7 @@ impl Error {
 
     pub(crate) fn unregistered_policy(name: impl Into<String>) -> Self {
         let name = name.into();
-        let detail =
-            format!("the learning policy '{name}' is one of papers, which this program has not registered");
+        let detail = format!("the learning policy '{name}' is one of papers, which this program has not registered");
         Self::new(Cause::UnregisteredPolicy, Facts { name, detail, ..Facts::default() }).or_use(Call::RegisterPapers)
     }
 

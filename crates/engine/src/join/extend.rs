@@ -94,14 +94,14 @@
 //! `ogive-research` uses this module for the probe loops and the B-trees of its papers.
 
 pub use super::methods::lookup::{
-    BlockIndex, BlockReader, BlockSeparators, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of,
-    upper_bound,
+    BlockFinger, BlockIndex, BlockReader, BlockSeparators, BlockWindow, NumericSeparators, StringSeparators,
+    key_prefix_of, upper_bound,
 };
 pub use super::methods::partition::ArrivingRows;
 pub use super::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
-pub use super::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeMethod, ProbeSink};
+pub use super::rows::facts::JoinCostModel;
+pub use super::rows::probe_method::{InnerTable, JoinProbe, JoinProbeJob, JoinProbeMethod, JoinProbeSink};
 pub use super::rows::relation::RelationFacts;
-pub use super::plan::JoinCostModel;
 pub use super::rows::spill::SpillName;
 pub use super::rows::stream::{RowSpan, RowStream, RowsView};
 pub use super::rows::task::MemoryGrant;

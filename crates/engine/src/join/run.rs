@@ -3,7 +3,8 @@
 use super::execute::Execution;
 use super::input::source::JoinSource;
 use super::output::JoinOutput;
-use super::plan::{JoinExplanation, Plan, plan};
+use super::plan::{Plan, plan};
+use super::rows::explanation::JoinExplanation;
 use super::rows::form::RowForm;
 use super::rows::joined_records::JoinedRecords;
 use super::rows::method::JoinMethod;

@@ -2,7 +2,7 @@
 
 use super::pages::{Page, PageNumber, TRAILER_BYTES};
 use crate::block::checksum;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -72,9 +72,7 @@ impl PageStore {
 
     fn beyond(&self, page: PageNumber, error: Error) -> Error {
         match error {
-            Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
-                ends_before(&self.path, self.page_bytes, page)
-            }
+            Error { cause: Cause::Io(ErrorKind::UnexpectedEof), .. } => ends_before(&self.path, self.page_bytes, page),
             error => error,
         }
     }

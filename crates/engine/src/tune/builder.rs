@@ -1,13 +1,17 @@
-//! Builders of layers with their parameters.
+//! The layer builders F: each turns a level input into an index layer.
 
 use super::extend::{LineBuilder, VALUES_MAX};
-use super::layer::DesignLayer;
+use super::layer::{DesignLayer, LayerNodes};
+use super::level_input::LevelInput;
+use super::parallel;
 use super::problem::{DesignSearchOptions, LayerBuilderKind};
+use ogive_model::coded::{self, CodedLayer, Effort};
+use ogive_model::{FenceRun, band, pla, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1. [`Builder::Coded`] is our own, and [`Builder::Pla`] is from the
+/// Source: AirIndex, Section 5.2 and Appendix A.1. [`LayerBuilder::Coded`] is our own, and [`LayerBuilder::Pla`] is from the
 /// PGM-index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -1,12 +1,11 @@
 //! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
 use super::builder::LayerBuilder;
-use super::layer::DesignLayer;
+use super::design::LINE_NODE_BYTES;
+use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES};
 use super::level_input::{LevelInput, LookupShares};
 use super::problem::{DesignProblem, DesignSearchOptions};
 use super::reads::{ReadSizes, WindowCounts};
-use super::search_options::SearchOptions;
-use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
 use ogive_model::coded::Effort;
 
 /// Number of samples on which builders are evaluated for a long input.
@@ -42,12 +41,6 @@ impl Candidate {
         let layer = problem.build(builder, input, depth, &problem.options);
         let reads = layer.windows(input, shares).sizes(input.child_bytes);
         Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
-    }
-
-    /// The prepared layer of a problem, which is still to be built.
-    pub(super) fn prepared(builder: Builder, child_bytes: u64, problem: &Problem<'_>) -> Option<Self> {
-        let root_bytes = INDEX_PAGE_HEADER_BYTES + problem.prepared?.total_len() as u64;
-        Some(Self { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
     }
 }
 

@@ -6,9 +6,9 @@
 //! stores step pieces, lines and coded separators, whoever built them: readers need nothing of the crate.
 
 use super::design::Design;
-use super::layer::Layer;
+use super::layer::DesignLayer;
 use super::level_input::LevelInput;
-use super::problem::Problem;
+use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 use ogive_model::FenceRun;
 use ogive_model::line::LineNode;
@@ -47,7 +47,7 @@ pub trait GivenDesign: Debug + Send + Sync {
     fn name(&self) -> String;
 
     /// Builds it over a level input of data blocks.
-    fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design;
+    fn build(&self, row: &LevelInput, problem: &DesignProblem<'_>) -> Design;
 }
 
 /// A design as text, or why the text is not one of the family's; `None` if it is of no form of the family.
@@ -87,7 +87,7 @@ pub fn compared() -> &'static [&'static str] {
 }
 
 /// The design of these layers over `row`, bottom first, each built over the pages of the one below ([`pages_of`]).
-pub fn given_layers(row: &LevelInput, layers: Vec<Layer>, problem: &Problem<'_>) -> Design {
+pub fn given_layers(row: &LevelInput, layers: Vec<DesignLayer>, problem: &DesignProblem<'_>) -> Design {
     let mut reads = Vec::with_capacity(layers.len());
     let mut below: Option<LevelInput> = None;
     for layer in &layers {
@@ -99,11 +99,11 @@ pub fn given_layers(row: &LevelInput, layers: Vec<Layer>, problem: &Problem<'_>)
 }
 
 /// Sizes of the reads from `row`, by a lookup through a layer over it.
-pub fn reads_of(layer: &Layer, row: &LevelInput) -> ReadSizes {
+pub fn reads_of(layer: &DesignLayer, row: &LevelInput) -> ReadSizes {
     layer.windows(row, &row.shares()).sizes(row.child_bytes)
 }
 
 /// The pages of a layer over `row`, as the input of the next layer.
-pub fn pages_of(layer: &Layer, row: &LevelInput) -> LevelInput {
+pub fn pages_of(layer: &DesignLayer, row: &LevelInput) -> LevelInput {
     layer.row_above(&row.shares())
 }

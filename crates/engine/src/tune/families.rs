@@ -1,10 +1,10 @@
 //! Designs that a search is compared with, and the choice among designs.
 
-use super::design::Design;
 use super::builder::LayerBuilder;
+use super::design::Design;
 use super::level_input::LevelInput;
 use super::parallel;
-use super::problem::{BuilderKind, DesignScore, Problem};
+use super::problem::{DesignProblem, DesignScore, LayerBuilderKind};
 use super::request::{DesignRequest, lines_by_error};
 
 /// Designs that each thread builds before they are compared.
@@ -30,24 +30,29 @@ pub(super) fn or_named(found: Design, row: &LevelInput, problem: &DesignProblem<
         let Some(number) = number.checked_sub(1) else { return found.clone() };
         let design = match (named.get(number), number.checked_sub(named.len())) {
             (None, Some(error)) => {
-                lines_by_error(row, problem, errors[error], |error_children| Builder::Pla { error_children })
+                lines_by_error(row, problem, errors[error], |error_children| LayerBuilder::Pla { error_children })
             }
             (named, _) => named.map_or_else(|| found.clone(), |named| named.build(row, problem)),
         };
-        let builders: Vec<Builder> = design.layers.iter().map(|layer| layer.builder).collect();
+        let builders: Vec<LayerBuilder> = design.layers.iter().map(|layer| layer.builder).collect();
         problem.note(&builders, design.objective_us(problem), design.index_bytes());
         design
     })
 }
 
 /// Errors of lines in keys, which double from one block on.
-pub fn error_grid(row: &LevelInput, problem: &Problem<'_>) -> Vec<u64> {
+pub fn error_grid(row: &LevelInput, problem: &DesignProblem<'_>) -> Vec<u64> {
     let most = ERROR_CHILDREN_MAX.min(row.children()).ilog2();
     (0..=most).map(|log2| (problem.keys_per_child.max(1.0) * (1_u64 << log2) as f64) as u64).collect()
 }
 
 /// The best of `count` designs that fit the budget; the one with the smallest root if none does.
-pub fn best(row: &LevelInput, problem: &Problem<'_>, count: usize, build: impl Fn(usize) -> Design + Sync) -> Design {
+pub fn best(
+    row: &LevelInput,
+    problem: &DesignProblem<'_>,
+    count: usize,
+    build: impl Fn(usize) -> Design + Sync,
+) -> Design {
     let better = |a: &Design, b: &Design| {
         let score = |design: &Design| score(problem, design.root_bytes(), design.objective_us(problem));
         score(a).partial_cmp(&score(b)).unwrap_or(std::cmp::Ordering::Equal)
@@ -63,7 +68,7 @@ pub fn best(row: &LevelInput, problem: &Problem<'_>, count: usize, build: impl F
 }
 
 /// The score of a design with a root of this size and this cost: those that fit the budget come first.
-pub fn score(problem: &Problem<'_>, root_bytes: u64, objective_us: f64) -> (u64, DesignScore) {
+pub fn score(problem: &DesignProblem<'_>, root_bytes: u64, objective_us: f64) -> (u64, DesignScore) {
     let over_bytes = if problem.fits_budget(root_bytes) { 0 } else { root_bytes };
     (over_bytes, problem.score(objective_us, root_bytes))
 }

@@ -20,9 +20,8 @@
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
-mod assess;
+#[cfg(feature = "tune")]
 mod block_size;
-mod build_layer;
 mod builder;
 #[cfg(feature = "tune")]
 mod candidate;
@@ -31,6 +30,7 @@ mod complexity;
 mod design;
 #[doc(hidden)]
 pub mod extend;
+#[cfg(feature = "tune")]
 mod families;
 mod layer;
 mod level_input;
@@ -42,18 +42,16 @@ mod request;
 mod sample;
 #[cfg(feature = "tune")]
 mod search;
-mod search_options;
-mod sizes;
 
-pub use assess::{Assessment, assess, assess_for};
+#[cfg(feature = "tune")]
 pub(crate) use block_size::choose_block_ends;
 #[cfg(feature = "tune")]
 pub use block_size::{BlockSizeChoice, choose_block_size};
 pub use builder::LayerBuilder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::{DesignAssessment, step_complexity_us};
-pub use design::{Design, DesignCost, LayerReport};
-pub use layer::{DesignLayer, IndexPage, LayerNodes};
+pub use complexity::{DesignAssessment, assess, assess_for, step_complexity_us};
+pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
+pub use layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES, IndexPage, LayerNodes};
 pub use level_input::LevelInput;
 pub use problem::{DesignCaching, DesignObjective, DesignProblem, DesignSearchOptions, LayerBuilderKind};
 pub use reads::ReadSizes;
@@ -63,5 +61,3 @@ pub use request::DesignRequest;
 pub use sample::TableSample;
 #[cfg(feature = "tune")]
 pub use search::tune;
-pub use search_options::{BuilderKind, SearchOptions};
-pub use sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};

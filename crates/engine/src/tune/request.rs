@@ -2,16 +2,15 @@
 
 use super::builder::LayerBuilder;
 use super::design::Design;
-use super::extend::{GivenDesign, LineBuilder, VALUES_MAX, self};
+use super::design::LINE_NODE_BYTES;
+use super::extend::{self, GivenDesign, LineBuilder, VALUES_MAX};
 use super::families;
-use super::layer::DesignLayer;
+use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES};
 use super::level_input::LevelInput;
 use super::problem::{DesignProblem, DesignSearchOptions};
 use super::reads::ReadSizes;
 #[cfg(feature = "tune")]
 use super::search::tune;
-use super::search_options::SearchOptions;
-use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -66,8 +65,7 @@ impl DesignRequest {
     /// Whether the design is one that a search finds, among many: such need the feature `tune` of the crate.
     #[must_use]
     pub fn is_searched(&self) -> bool {
-        let is_found = matches!(self, Self::Tuned | Self::Rmi | Self::DataCalculator | Self::Plex { .. });
-        is_found || matches!(self, Self::RadixSpline { error_keys: None })
+        matches!(self, Self::Tuned)
     }
 
     /// Builds the design over a level input of data blocks. Without the feature `tune` of the crate, a design that a
@@ -75,11 +73,7 @@ impl DesignRequest {
     pub fn build(&self, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
         match self {
             #[cfg(not(feature = "tune"))]
-            Self::Tuned
-            | Self::Rmi
-            | Self::DataCalculator
-            | Self::Plex { .. }
-            | Self::RadixSpline { error_keys: None } => Self::Coded.build(row, problem),
+            Self::Tuned => Self::Coded.build(row, problem),
             #[cfg(feature = "tune")]
             Self::Tuned => families::or_named(tune(row, problem), row, problem),
             Self::None => Design::without_index(row, problem),
@@ -200,12 +194,12 @@ impl BuilderSyntax {
     fn of(builder: &LayerBuilder) -> Self {
         let lambda = |name, lambda_bytes| Self { name, values: vec![(LAMBDA, lambda_bytes)] };
         match *builder {
-            Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
-            Builder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
-            Builder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
-            Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
-            Builder::Pla { error_children } => Self { name: "pla", values: vec![(ERROR, error_children)] },
-            Builder::Given { builder, values } => {
+            LayerBuilder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
+            LayerBuilder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
+            LayerBuilder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
+            LayerBuilder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
+            LayerBuilder::Pla { error_children } => Self { name: "pla", values: vec![(ERROR, error_children)] },
+            LayerBuilder::Given { builder, values } => {
                 Self { name: builder.name, values: builder.fields.iter().copied().zip(values).collect() }
             }
         }
@@ -307,11 +301,11 @@ impl DesignFields<'_> {
         let name = self.nth(BUILDER, layer)?.unwrap_or("");
         let lambda = || self.number(LAMBDA, layer, name);
         match name {
-            "gstep" => Ok(Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
-            "gband" => Ok(Builder::GBand { lambda_bytes: lambda()? }),
-            "eband" => Ok(Builder::EBand { lambda_bytes: lambda()? }),
-            "coded" => Ok(Builder::Coded { lambda_bytes: lambda()? }),
-            "pla" => Ok(Builder::Pla { error_children: self.number(ERROR, layer, name)? }),
+            "gstep" => Ok(LayerBuilder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
+            "gband" => Ok(LayerBuilder::GBand { lambda_bytes: lambda()? }),
+            "eband" => Ok(LayerBuilder::EBand { lambda_bytes: lambda()? }),
+            "coded" => Ok(LayerBuilder::Coded { lambda_bytes: lambda()? }),
+            "pla" => Ok(LayerBuilder::Pla { error_children: self.number(ERROR, layer, name)? }),
             _ => {
                 let others = extend::registered().map_or(&[][..], |family| family.builders);
                 match others.iter().find(|builder| builder.name == name) {
@@ -327,12 +321,12 @@ impl DesignFields<'_> {
     }
 
     /// A builder of another crate with its values for one layer.
-    fn given(&self, builder: &'static LineBuilder, layer: usize) -> Result<Builder> {
+    fn given(&self, builder: &'static LineBuilder, layer: usize) -> Result<LayerBuilder> {
         let mut values = [0; VALUES_MAX];
         for (value, field) in values.iter_mut().zip(builder.fields) {
             *value = self.number(field, layer, builder.name)?;
         }
-        Ok(Builder::Given { builder, values })
+        Ok(LayerBuilder::Given { builder, values })
     }
 
     /// The value of a field for one layer: the common one, or the one at its position.

@@ -1,7 +1,6 @@
 //! AirTune: the guided search for the fastest design.
 
-use super::build_layer::granularities;
-use super::builder::LayerBuilder;
+use super::builder::{LayerBuilder, granularities};
 use super::candidate::{Candidate, CoarseViews};
 use super::design::Design;
 use super::layer::{DesignLayer, LayerNodes};
@@ -9,7 +8,6 @@ use super::level_input::{LevelInput, LookupShares};
 use super::parallel;
 use super::problem::{DesignProblem, DesignScore, LayerBuilderKind};
 use super::reads::ReadSizes;
-use super::search_options::BuilderKind;
 use std::borrow::Cow;
 
 /// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code, not in the
@@ -214,7 +212,7 @@ fn climb(
         let candidate = match scale {
             CandidateSource::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
             CandidateSource::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
-                Candidate::prepared(builder, vertex.child_bytes, problem)
+                problem.prepared_candidate(builder, vertex.child_bytes)
             }
             CandidateSource::Judged(views) => views.judge(builder, window, &problem.options),
         };

@@ -17,7 +17,7 @@ const LEAVES_MAX: usize = 1 << 24;
 ///
 /// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020), with
 /// the objective of AirIndex instead of a search in memory.
-pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
+pub(super) fn rmi(row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     let children = usize::try_from(row.children()).unwrap_or(usize::MAX);
     let grid: Vec<rmi::RmiSetting> = rmi::settings(children, LEAVES_MAX)
         .filter(|setting| setting.leaves.ilog2() % LEAVES_GROWTH_FACTOR.ilog2() == 0 || setting.leaves == 1)
@@ -28,7 +28,7 @@ pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
         let reads = reads_of(&layer, row);
         EvaluatedSetting { setting, resident_bytes: layer.root_bytes(), search_width: problem.read_us(0, &reads) }
     });
-    let front: Vec<Builder> = pareto(tried).into_iter().map(|tried| tried.setting).collect();
+    let front: Vec<LayerBuilder> = pareto(tried).into_iter().map(|tried| tried.setting).collect();
     best(row, problem, front.len() * 2, |number| {
         let alone = number % 2 == 0;
         pile(row, problem, &problem.options, |layers| match layers {

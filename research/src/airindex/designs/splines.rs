@@ -19,7 +19,7 @@ const HIST_TREE_PAGES: [u64; 4] = [1, 4, 16, 64];
 ///
 /// Source: Kipf et al., "RadixSpline: a single-pass learned index" (aiDM 2020), Section 3: the error trades size for
 /// time.
-pub(super) fn radix_spline(row: &LevelInput, problem: &Problem<'_>) -> Design {
+pub(super) fn radix_spline(row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     let errors = error_grid(row, problem);
     best(row, problem, errors.len(), |number| lines_by_error(row, problem, errors[number], spline))
 }
@@ -32,7 +32,7 @@ pub(super) fn radix_spline(row: &LevelInput, problem: &Problem<'_>) -> Design {
 ///
 /// Source: Stoian et al., "Towards Practical Learned Indexing" (AIDB 2021), which tunes the table for a search in
 /// memory; here it is the objective of AirIndex.
-pub(super) fn plex(row: &LevelInput, problem: &Problem<'_>, error_keys: Option<u64>) -> Design {
+pub(super) fn plex(row: &LevelInput, problem: &DesignProblem<'_>, error_keys: Option<u64>) -> Design {
     let Some(error_keys) = error_keys else {
         let errors = error_grid(row, problem);
         return best(row, problem, errors.len(), |number| plex(row, problem, Some(errors[number])));
@@ -53,7 +53,7 @@ pub(super) fn plex(row: &LevelInput, problem: &Problem<'_>, error_keys: Option<u
 }
 
 /// The tables of bins that are tried over these index pages: radix tables and hist-trees.
-fn tables(pages: &LevelInput) -> Vec<Builder> {
+fn tables(pages: &LevelInput) -> Vec<LayerBuilder> {
     let most_bins = (TABLE_ENTRIES_PER_PAGE_MAX * pages.children()).ilog2();
     let radix = (0..=most_bins).map(|log2| radix_table(1 << log2));
     let trees = HIST_TREE_BINS

@@ -26,7 +26,7 @@ enum TreePartition {
 ///
 /// Source: Idreos et al., "The Data Calculator" (SIGMOD 2018); the space is the one for which AirIndex (Appendix B)
 /// completes designs: number of layers, fanout, partition of the keys.
-pub(super) fn data_calculator(row: &LevelInput, problem: &Problem<'_>) -> Design {
+pub(super) fn data_calculator(row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     let shapes = (1..=TREE_LAYERS_MAX).flat_map(|layers| FANOUTS_LOG2.map(move |fanout_log2| (layers, fanout_log2)));
     let partitions = [TreePartition::Blocks, TreePartition::Keys];
     let settings: Vec<(u32, u32, TreePartition)> =
@@ -38,7 +38,13 @@ pub(super) fn data_calculator(row: &LevelInput, problem: &Problem<'_>) -> Design
 }
 
 /// A tree with up to this number of layers; those with nothing left to lead to are omitted.
-fn tree(row: &LevelInput, problem: &Problem<'_>, layers: u32, fanout_log2: u32, partition: TreePartition) -> Design {
+fn tree(
+    row: &LevelInput,
+    problem: &DesignProblem<'_>,
+    layers: u32,
+    fanout_log2: u32,
+    partition: TreePartition,
+) -> Design {
     let fanout = 1_u32 << fanout_log2;
     let leaves_log2 = (layers * fanout_log2).min(u64::BITS - 1);
     let leaf_bytes = row.children().div_ceil(1 << leaves_log2) * row.child_bytes;
@@ -50,6 +56,6 @@ fn tree(row: &LevelInput, problem: &Problem<'_>, layers: u32, fanout_log2: u32, 
     let options = problem.options.clone().page_bytes(node_bytes as u32);
     pile(row, problem, &options, |below| match below.len() as u32 {
         0 => Some(lowest),
-        built => (built < layers).then_some(Builder::GStep { pieces: fanout, lambda_bytes: node_bytes }),
+        built => (built < layers).then_some(LayerBuilder::GStep { pieces: fanout, lambda_bytes: node_bytes }),
     })
 }

@@ -12,7 +12,9 @@ use crate::models::rmi::{self, Rmi};
 use crate::models::{Locate, tuning};
 use ogive::Result;
 use ogive::index::extend::Tunable;
-use ogive::join::extend::{BlockIndex, BlockSeparators, InnerTable, JoinCostModel, JoinProbe, JoinProbeMethod, MemoryGrant};
+use ogive::join::extend::{
+    BlockIndex, BlockSeparators, InnerTable, JoinCostModel, JoinProbe, JoinProbeMethod, MemoryGrant,
+};
 use ogive::join::{JoinCost, JoinMethod, JoinSide};
 use ogive_model::Fence;
 use std::fmt::Debug;

@@ -61,7 +61,7 @@ pub(in crate::index) fn check(key_type: KeyType) -> Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RawKey<W>(pub W);
 
-impl<W: FactoryWord> Key for Raw<W> {
+impl<W: FactoryWord> Key for RawKey<W> {
     type Word = W;
     const TYPE: Option<KeyType> = None;
 

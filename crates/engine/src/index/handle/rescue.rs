@@ -4,7 +4,7 @@ use super::header::IndexHeader;
 use super::open::Index;
 use super::view::IndexState;
 use crate::error::{Cause, Error, Result};
-use crate::index::entries::key::{RawKey, self};
+use crate::index::entries::key::{self, RawKey};
 use crate::index::entries::word::Word;
 use crate::index::kinds::kind::FactoryWord;
 use crate::index::options::IndexOptions;

@@ -166,8 +166,8 @@ impl AnyIndex {
 
     /// The key of an integer that fits.
     #[must_use]
-    pub fn raw<W: FactoryWord>(word: u128) -> Raw<W> {
-        Raw(W::from_u128(word))
+    pub fn raw<W: FactoryWord>(word: u128) -> RawKey<W> {
+        RawKey(W::from_u128(word))
     }
 
     /// Writes everything to the file.

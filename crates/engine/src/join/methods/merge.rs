@@ -31,48 +31,15 @@ const SCANS_DIVISOR: u64 = 2;
 /// either.
 const SCAN_MIN_DIVISOR: u64 = 8;
 
-/// A consumer of the rows of a join.
-pub(crate) trait RowSink {
-    /// Takes pairs of rows of a left and a right chunk, by row number.
-    ///
-    /// # Errors
-    /// Errors of the output, after which no more rows may be passed; the same applies to the other methods.
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), Some(left.value(i)), Some(right.value(j)))
-        })
-    }
-
-    /// Takes left rows without right values: unmatched rows, or, in a semi join, matched ones.
-    fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|i| self.row(left.key(i), Some(left.value(i)), None))
-    }
-
-    /// Takes right rows without left values: unmatched ones.
-    fn rights(&mut self, right: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|j| self.row(right.key(j), None, Some(right.value(j))))
-    }
-
-    /// Takes one row; without a right or left value as in [`Self::lefts`] and [`Self::rights`].
-    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()>;
-
-    /// Number of rows taken so far.
-    fn rows(&self) -> u64;
-
-    /// The layout of the rows that [`Self::dense`] takes; `None` if it takes none.
-    fn dense_form(&self) -> Option<RowForm> {
-        None
-    }
-
-    /// Takes rows built by an [`Emitter`](super::emit::Emitter) of that layout.
-    fn dense(&mut self, rows: &[u8]) -> Result<()> {
-        let _ = rows;
-        Err(Error::input("this output does not take dense rows"))
-    }
-
-    /// Completes and syncs the output. An output that is dropped instead leaves nothing behind.
-    fn finish(self: Box<Self>) -> Result<()>;
+/// Memory of the scans of a merge out of `memory_bytes`, for relations of these sizes: the larger one gets longer
+/// requests.
+pub(in crate::join) fn scan_bytes(memory_bytes: u64, relations: [f64; 2]) -> [u64; 2] {
+    let [left, right] = relations;
+    let both_bytes = memory_bytes / SCANS_DIVISOR;
+    let least = both_bytes / SCAN_MIN_DIVISOR;
+    let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
+    let left_bytes = share.clamp(least, both_bytes - least);
+    [left_bytes, both_bytes - left_bytes]
 }
 
 /// Joins two streams in key order and passes the rows to a sink. Calls `done` with the number of rows of each left

@@ -53,7 +53,7 @@ impl RowSink for HandedRows {
             let empty = self.handoff.empty(&mut waited_us)?;
             self.task.add_time(TimedPhase::Writing, waited_us);
             // The iterator was dropped.
-            self.batch = Some(empty.ok_or(Error::Interrupted)?);
+            self.batch = Some(empty.ok_or_else(Error::interrupted)?);
         }
         if let Some(batch) = &mut self.batch {
             if batch.capacity() == 0 {

@@ -1,8 +1,8 @@
 //! The choice of the method with the least predicted cost.
 
+use crate::join::rows::cost::JoinCost;
+use crate::join::rows::facts::JoinCostModel;
 use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
-use super::cost::JoinCost;
-use super::cost_model::JoinCostModel;
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
 use crate::join::rows::options::{JoinKind, JoinSide};
 

@@ -2,7 +2,7 @@
 
 use super::device::Requests;
 use crate::io::Profile;
-use crate::join::rows::cost::Cost;
+use crate::join::rows::cost::JoinCost;
 
 impl JoinCost {
     /// Adds reads.

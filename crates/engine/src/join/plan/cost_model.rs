@@ -1,10 +1,9 @@
 //! The planner for registered methods: the facts of both relations, and the costs of the steps that methods share.
 
-use super::cost::JoinCost;
 use super::device::Requests;
 use super::rates;
-use crate::join::rows::cost::Cost;
-use crate::join::rows::facts::CostModel;
+use crate::join::rows::cost::JoinCost;
+use crate::join::rows::facts::JoinCostModel;
 use crate::join::rows::options::JoinSide;
 
 impl JoinCostModel<'_> {

@@ -1,12 +1,12 @@
 //! The entry point of the planner: from two relations and the options to a plan.
 
 use super::choose::MethodCandidate;
-use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::TableHistogram;
-use crate::join::input::read_shape::worthwhile_gap_bytes;
 use crate::error::{Advice, Call, Error, Result};
-use super::cost::JoinCost;
-use super::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
+use crate::join::input::read_shape::worthwhile_gap_bytes;
+use crate::join::rows::cost::JoinCost;
+use crate::join::rows::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
+use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, JoinSide};
 use crate::join::rows::relation::Relation;

@@ -15,7 +15,4 @@ mod spread;
 mod unsorted;
 
 pub use cached::cached_profile;
-pub use cost::JoinCost;
-pub use cost_model::JoinCostModel;
-pub use explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
 pub(super) use gather::{Plan, plan};

@@ -4,14 +4,13 @@
 //! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
 //! at once.
 
-use super::cost::JoinCost;
 use super::device::Requests;
 use super::rates;
 use super::spread::ReadRule;
 use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
 use crate::join::methods::merge;
-use crate::join::rows::cost::Cost;
+use crate::join::rows::cost::JoinCost;
 use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use crate::join::rows::options::JoinSide;
 

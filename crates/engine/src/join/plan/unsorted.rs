@@ -1,11 +1,10 @@
 //! Costs of methods over unsorted relations: sorting, hashing and partitioning.
 
-use super::cost::JoinCost;
 use super::device::Requests;
 use super::rates;
 use crate::io::Profile;
 use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
-use crate::join::rows::cost::Cost;
+use crate::join::rows::cost::JoinCost;
 use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts};
 use crate::join::rows::options::JoinSide;
 

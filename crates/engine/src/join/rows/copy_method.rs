@@ -1,8 +1,8 @@
 //! Registered methods that copy both relations before they are joined: the trait that other crates implement, and what
 //! its method is given.
 
-use super::cost::Cost;
-use super::facts::CostModel;
+use super::cost::JoinCost;
+use super::facts::JoinCostModel;
 use super::relation::Relation;
 use super::sort_progress::SortProgress;
 use super::spill::Spill;
@@ -23,7 +23,7 @@ pub trait CopyMethod: Debug + Sync {
     ///
     /// # Errors
     /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &CostModel<'_>) -> Result<Cost, String>;
+    fn cost(&self, model: &JoinCostModel<'_>) -> Result<JoinCost, String>;
 
     /// Copies both relations.
     ///

@@ -10,7 +10,7 @@ const HIDDEN_FRACTION: f64 = 0.8;
 /// The predicted cost of one method. Methods are compared by the sum of device and processor time: reads ahead hide one
 /// behind the other, but about equally in every method. [`Self::elapsed_us`] takes that into account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Cost {
+pub struct JoinCost {
     /// Device and processor time together, in microseconds.
     pub total_us: f64,
     /// Device time of the requests (T(n), P at once), in microseconds.
@@ -29,7 +29,7 @@ pub struct Cost {
     pub memory_bytes: f64,
 }
 
-impl Cost {
+impl JoinCost {
     /// Predicted time from the start of the join to its end, in microseconds.
     #[must_use]
     pub fn elapsed_us(&self) -> f64 {
@@ -53,7 +53,7 @@ impl Cost {
     }
 }
 
-impl AddAssign for Cost {
+impl AddAssign for JoinCost {
     fn add_assign(&mut self, other: Self) {
         self.device_us += other.device_us;
         self.ahead_us += other.ahead_us;

@@ -1,9 +1,8 @@
 //! The facts by which joins are planned: both relations, the device, and the options.
 
-use super::options::{JoinKind, Side};
+use super::options::{JoinKind, JoinSide};
 use super::spread::Spread;
 use crate::io::Profile;
-use crate::join::rows::options::JoinSide;
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;
@@ -87,13 +86,13 @@ pub(in crate::join) struct PlanInput<'a> {
 
 /// The facts of a planned join, and the predicted costs of common steps, in the planner's own units.
 ///
-/// Device and processor time of a step are added to a [`Cost`]: reads and writes by [`CostModel::read`] and
-/// [`CostModel::write`], processor work by [`Cost::work`].
+/// Device and processor time of a step are added to a [`JoinCost`]: reads and writes by [`JoinCostModel::read`] and
+/// [`JoinCostModel::write`], processor work by [`JoinCost::work`].
 ///
-/// [`Cost`]: crate::join::Cost
-/// [`Cost::work`]: crate::join::Cost::work
+/// [`JoinCost`]: crate::join::Cost
+/// [`JoinCost::work`]: crate::join::Cost::work
 #[derive(Clone, Copy, Debug)]
-pub struct CostModel<'a>(pub(in crate::join) &'a PlanInput<'a>);
+pub struct JoinCostModel<'a>(pub(in crate::join) &'a PlanInput<'a>);
 
 impl SideFacts {
     /// Size of a row in memory, in bytes.

@@ -46,18 +46,6 @@ pub struct JoinedRecords {
 }
 
 impl JoinedRecords {
-    /// The records of a join of this kind.
-    ///
-    /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has.
-    pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
-        let facts = [left.relation.facts(), right.relation.facts()];
-        let form = RowForm::new(kind, facts[0], facts[1]);
-        let widths = [left.value_bytes(), right.value_bytes()];
-        let records = Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)?;
-        Ok(Self { names: facts.map(|facts| facts.name.clone()), ..records })
-    }
-
     /// The rows of a join of this kind, of sides with these types and these widths of values.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 //! Join methods: those of the engine, and the registry of those that other crates add.
 
 use super::copy_method::CopyMethod;
-use super::probe_method::ProbeMethod;
+use super::probe_method::JoinProbeMethod;
 use crate::error::{Error, Result};
-use crate::join::extend::JoinProbeMethod;
 use std::fmt::{self, Debug, Display};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};

@@ -1,8 +1,8 @@
 //! Registered methods that probe a table: the traits that other crates implement, and what their methods are given.
 
-use super::cost::Cost;
-use super::facts::CostModel;
-use super::options::{JoinKind, Side};
+use super::cost::JoinCost;
+use super::facts::JoinCostModel;
+use super::options::{JoinKind, JoinSide};
 use super::sink::RowSink;
 use super::stream::RowStream;
 use super::task::Task;
@@ -16,7 +16,7 @@ use std::fmt::{self, Debug};
 ///
 /// It is a constant without state; [`JoinMethod::probe`](crate::join::JoinMethod::probe) makes a
 /// [`JoinMethod`](crate::join::JoinMethod) of it. The [module](crate::join::extend) has an example.
-pub trait ProbeMethod: Debug + Sync {
+pub trait JoinProbeMethod: Debug + Sync {
     /// The name in options, commands and reports, like `inlj:btree`: lowercase letters, digits, hyphens and colons.
     fn name(&self) -> &'static str;
 
@@ -29,37 +29,37 @@ pub trait ProbeMethod: Debug + Sync {
     ///
     /// # Errors
     /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &CostModel<'_>, inner: Side, number: u64) -> Result<Cost, String>;
+    fn cost(&self, model: &JoinCostModel<'_>, inner: JoinSide, number: u64) -> Result<JoinCost, String>;
 
     /// Builds the index of a table, within the memory of the join.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for tunables that the method does not have; errors of
     /// [`InnerTable`].
-    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn Probe>>;
+    fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn JoinProbe>>;
 }
 
 /// A prepared join by probes. Its threads share it, each for a range of keys.
-pub trait Probe: Debug + Send + Sync {
+pub trait JoinProbe: Debug + Send + Sync {
     /// Joins the rows of a range of keys.
     ///
     /// # Errors
     /// Errors of the job: of the relations and the sink, and [`Error::Interrupted`](crate::Error::Interrupted).
-    fn run(&self, job: &mut ProbeJob<'_>) -> Result<()>;
+    fn run(&self, job: &mut JoinProbeJob<'_>) -> Result<()>;
 }
 
 /// The inputs and the output of one thread of a join by probes.
-pub struct ProbeJob<'a> {
+pub struct JoinProbeJob<'a> {
     pub(in crate::join) kind: JoinKind,
-    pub(in crate::join) inner_side: Side,
+    pub(in crate::join) inner_side: JoinSide,
     pub(in crate::join) inner: InnerTable<'a>,
     pub(in crate::join) memory_bytes: u64,
     pub(in crate::join) outer: &'a mut dyn RowStream,
-    pub(in crate::join) sink: ProbeSink<'a>,
+    pub(in crate::join) sink: JoinProbeSink<'a>,
     pub(in crate::join) done: &'a mut dyn FnMut(u64),
 }
 
-impl Debug for ProbeJob<'_> {
+impl Debug for JoinProbeJob<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("ProbeJob");
         debug.field("kind", &self.kind).field("inner_side", &self.inner_side).finish_non_exhaustive()
@@ -74,9 +74,9 @@ pub struct InnerTable<'a> {
 }
 
 /// The sink of the output rows. Rows must come in key order: each pair once, and each row without right value once.
-pub struct ProbeSink<'a>(pub(in crate::join) &'a mut dyn RowSink);
+pub struct JoinProbeSink<'a>(pub(in crate::join) &'a mut dyn RowSink);
 
-impl Debug for ProbeSink<'_> {
+impl Debug for JoinProbeSink<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("ProbeSink")
     }

@@ -1,9 +1,8 @@
 //! The report of a finished join: rows, times, reads and memory.
 
-use super::explanation::Explanation;
+use super::explanation::JoinExplanation;
 use super::method::JoinMethod;
 use super::task::TaskCounts;
-use crate::join::plan::JoinExplanation;
 use serde::Serialize;
 
 /// The running time of a join by phase, in seconds. The phases add up to the total; with several joining threads, each
@@ -71,7 +70,7 @@ impl JoinReport {
     /// Fills in the measurements.
     pub(in crate::join) fn measured(&mut self, counts: &TaskCounts) {
         let &TaskCounts { planning_s, loading_s, reading_s, joining_s, writing_s, .. } = counts;
-        self.seconds = Seconds {
+        self.seconds = JoinSeconds {
             planning: planning_s,
             loading: loading_s,
             reading: reading_s,

@@ -45,7 +45,7 @@ pub(crate) trait RowSink {
     /// Takes rows built by an [`Emitter`](crate::join::methods::emit::Emitter) of that layout.
     fn dense(&mut self, rows: &[u8]) -> Result<()> {
         let _ = rows;
-        Err(Error::InvalidArgument("this output does not take dense rows".into()))
+        Err(Error::input("this output does not take dense rows"))
     }
 
     /// Completes and syncs the output. An output that is dropped instead leaves nothing behind.

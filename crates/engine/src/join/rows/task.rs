@@ -1,9 +1,8 @@
 //! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
 use super::options::{JoinKind, JoinPhase, JoinProgress, JoinWatcher};
-use crate::error::{Advice, Cause, Error, Result, Setting, VALUE_BYTES_MAX};
 use super::read_lanes::{ReadLanes, StartedRead};
-use super::report::JoinSeconds;
+use crate::error::{Advice, Cause, Error, Result, Setting, VALUE_BYTES_MAX};
 use crate::io::{FastPaths, Profile, Timer};
 use crate::types::NullTest;
 use std::path::Path;
@@ -246,7 +245,7 @@ pub(crate) struct TaskSettings {
     pub(crate) null_test: Option<NullTest>,
     /// The join stops once one of them is set.
     pub(crate) stops: [Option<Arc<AtomicBool>>; 2],
-    pub(crate) watcher: Option<Watcher>,
+    pub(crate) watcher: Option<JoinWatcher>,
 }
 
 /// The measurements of a join so far.

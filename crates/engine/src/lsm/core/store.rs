@@ -147,8 +147,8 @@ impl Core {
             let explained = self.explain_missing(error);
             let error = explained.as_ref().unwrap_or(error);
             shared.is_fenced |= matches!(error, Error { cause: Cause::Fenced, .. });
-            shared.is_gone |= self.objects.is_some() && matches!(error, Error { cause: Cause::Gone, .. });
-            if !self.has_failed.swap(true, Ordering::AcqRel) {
+            shared.is_gone |= self.files.objects.is_some() && matches!(error, Error { cause: Cause::Gone, .. });
+            if self.access.fail() {
                 self.report_failure(shared.is_fenced, error);
             }
         }

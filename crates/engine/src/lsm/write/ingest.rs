@@ -83,7 +83,7 @@ impl IncomingTables<'_> {
         let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
         if is_named_twice || objects.has_object(name) {
             let what = if is_named_twice { "is named twice" } else { "belongs to the store already" };
-            return Err(Error::input(format!("{} {what}", self.core.storage.path(name).display())));
+            return Err(Error::input(format!("{} {what}", self.core.files.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
         let Some(mut meta) = self.examine(&self.core.files.storage, name)? else { return Ok(()) };

@@ -137,7 +137,7 @@ impl WrittenIndex {
 /// Rejects designs that tables of byte strings cannot have, and those of a feature that is left out.
 pub(in crate::table) fn check_design(options: &TableWriteOptions) -> Result<()> {
     if cfg!(not(feature = "tune")) && options.design.is_searched() {
-        return Err(Error::InvalidArgument(format!(
+        return Err(Error::input(format!(
             "design {} is found by a search, and this program was built without the feature `tune` of ogive, which \
              has it; give the design coded",
             options.design

@@ -2,13 +2,12 @@
 
 use super::coding::{EXPANSION_MAX, saves};
 #[cfg(feature = "tune")]
-use super::index::opening_with;
 use crate::table::block::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
 use crate::table::format::meta::opening_with;
 use crate::table::format::options::{DEFAULT_BLOCK_BYTES, TableWriteOptions};
-use crate::tune::{DesignRequest, TableSample};
 #[cfg(feature = "tune")]
 use crate::tune::{DesignProblem, choose_block_ends, choose_block_size};
+use crate::tune::{DesignRequest, TableSample};
 use ogive_model::column::{COLUMN_HEAD_BYTES, ColumnGroup, ColumnSize, GROUP_NUMBERS};
 
 /// Assumed ratio of all records to those seen, if the number of records is unknown: the best block size depends on it

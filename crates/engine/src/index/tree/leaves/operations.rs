@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::index::entries::word::Word;
 use crate::index::tree::router::Router;
 use crate::index::tree::structure::{
-    Amount, BatchAnswers, Cursor, Entries, RescuedEntries, Statistics, Structure, Visit, Visitor,
+    Amount, BatchAnswers, Cursor, Entries, IndexStatistics, IndexVisit, RescuedEntries, Structure, Visitor,
 };
 use crate::page::{PageNumber, Pages, Transaction};
 
@@ -52,7 +52,7 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
         Ok(Box::new(cursor::LeafCursor::new(self.clone(), state)))
     }
 
-    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
         walk::statistics::<W, R>(self, pages, state)
     }
 
@@ -60,7 +60,7 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
         walk::verify(self, pages, state, visitor)
     }
 
-    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<IndexVisit>> {
         search::explain(self, pages, state, key)
     }
 

@@ -7,7 +7,6 @@ use crate::index::entries::word::Word;
 use crate::index::tree::layout::IndexLayout;
 use crate::index::tree::router::Router;
 use crate::page::{PageNumber, Pages};
-use crate::index::tree::structure::{IndexStatistics, IndexVisit};
 use std::sync::Arc;
 
 /// B+-tree leaves under an inner structure.

@@ -32,7 +32,7 @@ impl<'a> HashProbe<'a> {
     pub(super) fn new(
         (task, condition): (&'a Task, Option<&'a JoinCondition>),
         table: &'a HashTable,
-        build: Side,
+        build: JoinSide,
     ) -> Result<Self> {
         let matched = match task.kind.keeps_unmatched_right() {
             true => {

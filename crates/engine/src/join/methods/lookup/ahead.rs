@@ -7,8 +7,8 @@
 use super::block_batch::BlockBatch;
 use super::queue::PlannedQueue;
 use super::run_planner::PlannedRun;
-use crate::join::rows::read_lanes::StartedRead;
 use super::window::BlockFinger;
+use crate::join::rows::read_lanes::StartedRead;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;

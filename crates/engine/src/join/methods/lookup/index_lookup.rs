@@ -3,7 +3,6 @@
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
-use super::probe_method::{JoinProbe, JoinProbeJob, JoinProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Advice, Call, Error, Result};
@@ -12,7 +11,7 @@ use crate::join::methods::merge;
 use crate::join::rows::condition::{ConditionSink, JoinCondition};
 use crate::join::rows::method::{JoinMethod, MethodImplementation, RegisteredMethod};
 use crate::join::rows::options::{JoinKind, JoinOptions, JoinSide};
-use crate::join::rows::probe_method::{InnerTable, Probe, ProbeJob, ProbeSink};
+use crate::join::rows::probe_method::{InnerTable, JoinProbe, JoinProbeJob, JoinProbeSink};
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::task::{Task, TimedPhase};

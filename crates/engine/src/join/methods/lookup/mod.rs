@@ -39,7 +39,6 @@ mod window;
 
 pub(crate) use index_lookup::IndexLookup;
 pub use inner_table::BlockReader;
-pub use probe_method::{JoinProbe, JoinProbeJob, JoinProbeMethod, JoinProbeSink};
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};
 pub(in crate::join) use sizes::batch_shape;

@@ -2,12 +2,12 @@
 
 use super::inner_table::BlockReader;
 use crate::error::Result;
-use crate::join::rows::options::{JoinKind, Side};
-use crate::join::rows::probe_method::{ProbeJob, ProbeSink};
+use crate::join::rows::options::{JoinKind, JoinSide};
+use crate::join::rows::probe_method::{JoinProbeJob, JoinProbeSink};
 use crate::join::rows::stream::{RowStream, RowsView};
 use std::ops::Range;
 
-impl<'a> ProbeJob<'a> {
+impl<'a> JoinProbeJob<'a> {
     /// The kind of the join.
     #[must_use]
     pub fn kind(&self) -> JoinKind {
@@ -16,7 +16,7 @@ impl<'a> ProbeJob<'a> {
 
     /// The side of the inner relation.
     #[must_use]
-    pub fn inner_side(&self) -> Side {
+    pub fn inner_side(&self) -> JoinSide {
         self.inner_side
     }
 
@@ -41,12 +41,12 @@ impl<'a> ProbeJob<'a> {
 
     /// The outer rows of the chunk, in key order, and the sink of the output rows.
     #[inline]
-    pub fn parts(&mut self) -> (&mut dyn RowStream, &mut ProbeSink<'a>) {
+    pub fn parts(&mut self) -> (&mut dyn RowStream, &mut JoinProbeSink<'a>) {
         (&mut *self.outer, &mut self.sink)
     }
 }
 
-impl ProbeSink<'_> {
+impl JoinProbeSink<'_> {
     /// Takes pairs of rows of a left and a right chunk, by row number.
     ///
     /// # Errors

@@ -5,53 +5,15 @@ use crate::io::Storage;
 use crate::join::input::sorted::{SortInput, sorted_facts};
 use crate::join::input::source::JoinSource;
 use crate::join::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
+use crate::join::rows::options::JoinSide;
 use crate::join::rows::relation::{KeyRange, Prober, Relation, RelationFacts};
 use crate::join::rows::sort_progress::SortProgress;
-use crate::join::plan::{JoinCost, JoinCostModel};
-use crate::join::rows::options::JoinSide;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
 use std::any::Any;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
-
-/// A join method that copies both relations to indexes; then one copy is scanned in key order, and the other one looks
-/// its keys up.
-///
-/// It is a constant without state; [`JoinMethod::copy`](crate::join::JoinMethod::copy) makes a method of it.
-pub trait CopyMethod: Debug + Sync {
-    /// The name in options, commands and reports, like `partition:btree`: lowercase letters, digits, hyphens and
-    /// colons.
-    fn name(&self) -> &'static str;
-
-    /// The predicted cost.
-    ///
-    /// # Errors
-    /// The reason why the method cannot join these relations.
-    fn cost(&self, model: &JoinCostModel<'_>) -> Result<JoinCost, String>;
-
-    /// Copies both relations.
-    ///
-    /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for relations that cannot be copied; errors of the
-    /// job.
-    fn copy(&self, job: &mut CopyJob<'_>) -> Result<[CopiedRelation; 2]>;
-}
-
-/// The inputs of a [`CopyMethod`]: both relations, memory, and a place for files.
-pub struct CopyJob<'a> {
-    relations: [&'a Arc<dyn Relation>; 2],
-    spill: &'a Arc<Spill>,
-    memory_bytes: u64,
-    progress: SortProgress,
-}
-
-impl Debug for CopyJob<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("CopyJob").field("memory_bytes", &self.memory_bytes).finish_non_exhaustive()
-    }
-}
 
 impl<'a> CopyJob<'a> {
     fn new(relations: [&'a Arc<dyn Relation>; 2], spill: &'a Arc<Spill>, memory_bytes: u64) -> Self {

@@ -1,7 +1,7 @@
 //! All options of a join.
 
-use super::kind::{JoinKind, Side};
-use super::progress::Watcher;
+use super::kind::{JoinKind, JoinSide};
+use super::progress::JoinWatcher;
 use crate::error::Result;
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
@@ -12,118 +12,6 @@ use crate::types::NullTest;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// The kind of a join: which rows it returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum JoinKind {
-    /// Every pair of a left and a right row with equal keys.
-    #[default]
-    Inner,
-    /// As `Inner`, plus each left row without partner, once.
-    Left,
-    /// As `Left`, plus each right row without partner, once, without a left value.
-    Full,
-    /// Each left row that has a partner, once, without right values.
-    Semi,
-    /// Each left row that has no partner.
-    Anti,
-}
-
-impl JoinKind {
-    /// All kinds, with their textual names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Inner, "inner"),
-        (Self::Left, "left"),
-        (Self::Full, "full"),
-        (Self::Semi, "semi"),
-        (Self::Anti, "anti"),
-    ];
-
-    /// Whether the join returns left rows without partner, and must therefore read the whole left relation.
-    #[must_use]
-    pub fn keeps_unmatched(self) -> bool {
-        matches!(self, Self::Left | Self::Full | Self::Anti)
-    }
-
-    /// Whether the join returns right rows without partner, and must therefore read the whole right relation.
-    #[must_use]
-    pub fn keeps_unmatched_right(self) -> bool {
-        self == Self::Full
-    }
-
-    /// Whether the join returns pairs of rows, with a left and a right value.
-    #[must_use]
-    pub fn pairs(self) -> bool {
-        matches!(self, Self::Inner | Self::Left | Self::Full)
-    }
-}
-
-impl fmt::Display for JoinKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(Self::ALL.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name))
-    }
-}
-
-impl FromStr for JoinKind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::input(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
-        })
-    }
-}
-
-/// One of the two relations of a join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum JoinSide {
-    /// The first relation; left, full and anti joins return its unmatched rows.
-    Left,
-    /// The second relation; full joins return its unmatched rows.
-    Right,
-}
-
-impl JoinSide {
-    /// The opposite side.
-    #[must_use]
-    pub fn other(self) -> Self {
-        match self {
-            Self::Left => Self::Right,
-            Self::Right => Self::Left,
-        }
-    }
-}
-
-/// The phase of a running join, for progress reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum JoinPhase {
-    /// Choosing the method.
-    Planning,
-    /// Reading or building indexes.
-    Loading,
-    /// Sorting, partitioning or hashing unsorted input.
-    Preparing,
-    /// Joining and writing rows.
-    Joining,
-    /// Completing the output and syncing it.
-    Finishing,
-}
-
-/// The progress of a join: input rows processed in the current phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JoinProgress {
-    /// The current phase.
-    pub phase: JoinPhase,
-    /// Input rows processed in this phase.
-    pub done: u64,
-    /// Estimated number of input rows in this phase.
-    pub total: u64,
-}
-
-/// A callback for progress reports. Called from any thread, at most a few hundred times per phase.
-pub type JoinWatcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
 
 /// The options of a join. The defaults: an inner join on one thread within 256 MiB, by the method that the planner
 /// chooses, with output in key order, and storage priced as NVMe.

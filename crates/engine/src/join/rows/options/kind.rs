@@ -61,7 +61,7 @@ impl FromStr for JoinKind {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
+            Error::input(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
         })
     }
 }
@@ -69,14 +69,14 @@ impl FromStr for JoinKind {
 /// One of the two relations of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum JoinSide {
     /// The first relation; left, full and anti joins return its unmatched rows.
     Left,
     /// The second relation; full joins return its unmatched rows.
     Right,
 }
 
-impl Side {
+impl JoinSide {
     /// The opposite side.
     #[must_use]
     pub fn other(self) -> Self {

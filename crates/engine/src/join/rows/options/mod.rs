@@ -5,5 +5,5 @@ mod kind;
 mod progress;
 
 pub use join_options::JoinOptions;
-pub use kind::{JoinKind, Side};
-pub use progress::{JoinPhase, JoinProgress, Watcher};
+pub use kind::{JoinKind, JoinSide};
+pub use progress::{JoinPhase, JoinProgress, JoinWatcher};

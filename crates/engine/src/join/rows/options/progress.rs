@@ -30,4 +30,4 @@ pub struct JoinProgress {
 }
 
 /// A callback for progress reports. Called from any thread, at most a few hundred times per phase.
-pub type Watcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
+pub type JoinWatcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
