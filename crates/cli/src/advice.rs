@@ -1,4 +1,4 @@
-//! What to do about errors of the engine, by what the file is that they are about.
+//! Advice on errors of the engine, by the kind of the file that they are about.
 
 use crate::voice::Command;
 use ogive::lsm::is_store_file;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 /// The error code of systems for a device that could not read or write.
-const EIO: i32 = 5;
+pub(crate) const EIO: i32 = 5;
 /// First bytes of a file that tell whether it is text.
 const TEXT_BYTES: u64 = 4 << 10;
 

@@ -194,7 +194,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_that_fails_comes_with_the_way_to_save_what_it_still_reads() {
-        let failure = Failure::from(Error::io("read", "t", io::Error::from_raw_os_error(EIO)));
+        let failure = Failure::from(Error::io("read", "t", io::Error::from_raw_os_error(crate::advice::EIO)));
         assert!(failure.hint().is_some_and(|hint| hint.contains("`ddrescue`")));
     }
 

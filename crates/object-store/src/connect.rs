@@ -295,7 +295,7 @@ fn memory_bucket(name: &str) -> Arc<dyn ObjectStore> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Cause;
+    use ogive::Cause;
     use ogive::io::locate;
 
     /// Held by tests that register schemes, which belong to the process.

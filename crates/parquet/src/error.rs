@@ -1,4 +1,5 @@
-//! The error type of this crate: what failed, where, and what to do as data, which each interface puts in its own words.
+//! The error type of this crate: what failed, where, and what to do as data, which each interface puts in words of its
+//! own.
 
 use ogive::{Advice, Call, Library, Voice};
 use std::fmt;

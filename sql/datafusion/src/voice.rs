@@ -44,6 +44,8 @@ impl Voice for Statement {
             Call::GiveCredentials => "give credentials in the environment",
             Call::AllowMoreTime => "check the network and the endpoint",
             Call::AskAgain => "try again, and if it goes on, check the endpoint, and proxies and caches before it",
+            Call::ListFiles => "index the files of one version",
+            Call::IgnoreTableLog => "export the table to plain Parquet files with an engine that reads it",
             Call::AcceptCopies => "verify the index and accept the copy, build the index again, or restore the file",
             Call::Report => "please report it with this message, the statement, and the rows if you can",
             _ => return None,

@@ -66,11 +66,7 @@ fn the_intact_leaves_of_an_index_are_saved_and_every_hint_leads_there() {
     let middle = fs::metadata(folder.path("i.ogx")).unwrap().len() as usize / 2;
     let damaged = damage(&folder, "i.ogx", middle);
     for command in [&["index", "scan", "i.ogx"][..], &["index", "stats", "i.ogx"]] {
-        folder
-            .run(command)
-            .exits_with(1)
-            .complains_of("`ogive index verify i.ogx`")
-            .complains_of("`ogive repair i.ogx`");
+        folder.run(command).exits_with(1).complains_of("`ogive verify i.ogx`").complains_of("`ogive repair i.ogx`");
     }
     folder.run(&["index", "verify", "i.ogx"]).exits_with(1).complains_of("`ogive repair i.ogx`");
     folder.run(&["index", "repair", "i.ogx"]).exits_with(1).complains_of("`ogive repair i.ogx`");

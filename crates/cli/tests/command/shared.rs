@@ -171,12 +171,12 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
         let key: &[&str] = if verb == "get" { &["7"] } else { &[] };
         let command = |words: &[&str], name: &str| folder.run(&[words, &[name], key].concat()).exits_with(1);
         if verb != "stats" {
-            command(&[verb], "i").complains_of("it is an index; use `ogive index`");
-            command(&[verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
+            command(&[verb], "i").complains_of("it is an index").complains_of("`ogive index`");
+            command(&[verb], &log).complains_of("it is a file of a store").complains_of("name its folder instead");
             command(&[verb], "s").complains_of("a store is a folder");
         }
-        command(&["index", verb], "t").complains_of("it is a table; use `ogive get`");
-        command(&["index", verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
+        command(&["index", verb], "t").complains_of("it is a table").complains_of("use `ogive get`");
+        command(&["index", verb], &log).complains_of("it is a file of a store").complains_of("name its folder instead");
         command(&["index", verb], "s").complains_of("a store is a folder");
         command(&["db", verb], "t").complains_of("t is a table, but a store is a folder");
         command(&["db", verb], "i").complains_of("i is a file of an index, but a store is a folder");

@@ -1,4 +1,4 @@
-//! What to do about an error, as data: options and calls have names here that each interface maps to its own.
+//! Advice on an error, as data: options and calls have names here that each interface maps to its own.
 
 use std::path::PathBuf;
 

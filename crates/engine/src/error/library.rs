@@ -81,9 +81,15 @@ impl Library {
             Call::AskAgain => "try again, and if it goes on, check the endpoint, and proxies and caches before it",
             Call::UpdateIndex => "update the index (`ParquetIndex::update`), or restore the file",
             Call::ListFiles => "list the files of one version, and give them instead of the folder",
-            Call::IgnoreTableLog => "take the files as they are (`ignore_table_log`)",
+            Call::IgnoreTableLog => {
+                "export the table to plain Parquet files with an engine that reads it, or take the files as they are \
+                 (`ignore_table_log`)"
+            }
             Call::NameKey => "name the column or the columns of the key",
-            Call::AcceptCopies => "if it was only copied, `ParquetIndex::accept` compares its keys and takes its time",
+            Call::AcceptCopies => {
+                "if it was only copied, `ParquetIndex::accept` compares its keys and takes its time; if not, update \
+                 the index (`ParquetIndex::update`), or restore the file"
+            }
             Call::Report => "please report it with this message, the options, and the keys if you can",
             _ => return None,
         })

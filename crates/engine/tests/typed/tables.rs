@@ -65,7 +65,8 @@ fn a_table_is_read_only_with_its_own_types() {
     let table = table(&memory);
     for error in [table.typed::<u32, Fruit>().unwrap_err(), table.typed::<Desc32, Fruit>().unwrap_err()] {
         assert!(
-            matches!(&error, Error { cause: Cause::WrongType { .. }, .. } if error.detail().contains("a table of i32 -> {name: text, price: u32?}, not")),
+            matches!(&error, Error { cause: Cause::WrongType { .. }, .. }
+                if error.detail().contains("a table of i32 -> {name: text, price: u32?}, not")),
             "{error}"
         );
     }

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampMicrosecondType, TimestampNanosecondType};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use ogive::table::TableWriteOptions;
-use ogive_parquet::{BuildOptions, ParquetIndex, ParquetIndexError, ParquetRows, RowsOptions};
+use ogive_parquet::{BuildOptions, ParquetIndex, ParquetIndexError, ParquetRows, Remedy, RowsOptions};
 use parquet::data_type::{Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -99,8 +99,9 @@ fn what_no_microsecond_is_is_refused_with_its_place_and_read_in_nanoseconds() {
             "{refused}"
         );
         let message = refused.to_string();
-        let advice = if in_list { "--type 'at=timestamp(ns)'" } else { "--type 'at=timestamp(ns)?'" };
-        for part in ["a.parquet", "row 2", "column 'at'", "00:00:00.000005001", advice] {
+        let column_type = if in_list { "timestamp(ns)" } else { "timestamp(ns)?" }.to_owned();
+        assert_eq!(refused.remedy(), Some(Remedy::Nanoseconds { column: "at".to_owned(), column_type }));
+        for part in ["a.parquet", "row 2", "column 'at'", "00:00:00.000005001", "`BuildOptions::nanoseconds`"] {
             assert!(message.contains(part), "{part}: {message}");
         }
         assert_eq!(rows(&shelf, &["at"]).unwrap()[0].num_rows(), 2);

@@ -45,7 +45,7 @@ impl ProbeOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Cause;
+    use ogive::Cause;
 
     #[test]
     fn options_are_read_as_they_are_written() {

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 /// any number of files can be read at the same time. All storages of a process share half of the files that it may have
 /// open (`ulimit -n`), unless a storage has a [limit of its own](Self::with_open_files). A reader keeps reading the
 /// file that it opened, even if this process removes it or gives its name to another file; if another process does so
-/// while the file is closed, the read fails with [`Cause::FileReplaced`].
+/// while the file is closed, the read fails with [`Cause::FileReplaced`](crate::Cause::FileReplaced).
 #[derive(Clone, Debug)]
 pub struct LocalStorage {
     /// As given, for messages.
@@ -101,7 +101,7 @@ impl LocalStorage {
     /// Creates the directory `path` and its missing parents, durably.
     ///
     /// # Errors
-    /// [`Cause::Io`]: no permission, no space, or a file in its place.
+    /// [`Cause::Io`](crate::Cause::Io): no permission, no space, or a file in its place.
     pub fn create_folder(path: &Path) -> Result<()> {
         if path.as_os_str().is_empty() || path.is_dir() {
             return Ok(());
@@ -138,7 +138,7 @@ impl LocalStorage {
     /// The names of all entries of the directory `path`, sorted, including directories, which [`Storage::list`] omits.
     ///
     /// # Errors
-    /// [`Cause::Io`]: no such directory, or no permission.
+    /// [`Cause::Io`](crate::Cause::Io): no such directory, or no permission.
     pub fn names(path: &Path) -> Result<Vec<String>> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let failed = |source| Error::io("list", path, source);
@@ -155,7 +155,7 @@ impl LocalStorage {
     /// leads to it.
     ///
     /// # Errors
-    /// [`Cause::Input`] if `path`, or the target of its link, does not end in a file name.
+    /// [`Cause::Input`](crate::Cause::Input) if `path`, or the target of its link, does not end in a file name.
     pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
         Self::split_link(&links::follow(path)?)
     }
@@ -196,7 +196,7 @@ impl LocalStorage {
     /// The path of a name for messages, and the path to use, for a change of names.
     ///
     /// # Errors
-    /// [`Cause::Gone`] if a lock that guards the folder is not in place.
+    /// [`Cause::Gone`](crate::Cause::Gone) if a lock that guards the folder is not in place.
     fn changed_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
         let held: Vec<Arc<HeldLock>> = {
             let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);

@@ -546,9 +546,8 @@ mod tests {
             assert!(close(profile.time_us(1_000_000), latency_us + megabyte_us), "{name}");
             assert!(profile.parallel() >= 1);
         }
-        assert!(
-            matches!(Profile::named("floppy"), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("nvme"))
-        );
+        assert!(matches!(Profile::named("floppy"), Err(error @ Error { cause: Cause::Input, .. })
+                if error.detail().contains("nvme")));
     }
 
     #[test]
@@ -561,7 +560,8 @@ mod tests {
             ];
             for outcome in outcomes {
                 assert!(
-                    matches!(outcome, Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("give")),
+                    matches!(outcome, Err(error @ Error { cause: Cause::Input, .. })
+                        if error.detail().contains("give")),
                     "{wrong}"
                 );
             }

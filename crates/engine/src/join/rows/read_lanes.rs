@@ -305,9 +305,8 @@ mod tests {
             }
         }
         for started in started {
-            assert!(
-                matches!(started.wait(), Err(error @ Error { cause: Cause::Io(_), .. }) if error.path() == Some(Path::new("f")))
-            );
+            assert!(matches!(started.wait(), Err(error @ Error { cause: Cause::Io(_), .. })
+                    if error.path() == Some(Path::new("f"))));
         }
     }
 

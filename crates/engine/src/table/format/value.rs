@@ -500,7 +500,8 @@ mod tests {
         for pointer in bad {
             let refused = ValueReader::new(file(content.clone()), FILE_ID, pointer);
             assert!(
-                matches!(refused, Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(pointer.offset)),
+                matches!(refused, Err(error @ Error { cause: Cause::Damaged, .. })
+                    if error.offset() == Some(pointer.offset)),
                 "{pointer:?}"
             );
         }
@@ -534,7 +535,8 @@ mod tests {
             let mut damaged = content.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(
-                matches!(read(damaged, pointer), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(3)),
+                matches!(read(damaged, pointer), Err(error @ Error { cause: Cause::Damaged, .. })
+                    if error.offset() == Some(3)),
                 "bit {bit}"
             );
         }
@@ -545,13 +547,11 @@ mod tests {
         let (content, pointer) = stored(0, &vec![5; 2 * CHUNK_PAYLOAD_BYTES]);
         let mut swapped = content[CHUNK_BYTES..].to_vec();
         swapped.extend_from_slice(&content[..CHUNK_BYTES]);
-        assert!(
-            matches!(read(swapped, pointer), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(0))
-        );
+        assert!(matches!(read(swapped, pointer), Err(error @ Error { cause: Cause::Damaged, .. })
+                if error.offset() == Some(0)));
         let other = ValueReader::new(file(content), FILE_ID + 1, pointer).unwrap();
-        assert!(
-            matches!(other.read_to_vec(1 << 20), Err(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(0))
-        );
+        assert!(matches!(other.read_to_vec(1 << 20), Err(error @ Error { cause: Cause::Damaged, .. })
+                if error.offset() == Some(0)));
     }
 
     #[test]
@@ -563,9 +563,8 @@ mod tests {
         for _ in 0..3 {
             let error = reader.read(&mut [0; 100]).unwrap_err();
             let error = error.get_ref().unwrap().downcast_ref::<Error>();
-            assert!(
-                matches!(error, Some(error @ Error { cause: Cause::Damaged, .. }) if error.offset() == Some(CHUNK_BYTES as u64))
-            );
+            assert!(matches!(error, Some(error @ Error { cause: Cause::Damaged, .. })
+                    if error.offset() == Some(CHUNK_BYTES as u64)));
             assert!(reader.next_chunk().is_err());
         }
         assert!(reader.read_to_vec(1 << 20).is_err());

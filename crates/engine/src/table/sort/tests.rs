@@ -272,7 +272,8 @@ fn every_damage_of_a_run_is_an_error_and_never_a_shorter_result() {
         let mut outcome = sorter.finish().map(Iterator::collect::<Result<Vec<_>>>);
         outcome = outcome.and_then(|found| found.map(Ok));
         assert!(
-            matches!(outcome, Err(error @ Error { cause: Cause::Damaged, .. }) if error.path().unwrap().ends_with(&name)),
+            matches!(outcome, Err(error @ Error { cause: Cause::Damaged, .. })
+                if error.path().unwrap().ends_with(&name)),
             "{what}"
         );
         assert!(storage.list().unwrap().is_empty(), "{what}: files were left behind");

@@ -112,7 +112,8 @@ fn types_whose_equal_keys_differ_in_bytes_are_refused() {
         for (left, right) in [(left, right), (right, left)] {
             let error = explain(left, right, &JoinOptions::default()).map(drop).unwrap_err();
             assert!(
-                matches!(&error, error @ Error { cause: Cause::Input, .. } if error.detail().contains("cannot be joined")),
+                matches!(&error, error @ Error { cause: Cause::Input, .. }
+                    if error.detail().contains("cannot be joined")),
                 "{error}"
             );
         }

@@ -88,9 +88,8 @@ fn every_damage_is_an_error() {
         let mut content = storage.content(&name).unwrap();
         damage(&mut content);
         storage.open_update(&name).unwrap().write_at(0, &content, Purpose::Input).unwrap();
-        assert!(
-            matches!(read_all(&bytes, 0), Err(error @ Error { cause: Cause::Damaged, .. }) if error.path().unwrap().ends_with(&name))
-        );
+        assert!(matches!(read_all(&bytes, 0), Err(error @ Error { cause: Cause::Damaged, .. })
+                if error.path().unwrap().ends_with(&name)));
     }
 }
 
