@@ -75,7 +75,7 @@ impl Core {
     }
 
     /// The next compaction of a cleanup, if there is one.
-    pub(in crate::lsm) fn next_of_cleanups(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
+    pub(super) fn next_of_cleanups(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
         if shared.cleanups.is_empty() {
             return None;
         }
@@ -101,7 +101,7 @@ impl Core {
 
     /// Switches memtables for a cleanup. If a writer is active it is not waited for, since it may wait for this thread;
     /// its next group will switch.
-    pub(in crate::lsm) fn switch_for_cleanup(&self) -> Result<()> {
+    pub(super) fn switch_for_cleanup(&self) -> Result<()> {
         self.writes.request_switch(true);
         let Some(mut writer) = self.writes.writer.try_lock() else { return Ok(()) };
         self.writes.request_switch(false);

@@ -59,7 +59,7 @@ impl Core {
     }
 
     /// Reports that the store was closed to writes.
-    pub(in crate::lsm) fn report_failure(&self, is_fenced: bool, cause: &Error) {
+    pub(super) fn report_failure(&self, is_fenced: bool, cause: &Error) {
         self.telemetry.failed.set(1.0);
         let store = self.path();
         match is_fenced {

@@ -52,7 +52,7 @@ impl StoreTelemetry {
     }
 
     /// States the sizes of a store, after they have changed.
-    pub(in crate::lsm) fn set_sizes(&self, shared: &SharedState) {
+    pub(super) fn set_sizes(&self, shared: &SharedState) {
         if cfg!(not(feature = "metrics")) {
             return;
         }

@@ -51,7 +51,7 @@ pub struct Db {
 const INDEX_NOTES: &str = "ogive.indexes";
 
 /// Refuses the name of the keyspace with notes about secondary indexes: other records there would be taken for notes.
-pub(in crate::lsm) fn check_name(name: &str) -> Result<()> {
+pub(super) fn check_name(name: &str) -> Result<()> {
     if name != INDEX_NOTES {
         return Ok(());
     }
@@ -174,7 +174,7 @@ impl Db {
 
     /// As [`Self::open_in`], but without background work; the caller runs it.
     #[cfg(test)]
-    pub(in crate::lsm) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
+    pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start_with(recover::open(storage, options, false)?, 0)
     }
 

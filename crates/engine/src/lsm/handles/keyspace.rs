@@ -185,7 +185,7 @@ impl Keyspace {
     }
 
     /// Refuses a keyspace of another store.
-    pub(in crate::lsm) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
+    pub(super) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
         if Arc::ptr_eq(&self.open, open) {
             return Ok(());
         }
@@ -273,7 +273,7 @@ impl Keyspace {
 
     /// Atomically sets the value of a key to `new`, or removes it, if `is_expected` says so of its current value, which
     /// it returns as a mismatch has it.
-    pub(in crate::lsm) fn swap_if(
+    pub(super) fn swap_if(
         &self,
         key: &[u8],
         new: Option<&[u8]>,
@@ -462,11 +462,7 @@ impl Keyspace {
         self.multi_get_at(keys.into_iter().collect(), Sequence::MAX)
     }
 
-    pub(in crate::lsm) fn multi_get_at<K: AsRef<[u8]>>(
-        &self,
-        keys: Vec<K>,
-        at: Sequence,
-    ) -> Result<Vec<Option<Slice>>> {
+    pub(super) fn multi_get_at<K: AsRef<[u8]>>(&self, keys: Vec<K>, at: Sequence) -> Result<Vec<Option<Slice>>> {
         self.core().telemetry.batched_gets.add(keys.len() as u64);
         keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
         self.check_alive()?;
@@ -522,20 +518,20 @@ impl Keyspace {
         self.range::<&[u8]>(..)
     }
 
-    pub(in crate::lsm) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
+    pub(super) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
         self.find(key, at, |found, values| self.value(found, values))
     }
 
-    pub(in crate::lsm) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
+    pub(super) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
         Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
     }
 
-    pub(in crate::lsm) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
+    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
     }
 
-    pub(in crate::lsm) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
+    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
         DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), at)
     }
 

@@ -99,13 +99,13 @@ impl DbRange {
     }
 
     /// Fails if the keyspace belongs to another store than `open`.
-    pub(in crate::lsm) fn checked_for_store(mut self, open: &Arc<Open>) -> Self {
+    pub(super) fn checked_for_store(mut self, open: &Arc<Open>) -> Self {
         self.refused = self.keyspace.check_store(open).err();
         self
     }
 
     /// Goes on if its keyspace is dropped, of a snapshot.
-    pub(in crate::lsm) fn outliving_drops(self) -> Self {
+    pub(super) fn outliving_drops(self) -> Self {
         Self { outlives_drops: true, ..self }
     }
 

@@ -163,7 +163,7 @@ impl Db {
 
 impl Core {
     /// Statistics of models and their use.
-    pub(in crate::lsm) fn learning_stats(&self) -> LearningStats {
+    pub(super) fn learning_stats(&self) -> LearningStats {
         let mut stats = self.background.learner.as_ref().map(|learner| learner.stats()).unwrap_or_default();
         let shared = self.contents.lock();
         let (mut lookups, mut sizes) = (shared.past_lookups, Vec::new());

@@ -55,7 +55,7 @@ impl ClosedImage {
     }
 
     /// The image of an open store whose memtables were flushed. The manifest is not among the files.
-    pub(in crate::lsm) fn without_logs(files: &Arc<dyn Storage>, mut state: ManifestState, number: u64) -> Self {
+    pub(super) fn without_logs(files: &Arc<dyn Storage>, mut state: ManifestState, number: u64) -> Self {
         state.next_file = number + 1;
         state.reserved = number + 1;
         state.begin_copy();

@@ -190,7 +190,7 @@ fn needs_logs_of(now: &ManifestState, before: &ManifestState) -> bool {
 }
 
 /// The names of tables and complete value files.
-pub(in crate::lsm) fn immutable_names(state: &ManifestState) -> Vec<String> {
+fn immutable_names(state: &ManifestState) -> Vec<String> {
     let tables = state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
     tables.chain(state.value_files.keys().map(|&number| values_name(number))).collect()
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// The state of a log replay.
 #[derive(Debug)]
-pub(in crate::lsm) struct LogReplay<'a> {
+pub(super) struct LogReplay<'a> {
     storage: &'a Arc<dyn Storage>,
     objects: Option<&'a ObjectFolder>,
     keyspaces: HashSet<KeyspaceId>,
@@ -30,12 +30,12 @@ pub(in crate::lsm) struct LogReplay<'a> {
     next_keyspace: KeyspaceId,
     /// The identity of the current log, to which the value files it points into are bound as well.
     binding: StoreBinding,
-    pub(in crate::lsm) values: ValueFiles,
-    pub(in crate::lsm) memtable_set: MemtableSet,
+    pub(super) values: ValueFiles,
+    pub(super) memtable_set: MemtableSet,
     /// Value files that entries of the logs point into.
-    pub(in crate::lsm) unflushed: HashSet<u64>,
+    pub(super) unflushed: HashSet<u64>,
     /// For each of them, the end of the last such value.
-    pub(in crate::lsm) ends: BTreeMap<u64, u64>,
+    pub(super) ends: BTreeMap<u64, u64>,
     /// For a reader of a store on an object store: what was replayed of logs before, and is now, oldest first. Each has
     /// memtables of its own, so that those of a flushed log go with it.
     before: BTreeMap<u64, ReplayedLog>,
@@ -69,7 +69,7 @@ pub(in crate::lsm) fn replay_extents(
 
 impl<'a> LogReplay<'a> {
     /// A replay of the logs of a state. It goes on with what a reader has `replayed` before.
-    pub(in crate::lsm) fn new(
+    pub(super) fn new(
         storage: &'a Arc<dyn Storage>,
         objects: Option<&'a ObjectFolder>,
         state: &ManifestState,
@@ -123,7 +123,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// What the next version of a reader can go on with.
-    pub(in crate::lsm) fn replayed(
+    pub(super) fn replayed(
         &mut self,
         cache: &Arc<BlockCache>,
         manifest: Option<(ReadManifest, KnownChain)>,
@@ -133,12 +133,12 @@ impl<'a> LogReplay<'a> {
     }
 
     /// The memtables of a reader's older logs, oldest first.
-    pub(in crate::lsm) fn older(&self) -> impl Iterator<Item = Arc<MemtableSet>> + '_ {
+    pub(super) fn older(&self) -> impl Iterator<Item = Arc<MemtableSet>> + '_ {
         let older = self.logs.split_last().map_or(&[][..], |(_, older)| older);
         older.iter().map(|log| Arc::new(log.memtable_set.clone()))
     }
 
-    pub(in crate::lsm) fn replay(
+    pub(super) fn replay(
         &mut self,
         state: &ManifestState,
         closed: Option<&ClosedLengths>,

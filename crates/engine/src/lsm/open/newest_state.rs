@@ -83,7 +83,7 @@ fn identity(storage: &Arc<dyn Storage>) -> Result<Option<u64>> {
 }
 
 /// The objects of a store that do not have the names of its files.
-pub(in crate::lsm) fn named_objects(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
+pub(super) fn named_objects(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
     let Some(state) = newest(storage)? else { return Ok(Vec::new()) };
     let tables = state.tables().filter_map(|(_, _, table)| table.object.as_deref().map(str::to_owned));
     Ok(tables.chain(state.retired.keys().cloned()).collect())

@@ -26,7 +26,7 @@ pub(in crate::lsm) struct BatchLimits<'a> {
 
 impl BatchLimits<'_> {
     /// Bytes of one wave.
-    pub(in crate::lsm) fn wave_bytes(&self) -> u64 {
+    pub(super) fn wave_bytes(&self) -> u64 {
         (self.memory_bytes / WAVE_DIVISOR).max(1)
     }
 }
@@ -82,7 +82,7 @@ impl FileWave<'_> {
 ///
 /// # Errors
 /// As [`ValueFiles::get`]; some values may have been read.
-pub(in crate::lsm) fn read_values(
+pub(super) fn read_values(
     files: &ValueFiles,
     pointers: &[(usize, Slice)],
     found: &mut [Option<Slice>],

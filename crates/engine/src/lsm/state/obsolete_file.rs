@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Removes a file on drop if it is marked obsolete. It must be the last field of its owner, so that the file is closed
 /// by then.
 #[derive(Debug)]
-pub(in crate::lsm) struct ObsoleteFile {
+pub(super) struct ObsoleteFile {
     storage: Arc<dyn Storage>,
     name: String,
     obsolete: AtomicBool,
@@ -15,17 +15,17 @@ pub(in crate::lsm) struct ObsoleteFile {
 
 impl ObsoleteFile {
     /// Keeps the file, for now.
-    pub(in crate::lsm) fn new(storage: &Arc<dyn Storage>, name: String) -> Self {
+    pub(super) fn new(storage: &Arc<dyn Storage>, name: String) -> Self {
         Self { storage: Arc::clone(storage), name, obsolete: AtomicBool::new(false) }
     }
 
     /// Reverts [`Self::mark_obsolete`].
-    pub(in crate::lsm) fn keep(&self) {
+    pub(super) fn keep(&self) {
         self.obsolete.store(false, Ordering::Release);
     }
 
     /// Lets the file be removed once its last reader is gone.
-    pub(in crate::lsm) fn mark_obsolete(&self) {
+    pub(super) fn mark_obsolete(&self) {
         self.obsolete.store(true, Ordering::Release);
     }
 }

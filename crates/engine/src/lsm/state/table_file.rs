@@ -308,7 +308,7 @@ impl TableFile {
 
     /// The error for an entry of an unknown kind.
     #[cold]
-    pub(in crate::lsm) fn corrupt_entry(&self) -> Error {
+    fn corrupt_entry(&self) -> Error {
         let path = self.table.path();
         Error::damaged(path, 0, "an entry has an unknown kind")
     }

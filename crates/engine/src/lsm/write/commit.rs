@@ -349,13 +349,7 @@ impl Core {
     }
 
     /// Inserts a logged group into the memtables, and makes it visible.
-    pub(in crate::lsm) fn apply_group(
-        &self,
-        writer: &mut WriterState,
-        mut group: WriteGroup,
-        last: Sequence,
-        batches: u64,
-    ) {
+    pub(super) fn apply_group(&self, writer: &mut WriterState, mut group: WriteGroup, last: Sequence, batches: u64) {
         self.telemetry.counters.batches.add(batches);
         self.telemetry.counters.groups.add(1);
         self.telemetry.counters.operations.add(group.operations.len() as u64);
@@ -375,7 +369,7 @@ impl Core {
     }
 
     /// Writes a group to the log with the given durability.
-    pub(in crate::lsm) fn log_group(
+    pub(super) fn log_group(
         &self,
         writer: &mut WriterState,
         bytes: &[u8],
@@ -519,7 +513,7 @@ impl Core {
 
     /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
     /// catch up.
-    pub(in crate::lsm) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
+    pub(super) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
         let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
             || writer.active.hidden_bytes >= self.writes.hidden_limit_bytes()

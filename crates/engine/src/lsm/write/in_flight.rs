@@ -25,7 +25,7 @@ const GROUPS_MAX: usize = 8;
 
 impl Core {
     /// Hands a logged group over to its writer.
-    pub(in crate::lsm) fn begin_group(
+    pub(super) fn begin_group(
         &self,
         group: WriteGroup,
         last: Sequence,
@@ -39,12 +39,12 @@ impl Core {
     }
 
     /// Operations of the groups in flight.
-    pub(in crate::lsm) fn operations_in_flight(&self) -> usize {
+    pub(super) fn operations_in_flight(&self) -> usize {
         self.writes.in_flight.groups.lock().iter().map(|group| group.group.operations.len()).sum()
     }
 
     /// Waits until another group may be begun.
-    pub(in crate::lsm) fn wait_for_flight(&self) {
+    pub(super) fn wait_for_flight(&self) {
         let mut groups = self.writes.in_flight.groups.lock();
         while groups.len() >= GROUPS_MAX {
             groups = self.writes.in_flight.changed.wait(&self.writes.in_flight.groups, groups);

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 
 /// A statement that no record keeps from being made.
 #[derive(Debug)]
-pub(in crate::lsm) struct AdmittedStatement {
+pub(super) struct AdmittedStatement {
     keyspace: WrittenKeyspace,
     stated: StatedTypes,
     found: Arc<StatedTypes>,
@@ -31,7 +31,7 @@ pub(in crate::lsm) struct AdmittedStatement {
 impl Core {
     /// The statements of handles that change anything, if no record of any version that is still read keeps them from
     /// it. The caller holds the writer's lock until they are made, so that no record is written meanwhile.
-    pub(in crate::lsm) fn admit_statements(&self, stating: &[WrittenKeyspace]) -> Result<Vec<AdmittedStatement>> {
+    pub(super) fn admit_statements(&self, stating: &[WrittenKeyspace]) -> Result<Vec<AdmittedStatement>> {
         let admitted = stating.iter().filter_map(|keyspace| self.admit_one(keyspace).transpose());
         let admitted: Vec<_> = admitted.collect::<Result<_>>()?;
         if !admitted.is_empty() {
@@ -71,7 +71,7 @@ impl Core {
 
     /// What an edit says of admitted statements, if no handle keeps them from being made: handles are made under the
     /// lock of the shared state, without that of the writer.
-    pub(in crate::lsm) fn stated(
+    pub(super) fn stated(
         &self,
         shared: &SharedState,
         admitted: &[AdmittedStatement],
@@ -107,7 +107,7 @@ impl Core {
     }
 
     /// As [`Self::state_types`], of batches that are about to be logged.
-    pub(in crate::lsm) fn state_types_of(&self, batches: &[Operations]) -> Result<()> {
+    pub(super) fn state_types_of(&self, batches: &[Operations]) -> Result<()> {
         batches
             .iter()
             .filter(|batch| !batch.stating().is_empty())
@@ -117,7 +117,7 @@ impl Core {
 
 impl AdmittedStatement {
     /// Lets handles see what was stated. The caller holds the lock of the shared state.
-    pub(in crate::lsm) fn publish(self) {
+    pub(super) fn publish(self) {
         self.keyspace.tree().set_types(self.stated);
     }
 }
