@@ -113,7 +113,7 @@ fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundEnd {
     /// One of the chunks is exhausted.
-    RowChunk,
+    Chunk,
     /// Both are at rows of one key, and at least one of the runs reaches the end of its chunk.
     Run,
 }
@@ -144,7 +144,7 @@ fn round_by_runs(
     loop {
         let (left_keys, right_keys) = (left.rows(), right.rows());
         if l.at >= left_keys.len() || r.at >= right_keys.len() {
-            return Ok(RoundEnd::RowChunk);
+            return Ok(RoundEnd::Chunk);
         }
         let (a, b) = (left_keys.key(l.at), right_keys.key(r.at));
         match a.cmp(b) {
@@ -334,7 +334,7 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
         pairs: &mut Vec<(u32, u32)>,
     ) -> Result<RoundEnd> {
         let (mut i, mut j) = (*l, *r);
-        let mut end = RoundEnd::RowChunk;
+        let mut end = RoundEnd::Chunk;
         while i < self.left_len && j < self.right_len {
             let (a, b) = (self.left_keys.at(i), self.right_keys.at(j));
             match self.order(i, a, b) {
@@ -456,7 +456,7 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
         }
         emit_left_rows(self.left, emitted..i, sink)?;
         (*l, *r) = (i, j);
-        Ok(RoundEnd::RowChunk)
+        Ok(RoundEnd::Chunk)
     }
 }
 

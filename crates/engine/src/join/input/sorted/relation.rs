@@ -21,13 +21,13 @@ pub(super) struct DenseRelation<const N: usize> {
 
 #[derive(Debug)]
 enum CopyStorage<const N: usize> {
-    Memory(Arc<MemoryRelation<N>>),
+    Memory(Arc<HeldRows<N>>),
     Runs(Vec<SpilledBytes>),
 }
 
 /// Rows in memory that is set aside.
 #[derive(Debug)]
-pub(crate) struct MemoryRelation<const N: usize> {
+pub(crate) struct HeldRows<const N: usize> {
     pub(crate) rows: Vec<[u8; N]>,
     pub(crate) _memory: MemoryGrant,
 }
@@ -44,7 +44,7 @@ impl<const N: usize> DenseRelation<N> {
     ) -> Result<Self> {
         let sorted = runs::sort::<N>(relation, key, spill, &mut memory, progress)?;
         let body = match sorted {
-            SortOutcome::Memory(rows) => CopyStorage::Memory(Arc::new(MemoryRelation { rows, _memory: memory })),
+            SortOutcome::Memory(rows) => CopyStorage::Memory(Arc::new(HeldRows { rows, _memory: memory })),
             SortOutcome::Runs(found) => {
                 // Passes before the last merge may use all of the memory that sorting had, the last one only what a
                 // scan gets.
@@ -73,9 +73,7 @@ impl<const N: usize> Relation for DenseRelation<N> {
 
     fn scan(&self, range: &KeyRange, _task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         match &self.body {
-            CopyStorage::Memory(memory_relation) => {
-                Ok(Box::new(MemoryRows::new(Arc::clone(memory_relation), self.key, range, memory)))
-            }
+            CopyStorage::Memory(held) => Ok(Box::new(MemoryRows::new(Arc::clone(held), self.key, range, memory))),
             CopyStorage::Runs(found) => {
                 let memory_bytes = memory.bytes() as usize;
                 let merge = runs::merge_runs::<N>(found.clone(), self.key, &self.spill, memory_bytes)?;
@@ -91,7 +89,7 @@ const CHUNK_ROWS_MAX: usize = 1 << 20;
 
 /// A range of sorted rows in memory.
 pub(crate) struct MemoryRows<const N: usize> {
-    memory_relation: Arc<MemoryRelation<N>>,
+    held: Arc<HeldRows<N>>,
     key: usize,
     rest: std::ops::Range<usize>,
     chunk: std::ops::Range<usize>,
@@ -99,24 +97,19 @@ pub(crate) struct MemoryRows<const N: usize> {
 }
 
 impl<const N: usize> MemoryRows<N> {
-    pub(crate) fn new(
-        memory_relation: Arc<MemoryRelation<N>>,
-        key: usize,
-        range: &KeyRange,
-        mut memory: MemoryGrant,
-    ) -> Self {
+    pub(crate) fn new(held: Arc<HeldRows<N>>, key: usize, range: &KeyRange, mut memory: MemoryGrant) -> Self {
         memory.shrink_to(0);
         let first = |bound: &Option<Vec<u8>>, otherwise| {
-            bound.as_ref().map_or(otherwise, |bound| memory_relation.rows.partition_point(|row| row[..key] < bound[..]))
+            bound.as_ref().map_or(otherwise, |bound| held.rows.partition_point(|row| row[..key] < bound[..]))
         };
-        let rest = first(&range.from, 0)..first(&range.to, memory_relation.rows.len());
-        Self { memory_relation, key, rest, chunk: 0..0, _memory: memory }
+        let rest = first(&range.from, 0)..first(&range.to, held.rows.len());
+        Self { held, key, rest, chunk: 0..0, _memory: memory }
     }
 }
 
 impl<const N: usize> RowStream for MemoryRows<N> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
-        let rows = self.memory_relation.rows.get(self.rest.clone()).unwrap_or_default();
+        let rows = self.held.rows.get(self.rest.clone()).unwrap_or_default();
         let skipped = from.map_or(0, |from| rows.partition_point(|row| &row[..self.key] < from));
         let start = self.rest.start + skipped;
         self.chunk = start..self.rest.end.clamp(start, start.saturating_add(CHUNK_ROWS_MAX));
@@ -125,7 +118,7 @@ impl<const N: usize> RowStream for MemoryRows<N> {
     }
 
     fn rows(&self) -> RowsView<'_> {
-        let rows = self.memory_relation.rows.get(self.chunk.clone()).unwrap_or_default();
+        let rows = self.held.rows.get(self.chunk.clone()).unwrap_or_default();
         RowsView::Dense { bytes: rows.as_flattened(), key: self.key, value: N - self.key }
     }
 }
