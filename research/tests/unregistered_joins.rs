@@ -26,7 +26,7 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     };
     let names = |error: Error, method: &str| {
         assert!(matches!(&error, Error::UnregisteredMethod { method: named } if named == method), "{error:?}");
-        for part in [method, "ogive_research::register()", "command `ogive`"] {
+        for part in [method, "command `ogive-research`"] {
             assert!(error.to_string().contains(part), "{error}");
         }
     };
