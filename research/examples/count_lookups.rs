@@ -1,7 +1,7 @@
 //! Lookups of a store in memory by one way to learn, for a tool that counts instructions, branches and cache misses:
 //!
 //! ```console
-//! $ cargo build --release -p ogive-papers --example count_lookups
+//! $ cargo build --release -p ogive-research --example count_lookups
 //! $ count='valgrind --tool=cachegrind --cache-sim=yes --branch-sim=yes --cachegrind-out-file=/dev/null'
 //! $ $count target/release/examples/count_lookups file-models 200000 0
 //! $ $count target/release/examples/count_lookups file-models 200000 20000

@@ -1,7 +1,7 @@
 //! The `ogive-research` command: the whole command `ogive` with what the papers add to it, key sets and experiments.
 //!
-//! Results go to standard output and everything else to standard error. Exit codes are those of `ogive`: 0 on success, 1
-//! on an error or an absent key, 2 on wrong usage. A closed pipe is not an error.
+//! Results go to standard output and everything else to standard error. Exit codes are those of `ogive`: 0 on success,
+//! 1 on an error or an absent key, 2 on wrong usage. A closed pipe is not an error.
 
 use std::process::ExitCode;
 

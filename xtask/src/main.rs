@@ -34,7 +34,8 @@ Commands:
                                 SQL
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
-  test core                     the same without the workspace sql/, whose dependencies compile for minutes
+  test core                     the same without research/, and without the workspace sql/, whose dependencies compile
+                                for minutes
   tidy                          check the rules of the house that no compiler knows (a second)
   targets                       check the library crates and the command for each supported system whose standard
                                 library is installed, and name the others

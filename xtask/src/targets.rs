@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let others = TARGETS.iter().copied().filter(|target| host.as_deref() != Some(*target));
     let (installed, absent): (Vec<&str>, Vec<&str>) = others.partition(|target| is_installed(target));
     for target in &installed {
-        let libraries = "cargo check -p ogive-model -p ogive -p ogive-papers --features ogive/metrics --target";
+        let libraries = "cargo check -p ogive-model -p ogive --features ogive/metrics --target";
         let command = "cargo check -p ogive-cli --no-default-features --target";
         for line in [libraries, command] {
             Step::new("targets", &format!("{line} {target}")).run(root)?;

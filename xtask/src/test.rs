@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 
 /// Runs all checks on the repository at `root`, and with `with_long` the tests that take minutes, too.
 ///
-/// The workspace of SQL, whose dependencies compile for minutes, is left out if only the core is asked for.
+/// The laboratory, and the workspace of SQL, whose dependencies compile for minutes, are left out if only the core is
+/// asked for.
 pub(crate) fn run(root: &Path, with_long: bool, only_core: bool) -> Result<(), Failure> {
     ensure_components(root)?;
     let mut times = Vec::new();
     let server = moto::prepare(root);
-    for check in checks(server.as_deref()) {
+    if only_core {
+        println!("left out: research/ and the workspace sql/; run `cargo xtask test` for all");
+    }
+    let crates = if only_core { CORE } else { ALL };
+    for check in checks(crates, server.as_deref()) {
         if only_core && matches!(check, Check::Sql) {
-            println!("left out: the workspace sql/; run `cargo xtask test` for all");
             continue;
         }
         let (name, seconds) = match &check {
@@ -22,7 +26,7 @@ pub(crate) fn run(root: &Path, with_long: bool, only_core: bool) -> Result<(), F
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
             Check::Targets => ("targets", timed("targets: cargo xtask targets", || targets::run(root))?),
             Check::Book => ("book", timed("book: cargo xtask book", || book::run(root))?),
-            Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
+            Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root, crates))?),
             Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
             Check::Sql => ("SQL", timed("SQL: the workspace sql/", || sql::run(root))?),
             Check::Browser => ("browser", timed("browser: cargo xtask browser", || browser::run(root))?),
@@ -40,6 +44,10 @@ pub(crate) fn run(root: &Path, with_long: bool, only_core: bool) -> Result<(), F
     Ok(())
 }
 
+/// The words of cargo for all crates of the workspace, and for the products alone.
+const ALL: &str = "--workspace --all-features";
+const CORE: &str = "--workspace --exclude ogive-research --exclude own-bench --all-features";
+
 enum Check {
     Program(Step),
     Tidy,
@@ -51,8 +59,8 @@ enum Check {
     Sql,
 }
 
-fn checks(server: Option<&Path>) -> Vec<Check> {
-    let tests = Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests").linted();
+fn checks(crates: &str, server: Option<&Path>) -> Vec<Check> {
+    let tests = Step::new("tests", &format!("cargo test {crates} --lib --bins --tests")).linted();
     let tests = match server {
         Some(server) => tests.with(moto::PROGRAM_VARIABLE, &server.display().to_string()),
         None => tests,
@@ -63,17 +71,16 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path research/rivals/Cargo.toml --check")),
         Check::Program(Step::new("format of sql/", "cargo fmt --manifest-path sql/Cargo.toml --all --check")),
         Check::Program(
-            Step::new("clippy", "cargo test --workspace --all-features --lib --bins --tests --benches --no-run")
-                .linted(),
+            Step::new("clippy", &format!("cargo test {crates} --lib --bins --tests --benches --no-run")).linted(),
         ),
         Check::Tidy,
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
         Check::Program(
-            Step::new("documentation", "cargo doc --workspace --all-features --lib --no-deps")
+            Step::new("documentation", &format!("cargo doc {crates} --lib --no-deps"))
                 .with("RUSTDOCFLAGS", "-D warnings"),
         ),
         Check::Program(tests),
-        Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc").linted()),
+        Check::Program(Step::new("doc tests", &format!("cargo test {crates} --doc")).linted()),
         Check::Examples,
         Check::Python,
         Check::Targets,
@@ -84,10 +91,10 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
 }
 
 /// Builds all example programs, then runs each: a program that fails says what is wrong with it.
-fn run_examples(root: &Path) -> Result<(), Failure> {
-    Step::new("examples", "cargo build --workspace --all-features --examples").linted().run(root)?;
+fn run_examples(root: &Path, crates: &str) -> Result<(), Failure> {
+    Step::new("examples", &format!("cargo build {crates} --examples")).linted().run(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    for name in examples(root)? {
+    for name in examples(root, crates == ALL)? {
         let program = target.join("debug/examples").join(&name);
         let words = vec![program.display().to_string()];
         Step { name: "example", words, environment: Vec::new() }.run(root)?;
@@ -95,12 +102,13 @@ fn run_examples(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names of all examples, in order.
-fn examples(root: &Path) -> Result<Vec<String>, Failure> {
+/// The names of all examples, in order; those of the laboratory if it is built.
+fn examples(root: &Path, with_research: bool) -> Result<Vec<String>, Failure> {
     let failed = |error| Failure::Check(format!("cannot list the crates: {error}"));
     let mut names = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(failed)?.map(|entry| entry.map(|entry| entry.path()));
-    for folder in crates.chain([Ok(root.join("research"))]) {
+    let research = with_research.then(|| Ok(root.join("research")));
+    for folder in crates.chain(research) {
         // Most crates have none.
         let folder = folder.map_err(failed)?.join("examples");
         let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

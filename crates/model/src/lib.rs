@@ -9,9 +9,9 @@
 //!
 //! * **exact** nodes ([`step`], [`coded`], and [`inner`] for updatable trees): separators that a lookup can trust, even
 //!   for absent keys;
-//! * **approximate** nodes ([`mod@line`], built by [`band`] and [`pla`]): a line and an error window, which was measured
-//!   when the node was built, with the arithmetic of lookups on the stored parameters; a reader still verifies what it
-//!   read.
+//! * **approximate** nodes ([`mod@line`], built by [`band`] and [`pla`]): a line and an error window, which was
+//!   measured when the node was built, with the arithmetic of lookups on the stored parameters; a reader still verifies
+//!   what it read.
 //!
 //! [`mod@column`] turns the line around: it codes the numbers themselves as lines and residuals, for blocks of data.
 

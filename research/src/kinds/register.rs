@@ -6,7 +6,7 @@ use crate::disk_indexes::structures::alex::Alex;
 use crate::disk_indexes::structures::fiting::Fiting;
 use crate::disk_indexes::structures::hybrid::MapRouter;
 use crate::disk_indexes::structures::lipp::Lipp;
-use crate::disk_indexes::structures::pgm::Pgm;
+use crate::disk_indexes::structures::pgm::PgmTree;
 use crate::joins::structures::METHODS;
 use crate::kinds::tunables::{Family, Tunables};
 use ogive::index::IndexKind;
@@ -48,8 +48,8 @@ pub const AIRINDEX: IndexKind =
 pub const KINDS: [IndexKind; 10] =
     [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AIRINDEX];
 
-/// Registers all kinds of index, designs of tables, join methods and learning policies of this crate with the engine: they can be used,
-/// and their names be parsed. Repeated calls have no effect; any thread may call it.
+/// Registers all kinds of index, designs of tables, join methods and learning policies of this crate with the engine:
+/// they can be used, and their names be parsed. Repeated calls have no effect; any thread may call it.
 pub fn register() {
     crate::airindex::designs::register_designs();
     crate::bourbon::register();
@@ -85,11 +85,11 @@ impl PaperFactory {
             (Family::Aulid, _) => Arc::new(LeafTree::new(AulidRouter::new(aulid), layout)),
             (Family::AirIndex, _) => Arc::new(LeafTree::new(AirIndexRouter::new(airindex, layout), layout)),
             (Family::Fiting, false) => Arc::new(Fiting::new(layout, fiting)),
-            (Family::Pgm, false) => Arc::new(Pgm::new(layout, pgm)),
+            (Family::Pgm, false) => Arc::new(PgmTree::new(layout, pgm)),
             (Family::Alex, false) => Arc::new(Alex::new(&layout, alex)),
             (Family::Lipp, false) => Arc::new(Lipp::new(&layout, lipp)),
             (Family::Fiting, true) => Arc::new(LeafTree::new(MapRouter::new(Fiting::new(inner, fiting)), layout)),
-            (Family::Pgm, true) => Arc::new(LeafTree::new(MapRouter::new(Pgm::new(inner, pgm)), layout)),
+            (Family::Pgm, true) => Arc::new(LeafTree::new(MapRouter::new(PgmTree::new(inner, pgm)), layout)),
             (Family::Alex, true) => Arc::new(LeafTree::new(MapRouter::new(Alex::new(&inner, alex)), layout)),
             (Family::Lipp, true) => Arc::new(LeafTree::new(MapRouter::new(Lipp::new(&inner, lipp)), layout)),
         }

@@ -17,7 +17,8 @@ pub const UPPER_ERROR: u64 = 4;
 /// ```
 ///
 /// Source: Ferragina and Vinciguerra, "The PGM-index" (VLDB 2020), Sections 2 and 2.2. The window of a line is
-/// measured, so it may be shorter than the error allows; the error is bounded by [`ogive_model::line::WINDOW_CHILDREN_MAX`].
+/// measured, so it may be shorter than the error allows; the error is bounded by
+/// [`ogive_model::line::WINDOW_CHILDREN_MAX`].
 ///
 /// ```
 /// use ogive_model::Fence;

@@ -11,7 +11,7 @@ mod least_squares;
 mod lines;
 mod root;
 
-use leaf::{Leaf, LeafEnd};
+use leaf::{LeafEnd, LeafModel};
 pub use lines::lines;
 use root::Root;
 pub use root::RootKind;
@@ -53,7 +53,7 @@ pub struct RmiSetting {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rmi {
     root: Root,
-    leaves: Box<[Leaf]>,
+    leaves: Box<[LeafModel]>,
     end: LeafEnd,
     children: u64,
 }
@@ -93,7 +93,7 @@ impl Locate for Rmi {
 
     fn window_in(&self, leaf: usize, x: u64) -> RangeInclusive<u64> {
         let Some(model) = self.leaves.get(leaf) else { return 0..=self.children - 1 };
-        model.window(x, self.leaves.get(leaf + 1).map_or(self.end, Leaf::end_of_the_one_before))
+        model.window(x, self.leaves.get(leaf + 1).map_or(self.end, LeafModel::end_of_the_one_before))
     }
 
     fn resident_bytes(&self) -> u64 {

@@ -106,16 +106,24 @@ pub(crate) fn check(project: &Project) -> Vec<Finding> {
     found
 }
 
-/// Findings among the `[dependencies]` of one crate; what only its tests use is free.
+/// The laboratory, on which no product depends, its tests included.
+const RESEARCH: &str = "ogive-research";
+
+/// Findings among the `[dependencies]` of one crate. What only its tests use is free, the laboratory aside.
 fn dependencies(rule: &Rule, manifest: &str) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut inside = false;
+    let (mut inside, mut of_tests) = (false, false);
     for (index, line) in manifest.lines().map(str::trim).enumerate() {
         if line.starts_with('[') {
             inside = line == "[dependencies]" || line.ends_with(".dependencies]");
+            of_tests = line.ends_with("dev-dependencies]") || line.ends_with("build-dependencies]");
             continue;
         }
         let name = line.split(['=', '.', ' ']).next().unwrap_or_default().trim_matches('"');
+        if of_tests && name == RESEARCH && !rule.path.starts_with("research/") {
+            let message = format!("no product depends on `{name}`: move the test there (ARCHITECTURE.md)");
+            found.push(Finding::new(rule.path, index + 1, message));
+        }
         if !inside || name.is_empty() || name.starts_with('#') {
             continue;
         }
@@ -181,6 +189,16 @@ mod tests {
             "[dependencies]\n# ours\nogive-model.workspace = true\nogive-cli = { path = \"../cli\" }\nserde = \"1\"\n";
         let lines: Vec<usize> = dependencies(&RULES[1], text).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [4]);
+    }
+
+    #[test]
+    fn no_product_depends_on_the_laboratory_not_even_in_tests() {
+        for section in ["[dependencies]", "[dev-dependencies]", "[build-dependencies]", "[target.x.dev-dependencies]"] {
+            let text = format!("{section}\nogive-research.workspace = true\n");
+            for rule in RULES.iter().filter(|rule| !rule.path.starts_with("research/")) {
+                assert_eq!(dependencies(rule, &text).len(), 1, "{} {section}", rule.path);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The seam for join methods of papers. Only `ogive-research` implements its traits, so it is hidden, and may change with
-//! any version.
+//! The seam for join methods of papers. Only `ogive-research` implements its traits, so it is hidden, and may change
+//! with any version.
 //!
 //! There are two forms of registered methods:
 //!

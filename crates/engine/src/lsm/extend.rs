@@ -1,5 +1,5 @@
-//! The seam for learning policies of papers, for the tables of a [`Db`](super::Db). Only `ogive-research` implements its
-//! traits, so it is hidden, and may change with any version. A program extends a store by `ogive::Storage` alone.
+//! The seam for learning policies of papers, for the tables of a [`Db`](super::Db). Only `ogive-research` implements
+//! its traits, so it is hidden, and may change with any version. A program extends a store by `ogive::Storage` alone.
 //!
 //! By default, a store searches its tables by their exact separators. A *learning policy* can search them by models
 //! instead:

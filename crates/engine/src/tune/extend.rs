@@ -2,8 +2,8 @@
 //! with, so it is hidden, and may change with any version.
 //!
 //! A [`DesignFamily`] reads the names of its designs; each is a [`GivenDesign`], which builds layers over a level input
-//! and hands them to [`given_layers`]. Builders of lines ([`LineBuilder`]) can be named in forced designs, too. A table
-//! stores step pieces, lines and coded separators, whoever built them: readers need nothing of the crate.
+//! and hands them to [`given_layers`]. Builders of lines ([`LineBuilder`]) can be named in forced designs, too. Of all
+//! of them, a table stores step pieces, lines and coded separators: readers need nothing of the crate.
 
 use super::design::Design;
 use super::layer::DesignLayer;

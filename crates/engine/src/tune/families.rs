@@ -17,8 +17,8 @@ const ERROR_CHILDREN_MAX: u64 = 1 << 10;
 /// own stands alone.
 ///
 /// Compared are the designs that beat the search in 1,330 pairs of key set and profile: one coded layer, which the
-/// search judges by samples of long inputs (18 times, by 6 % at most), and optimal lines of the least error (7 times, by
-/// 4 millionths). The B+-tree costs next to nothing. The other families never won; building them tripled the time to
+/// search judges by samples of long inputs (18 times, by 6 % at most), and optimal lines of the least error (7 times,
+/// by 4 millionths). The B+-tree costs next to nothing. The other families never won; building them tripled the time to
 /// build a table.
 pub(super) fn or_named(found: Design, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
     if problem.options.builders != LayerBuilderKind::ALL {

@@ -30,8 +30,8 @@ const LAYERS_MAX: usize = 64;
 /// As text: `tuned`, `btree`, `coded`, `none`, or a forced design such as `layers=2,builder=gband,lambda=4096`. In a
 /// forced design each field has one value for all layers, or one for each, bottom first, as in
 /// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), and `pla`, which takes `error` (in children); `-` stands for a value that a builder
-/// does not take.
+/// `lambda` (a granularity in bytes), and `pla`, which takes `error` (in children); `-` stands for a value that a
+/// builder does not take.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum DesignRequest {

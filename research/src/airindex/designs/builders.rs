@@ -34,8 +34,8 @@ const SPLINE: LineBuilder = LineBuilder {
 const RADIX: LineBuilder =
     LineBuilder { name: "radix", fields: &["bins"], build: |run, _, [bins, _]| tree::lines(run, bins, u64::MAX) };
 
-/// A compact hist-tree: a radix table whose crowded bins are divided again; with the number of bins that a range of keys
-/// is divided into, and the largest window of a bin that is not divided, in bytes.
+/// A compact hist-tree: a radix table whose crowded bins are divided again; with the number of bins that a range of
+/// keys is divided into, and the largest window of a bin that is not divided, in bytes.
 const HIST_TREE: LineBuilder = LineBuilder {
     name: "hist-tree",
     fields: &["bins", "lambda"],

@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 
 /// A line over the children in the leaf's range of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Leaf {
+pub(super) struct LeafModel {
     /// The key at which the line has its offset; smaller keys count as this one.
     start: u64,
     /// The lowest child that the first key of the range may be in, doubled; plus one if it may also be in the next.
@@ -32,7 +32,7 @@ const UNKNOWN: i32 = i32::MAX;
 /// Fraction of a child by which a line is raised if rounding its offset would miss the child.
 const NUDGE_RATIO: f32 = 1.0 / (1 << 20) as f32;
 
-impl Leaf {
+impl LeafModel {
     fn first(&self) -> u64 {
         self.first_and_gap / 2
     }
@@ -62,8 +62,8 @@ impl Leaf {
 }
 
 /// Trains one line for each leaf of a root; also returns the end of the last leaf.
-pub(super) fn train(fences: &[Fence], root: &Root, leaves: usize) -> (Box<[Leaf]>, LeafEnd) {
-    let mut trained = vec![Leaf::default(); leaves];
+pub(super) fn train(fences: &[Fence], root: &Root, leaves: usize) -> (Box<[LeafModel]>, LeafEnd) {
+    let mut trained = vec![LeafModel::default(); leaves];
     let (mut lefts, mut rights) = (0..0, 0..0);
     // A border constrains two keys, the last that needs its left child and the first that needs its right one; each
     // belongs to the leaf that covers it.
@@ -82,10 +82,10 @@ fn next_run(fences: &[Fence], before: Range<usize>, belongs: impl Fn(&Fence) -> 
 }
 
 /// The leaf that needs the left children of the fences `lefts`, and the right ones of `rights`.
-fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> Leaf {
+fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> LeafModel {
     let first = lefts.start as u64;
     let gap = u64::from(rights.start > lefts.start);
-    let flat = Leaf { first_and_gap: 2 * first + gap, ..Leaf::default() };
+    let flat = LeafModel { first_and_gap: 2 * first + gap, ..LeafModel::default() };
     let borders = LeafBorders {
         lefts: &fences[lefts.clone()],
         rights: &fences[rights.clone()],
@@ -94,13 +94,13 @@ fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> Leaf {
     };
     let Some(start) = borders.start() else { return flat };
     let (slope, offset) = borders.regression(start);
-    let line = Leaf { start, slope: slope as f32, ..flat };
+    let line = LeafModel { start, slope: slope as f32, ..flat };
     // The lowest line that reaches every right child in time. Its floor is never too low, and minimally too high.
     let lowest = borders.lowest_offset(&line);
     let lowest = if lowest.is_finite() { lowest } else { offset };
-    let exact = borders.measured(Leaf { offset: lowest as f32, ..line });
+    let exact = borders.measured(LeafModel { offset: lowest as f32, ..line });
     let nudged =
-        borders.measured(Leaf { offset: (lowest as f32) + NUDGE_RATIO * (lowest as f32).abs().max(1.0), ..line });
+        borders.measured(LeafModel { offset: (lowest as f32) + NUDGE_RATIO * (lowest as f32).abs().max(1.0), ..line });
     if exact.width() <= nudged.width() { exact } else { nudged }
 }
 
@@ -145,23 +145,23 @@ impl LeafBorders<'_> {
         (slope, mean_y - slope * mean_x)
     }
 
-    fn lowest_offset(&self, line: &Leaf) -> f64 {
+    fn lowest_offset(&self, line: &LeafModel) -> f64 {
         let rise = |x: u64| f64::from(line.slope) * (x.saturating_sub(line.start) as f64);
         self.rights().map(|(x, child)| child as f64 - rise(x)).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The leaf with its measured errors.
-    fn measured(&self, leaf: Leaf) -> Leaf {
+    fn measured(&self, leaf: LeafModel) -> LeafModel {
         let below = self.lefts().map(|(x, child)| leaf.line(x).saturating_sub(child)).max();
         let above = self.rights().map(|(x, child)| child.saturating_sub(leaf.line(x))).max();
         let stored = |error: Option<i64>, other: Option<i64>| {
             i32::try_from(error.unwrap_or_else(|| other.unwrap_or(0).saturating_neg())).unwrap_or(UNKNOWN)
         };
-        Leaf { below: stored(below, above), above: stored(above, below), ..leaf }
+        LeafModel { below: stored(below, above), above: stored(above, below), ..leaf }
     }
 }
 
-impl Leaf {
+impl LeafModel {
     fn width(&self) -> i64 {
         i64::from(self.below) + i64::from(self.above)
     }
@@ -174,17 +174,18 @@ mod tests {
     #[test]
     fn an_error_that_does_not_fit_makes_the_window_as_long_as_the_leaf() {
         let end = LeafEnd { lowest: 1 << 40, highest: (1 << 40) + 1 };
-        let leaf = Leaf { start: 5, first_and_gap: 2 * 7 + 1, slope: 1.0, ..Leaf::default() };
-        let unknown = Leaf { below: UNKNOWN, above: UNKNOWN, ..leaf };
+        let leaf = LeafModel { start: 5, first_and_gap: 2 * 7 + 1, slope: 1.0, ..LeafModel::default() };
+        let unknown = LeafModel { below: UNKNOWN, above: UNKNOWN, ..leaf };
         assert_eq!(unknown.window(9, end), 7..=(1 << 40) + 1);
-        assert_eq!(Leaf { below: UNKNOWN, ..leaf }.window(105, end), 7..=107);
-        assert_eq!(Leaf { above: UNKNOWN, ..leaf }.window(105, end), 107..=(1 << 40) + 1);
+        assert_eq!(LeafModel { below: UNKNOWN, ..leaf }.window(105, end), 7..=107);
+        assert_eq!(LeafModel { above: UNKNOWN, ..leaf }.window(105, end), 107..=(1 << 40) + 1);
     }
 
     #[test]
     fn windows_stay_within_the_leaf_however_steep_its_line_is() {
         let end = LeafEnd { lowest: 9, highest: 10 };
-        let steep = Leaf { start: 0, first_and_gap: 2 * 7 + 1, slope: f32::MAX, offset: f32::MIN, ..Leaf::default() };
+        let steep =
+            LeafModel { start: 0, first_and_gap: 2 * 7 + 1, slope: f32::MAX, offset: f32::MIN, ..LeafModel::default() };
         for x in [0, 1, 1 << 63, u64::MAX] {
             let window = steep.window(x, end);
             assert!(*window.start() >= 7 && *window.end() <= 10 && !window.is_empty(), "{x}: {window:?}");

@@ -34,13 +34,13 @@ pub(super) struct Root {
     first: u64,
     last: u64,
     leaves: usize,
-    model: Model,
+    model: RootModel,
 }
 
 /// The formula of a root. A distance is computed in integers; every later step is a product or a sum of non-negative
 /// numbers, so that each is monotone even after rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Model {
+enum RootModel {
     /// `offset + slope * (x - first)`.
     Linear { slope: f64, offset: f64 },
     /// `offset + ((c u + b) u + a) u` with `u = scale * (x - first)`; or, if the keys thin out towards the end, `offset
@@ -63,7 +63,7 @@ impl Root {
         let first = run.line_start();
         let last = run.fences.last().map_or(first, |fence| fence.high.max(first));
         let scale = if last > first { 1.0 / (last - first) as f64 } else { 0.0 };
-        let mut root = Self { first, last, leaves, model: Model::Linear { slope: 0.0, offset: 0.0 } };
+        let mut root = Self { first, last, leaves, model: RootModel::Linear { slope: 0.0, offset: 0.0 } };
         let per_child = leaves as f64 / run.children().max(1) as f64;
         let stride = run.fences.len().div_ceil(TRAINING_POINTS_MAX).max(1);
         let points = (0..run.fences.len()).step_by(stride);
@@ -71,18 +71,18 @@ impl Root {
         root.model = match kind {
             RootKind::Linear => {
                 let line = moments(points, |x| (x - first) as f64 * scale).fit(1);
-                Model::Linear { slope: line.coefficients[0] * scale, offset: line.offset }
+                RootModel::Linear { slope: line.coefficients[0] * scale, offset: line.offset }
             }
             RootKind::Cubic => {
                 let up = moments(points.clone(), |x| (x - first) as f64 * scale).fit(3);
                 let down = moments(points.map(|(x, y)| (x, -y)), |x| last.saturating_sub(x) as f64 * scale).fit(3);
                 let (best, from_the_end) = if down.squares < up.squares { (down, true) } else { (up, false) };
                 let offset = if from_the_end { -best.offset } else { best.offset };
-                Model::Cubic { coefficients: best.coefficients, offset, scale, from_the_end }
+                RootModel::Cubic { coefficients: best.coefficients, offset, scale, from_the_end }
             }
             RootKind::Radix => {
                 let bits = u64::BITS - (last - first).leading_zeros();
-                Model::Radix { shift: bits.saturating_sub(leaves.ilog2()) }
+                RootModel::Radix { shift: bits.saturating_sub(leaves.ilog2()) }
             }
         };
         root
@@ -90,9 +90,9 @@ impl Root {
 
     pub(super) fn kind(&self) -> RootKind {
         match self.model {
-            Model::Linear { .. } => RootKind::Linear,
-            Model::Cubic { .. } => RootKind::Cubic,
-            Model::Radix { .. } => RootKind::Radix,
+            RootModel::Linear { .. } => RootKind::Linear,
+            RootModel::Cubic { .. } => RootKind::Cubic,
+            RootModel::Radix { .. } => RootKind::Radix,
         }
     }
 
@@ -101,14 +101,14 @@ impl Root {
         let from_first = x.saturating_sub(self.first);
         let leaf = match self.model {
             // A cast from f64 saturates, and maps NaN to 0.
-            Model::Linear { slope, offset } => (slope * (from_first as f64) + offset) as usize,
-            Model::Cubic { coefficients, offset, scale, from_the_end: false } => {
+            RootModel::Linear { slope, offset } => (slope * (from_first as f64) + offset) as usize,
+            RootModel::Cubic { coefficients, offset, scale, from_the_end: false } => {
                 (offset + cubic(coefficients, from_first as f64 * scale)) as usize
             }
-            Model::Cubic { coefficients, offset, scale, from_the_end: true } => {
+            RootModel::Cubic { coefficients, offset, scale, from_the_end: true } => {
                 (offset - cubic(coefficients, self.last.saturating_sub(x) as f64 * scale)) as usize
             }
-            Model::Radix { shift } => from_first.checked_shr(shift).unwrap_or(0) as usize,
+            RootModel::Radix { shift } => from_first.checked_shr(shift).unwrap_or(0) as usize,
         };
         leaf.min(self.leaves - 1)
     }

@@ -4,7 +4,7 @@ use super::levels::{self, Segmenter};
 use super::packed::{EntryLayout, push_entry};
 use super::run::{PgmGeometry, PgmRun};
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use ogive::Result;
 use ogive::index::extend::{Entries, Word};
 use ogive::io::Purpose;
@@ -14,7 +14,11 @@ use ogive::page::{PageNumber, PagePhase, Pages, Transaction};
 const GROWTH_PAGES: u32 = 64;
 
 /// Builds an index of a sorted stream; returns its state.
-pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
+pub(super) fn bulk_load<W: Word>(
+    tree: &PgmTree,
+    tx: &mut Transaction,
+    entries: &mut dyn Entries<W>,
+) -> Result<Vec<u8>> {
     tx.enter(PagePhase::Structure);
     let geometry = tree.geometry::<W>(tx);
     let mut builder = RunBuilder::new(&geometry, false);

@@ -5,7 +5,7 @@ use super::packed::PackedReader;
 use super::run::{PgmGeometry, PgmRun};
 use super::search;
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use ogive::Result;
 use ogive::index::extend::{Cursor, Word};
 use ogive::io::Purpose;
@@ -85,13 +85,13 @@ impl<W: Word> MergedRuns<W> {
 /// A cursor over a PGM index.
 #[derive(Debug)]
 pub(super) struct PgmCursor<W> {
-    tree: Pgm,
+    tree: PgmTree,
     state: Vec<u8>,
     merged: Option<MergedRuns<W>>,
 }
 
 impl<W: Word> PgmCursor<W> {
-    pub(super) fn new(tree: Pgm, state: &[u8]) -> Self {
+    pub(super) fn new(tree: PgmTree, state: &[u8]) -> Self {
         Self { tree, state: state.to_vec(), merged: None }
     }
 

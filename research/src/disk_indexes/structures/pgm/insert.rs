@@ -3,7 +3,7 @@
 use super::buffer::{self, InsertBuffer};
 use super::search::find_in_runs;
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use super::{merge, run::PgmGeometry};
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -11,7 +11,7 @@ use ogive::page::{PagePhase, Transaction};
 
 /// Inserts an entry; true if it is new.
 pub(super) fn insert<W: Word>(
-    tree: &Pgm,
+    tree: &PgmTree,
     tx: &mut Transaction,
     state: &mut PgmState<W>,
     key: W,
@@ -34,7 +34,7 @@ pub(super) fn insert<W: Word>(
 
 /// Adds an entry, or a tombstone, whose key is not in the buffer.
 pub(super) fn add<W: Word>(
-    tree: &Pgm,
+    tree: &PgmTree,
     tx: &mut Transaction,
     geometry: &PgmGeometry,
     state: &mut PgmState<W>,

@@ -5,7 +5,7 @@ use super::build::RunBuilder;
 use super::cursor::MergedRuns;
 use super::run::{PgmGeometry, PgmRun};
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PagePhase, Pages, Transaction};
@@ -19,7 +19,7 @@ const BUFFER_ENTRIES_MIN: usize = 8;
 
 /// Merges the buffer and the chosen runs into one run.
 pub(super) fn flush<W: Word>(
-    tree: &Pgm,
+    tree: &PgmTree,
     tx: &mut Transaction,
     geometry: &PgmGeometry,
     state: &mut PgmState<W>,
@@ -46,7 +46,7 @@ pub(super) fn flush<W: Word>(
 }
 
 /// The number of runs to merge with the buffer, from the newest on.
-fn choose<W: Word>(tree: &Pgm, geometry: &PgmGeometry, buffer: &InsertBuffer<W>, runs: &[PgmRun<W>]) -> usize {
+fn choose<W: Word>(tree: &PgmTree, geometry: &PgmGeometry, buffer: &InsertBuffer<W>, runs: &[PgmRun<W>]) -> usize {
     let mut total = buffer.entries.count;
     let mut tombstones = buffer.tombstones();
     let mut chosen = 0;
@@ -64,7 +64,7 @@ fn choose<W: Word>(tree: &Pgm, geometry: &PgmGeometry, buffer: &InsertBuffer<W>,
 
 /// Merges the buffer and the first `merged` runs; returns the new list of runs, newest first.
 fn merge<W: Word>(
-    tree: &Pgm,
+    tree: &PgmTree,
     tx: &mut Transaction,
     geometry: &PgmGeometry,
     buffer: &InsertBuffer<W>,

@@ -31,4 +31,4 @@ mod tests;
 mod tree;
 mod verify;
 
-pub use tree::{Pgm, PgmOptions};
+pub use tree::{PgmOptions, PgmTree};

@@ -4,13 +4,13 @@ use super::buffer::InsertBuffer;
 use super::insert;
 use super::search::find_in_runs;
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PagePhase, Transaction};
 
 /// Removes the entry of `key`; false if there is none.
-pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut PgmState<W>, key: W) -> Result<bool> {
+pub(super) fn remove<W: Word>(tree: &PgmTree, tx: &mut Transaction, state: &mut PgmState<W>, key: W) -> Result<bool> {
     tx.enter(PagePhase::Search);
     let geometry = tree.geometry::<W>(tx);
     let buffer = InsertBuffer::load(tx, &geometry, state)?;

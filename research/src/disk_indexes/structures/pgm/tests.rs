@@ -2,7 +2,7 @@
 
 use super::line::PgmLine;
 use super::state::PgmState;
-use super::{Pgm, PgmOptions};
+use super::{PgmOptions, PgmTree};
 use ogive::index::extend::{Amount, IndexLayout, Structure};
 use ogive::io::Purpose;
 use ogive_testkit::Random;
@@ -13,11 +13,11 @@ fn options(error: u32, base: u32, buffer_entries: usize) -> PgmOptions {
     PgmOptions { error, base, buffer_entries }
 }
 
-structure_tests!(short_keys, u64, |layout| Box::new(Pgm::new(layout, PgmOptions::default())));
-structure_tests!(long_keys, u128, |layout| Box::new(Pgm::new(layout, PgmOptions::default())));
-structure_tests!(tight_lines_and_many_runs, u64, |layout| Box::new(Pgm::new(layout, options(1, 2, 4))));
-structure_tests!(one_entry_a_buffer, u64, |layout| Box::new(Pgm::new(layout, options(4, 3, 1))));
-structure_tests!(any_error, u128, |layout| Box::new(Pgm::new(layout, options(u32::MAX, u32::MAX, 1000))));
+structure_tests!(short_keys, u64, |layout| Box::new(PgmTree::new(layout, PgmOptions::default())));
+structure_tests!(long_keys, u128, |layout| Box::new(PgmTree::new(layout, PgmOptions::default())));
+structure_tests!(tight_lines_and_many_runs, u64, |layout| Box::new(PgmTree::new(layout, options(1, 2, 4))));
+structure_tests!(one_entry_a_buffer, u64, |layout| Box::new(PgmTree::new(layout, options(4, 3, 1))));
+structure_tests!(any_error, u128, |layout| Box::new(PgmTree::new(layout, options(u32::MAX, u32::MAX, 1000))));
 
 /// `count` random keys, ascending.
 fn random_keys(count: u64) -> Vec<u64> {
@@ -35,7 +35,7 @@ fn detail(harness: &StructureHarness<'_, u64>, name: &str) -> u64 {
 
 #[test]
 fn lookups_after_a_bulk_load_rarely_read_more_than_two_pages() {
-    let tree = Pgm::new(IndexLayout::default(), PgmOptions::default());
+    let tree = PgmTree::new(IndexLayout::default(), PgmOptions::default());
     let (mean, most) = counts_blocks(&tree, IndexLayout::default(), 4096, &random_keys(60_000));
     assert!((1.0..2.15).contains(&mean), "{mean} blocks");
     assert!(most <= 3);
@@ -46,7 +46,7 @@ fn lookups_after_a_bulk_load_rarely_read_more_than_two_pages() {
 
 #[test]
 fn the_number_of_runs_is_logarithmic() {
-    let tree = Pgm::new(IndexLayout::default(), options(16, 4, 8));
+    let tree = PgmTree::new(IndexLayout::default(), options(16, 4, 8));
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
     let mut random = Random::new(3);
     for inserted in 1..=6000_u64 {
@@ -61,7 +61,7 @@ fn the_number_of_runs_is_logarithmic() {
 
 #[test]
 fn tombstones_and_hidden_entries_are_dropped() {
-    let tree = Pgm::new(IndexLayout::default(), options(64, 8, 8));
+    let tree = PgmTree::new(IndexLayout::default(), options(64, 8, 8));
     let keys = random_keys(8000);
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut random = Random::new(5);
@@ -82,7 +82,7 @@ fn tombstones_and_hidden_entries_are_dropped() {
 
 #[test]
 fn wrong_models_cost_reads_but_never_answers() {
-    let tree = Pgm::new(IndexLayout::default(), options(2, 8, 8));
+    let tree = PgmTree::new(IndexLayout::default(), options(2, 8, 8));
     let keys = random_keys(20_000);
     let file = page_file(512);
     let mut tx = file.begin().unwrap();

@@ -1,4 +1,4 @@
-//! `Pgm`: the PGM index as a `Structure`.
+//! `PgmTree`: the PGM index as a `Structure`.
 
 use super::cursor::PgmCursor;
 use super::run::PgmGeometry;
@@ -31,12 +31,12 @@ impl Default for PgmOptions {
 
 /// The PGM index; see the [module](super). Keys are unique.
 #[derive(Clone, Copy, Debug)]
-pub struct Pgm {
+pub struct PgmTree {
     payload_bytes: usize,
     options: PgmOptions,
 }
 
-impl Pgm {
+impl PgmTree {
     /// Creates a PGM index with payloads of `layout.payload_bytes` bytes. Runs are always full: `layout.fill_percent`
     /// is ignored.
     pub fn new(layout: IndexLayout, options: PgmOptions) -> Self {
@@ -69,7 +69,7 @@ impl Pgm {
     }
 }
 
-impl<W: Word> Structure<W> for Pgm {
+impl<W: Word> Structure<W> for PgmTree {
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
         let entry_bytes = W::BYTES + self.payload_bytes;
         let geometry = self.geometry::<W>(tx);

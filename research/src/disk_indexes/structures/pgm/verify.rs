@@ -5,7 +5,7 @@ use super::levels::UPPER_ERROR;
 use super::packed::{PackedEntries, PackedReader};
 use super::run::{PgmGeometry, PgmRun, Segment, load_position};
 use super::state::PgmState;
-use super::tree::Pgm;
+use super::tree::PgmTree;
 use crate::kinds::parts::free_parts;
 use ogive::Result;
 use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, Structure, Visitor, Word};
@@ -21,7 +21,7 @@ struct LoadedPgm<W> {
     geometry: PgmGeometry,
 }
 
-fn load<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<LoadedPgm<W>> {
+fn load<W: Word>(tree: &PgmTree, pages: &dyn Pages, state: &[u8]) -> Result<LoadedPgm<W>> {
     let geometry = tree.geometry::<W>(pages);
     let state = PgmState::load(state, pages, &geometry)?;
     let buffer = InsertBuffer::load(pages, &geometry, &state)?;
@@ -37,7 +37,12 @@ fn extents<W: Word>(state: &PgmState<W>, runs: &[PgmRun<W>], geometry: &PgmGeome
     std::iter::once(buffer).chain(data).chain(index).filter(|&(_, pages)| pages > 0).collect()
 }
 
-pub(super) fn verify<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
+pub(super) fn verify<W: Word>(
+    tree: &PgmTree,
+    pages: &dyn Pages,
+    state: &[u8],
+    visitor: &mut dyn Visitor<W>,
+) -> Result<()> {
     let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
     for (first, count) in extents(&loaded, &runs, &geometry) {
         visitor.pages(first, count)?;
@@ -173,7 +178,7 @@ impl<W: Word> LevelChecker<W> {
     }
 }
 
-pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
+pub(super) fn statistics<W: Word>(tree: &PgmTree, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
     let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
     let mut found = IndexStatistics::default();
     let mut cursor = Structure::<W>::cursor(tree, state)?;
@@ -222,7 +227,7 @@ fn add(levels: &mut [IndexLevelStatistics], depth: usize, nodes: u64, pages: u64
     }
 }
 
-pub(super) fn free<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &[u8]) -> Result<()> {
+pub(super) fn free<W: Word>(tree: &PgmTree, tx: &mut Transaction, state: &[u8]) -> Result<()> {
     let LoadedPgm { state, runs, geometry, .. } = load::<W>(tree, tx, state)?;
     free_parts(tx, extents(&state, &runs, &geometry))
 }
