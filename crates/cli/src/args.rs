@@ -7,9 +7,10 @@ use crate::commands::{
 };
 use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls::StorageOption;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
 
@@ -93,18 +94,17 @@ subcommands! {
         /// Work with stores: crash-safe, log-structured, for keys and values of any length
         #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
         Db(db::DbCommand) => db::DbCommand::run,
-        Completions(completions::CompletionsArguments) => completions::run,
-        Man(man::ManArguments) => man::run,
+        Completions(completions::CompletionsArguments) => print_completions,
+        Man(man::ManArguments) => write_pages,
     }
 }
 
-/// Result of a command that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The work is done.
-    Done,
-    /// The work is done, and the answer is negative: an absent key, or damage found.
-    Negative,
+fn print_completions(arguments: &completions::CompletionsArguments, output: &mut Output) -> Result<Outcome> {
+    completions::run(arguments, Arguments::command(), output)
+}
+
+fn write_pages(arguments: &man::ManArguments, output: &mut Output) -> Result<Outcome> {
+    man::run(arguments, Arguments::command(), output)
 }
 
 impl Arguments {
@@ -117,7 +117,6 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn flags_do_not_contradict_each_other() {

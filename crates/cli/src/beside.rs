@@ -1,11 +1,11 @@
 //! Indexes beside Parquet files, as the commands on tables use them: building, lookups, and reports.
 
-use crate::args::Outcome;
 use crate::commands::ordered_map::{Bounds, RangeOptions, Window, bounds};
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::failure::{Failure, Result};
 use crate::input::{ColumnType, stated_twice};
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped, human_bytes, human_us};

@@ -20,6 +20,7 @@ mod interrupt;
 mod key;
 mod load;
 mod lookups;
+mod outcome;
 mod output;
 mod page_file;
 #[cfg(feature = "parquet")]
@@ -33,6 +34,7 @@ mod report;
 mod sample;
 mod size;
 mod source;
+mod standard_input;
 mod system;
 mod table_text;
 mod urls;
@@ -40,8 +42,8 @@ mod value;
 mod words;
 mod workload;
 
-use args::Outcome;
 use failure::Failure;
+use outcome::Outcome;
 use output::{Output, note};
 use serde_json::json;
 use std::ffi::OsString;

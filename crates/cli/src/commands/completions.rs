@@ -1,9 +1,9 @@
 //! `ogive completions`: prints a completion script for a shell.
 
-use crate::args::{Arguments, Outcome};
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 use serde_json::json;
 
@@ -22,10 +22,10 @@ pub(crate) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Runs the command.
-pub(crate) fn run(arguments: &CompletionsArguments, output: &mut Output) -> Result<Outcome> {
+/// Runs the command; `whole` has all sub-commands.
+pub(crate) fn run(arguments: &CompletionsArguments, mut whole: Command, output: &mut Output) -> Result<Outcome> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "ogive", &mut script);
+    clap_complete::generate(arguments.shell, &mut whole, "ogive", &mut script);
     if output.is_json() {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({ "shell": arguments.shell.to_string(), "script": script }))?;

@@ -2,8 +2,8 @@
 
 use super::query::{TableRangeOptions, TracedTable};
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

@@ -3,8 +3,8 @@
 use super::ordered_map::Report;
 use super::query::{OpenTable, TableArguments};
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::report;
 use ogive::table::TableReport;

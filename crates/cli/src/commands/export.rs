@@ -2,10 +2,10 @@
 
 use super::ordered_map::{Bounds, OrderedMap, RangeOptions};
 use super::query::{OpenTable, TableArguments};
-use crate::args::Outcome;
 use crate::export::{RecordFormat, RecordSource, RecordVisitor, export};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::replace::Force;
 use crate::size::counted;

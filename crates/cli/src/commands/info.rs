@@ -1,8 +1,8 @@
 //! `ogive info`: names the kind of a file or folder.
 
 use super::{db, index};
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
 use crate::urls::{is_folder, path_argument, refuse_updated};

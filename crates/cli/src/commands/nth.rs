@@ -3,8 +3,8 @@
 use super::ordered_map::OrderedMap;
 use super::query::TracedTable;
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::size::counted;
 use serde::Serialize;

@@ -2,8 +2,8 @@
 
 use super::ordered_map::OrderedMap;
 use super::query::TracedTable;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use serde_json::json;
 use std::ffi::OsString;

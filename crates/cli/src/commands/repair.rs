@@ -1,10 +1,10 @@
 //! `ogive repair`: saves what is undamaged of a table or an index in a new file, and repairs stores.
 
 use super::{db, index};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};

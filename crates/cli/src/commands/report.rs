@@ -1,10 +1,10 @@
 //! `ogive report`: writes a page about a table, an index, an index beside Parquet files, or a store.
 
 use super::{db, index};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::page_file;
 use crate::progress::{Progress, Unit};

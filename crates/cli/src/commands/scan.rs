@@ -3,8 +3,8 @@
 use super::ordered_map::Window;
 use super::query::{TableArguments, TableRangeOptions};
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

@@ -1,7 +1,7 @@
 //! `ogive sql`: starts the command `ogive-sql`, which is built apart, since its query engine compiles for minutes.
 
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls;
 use std::ffi::OsString;

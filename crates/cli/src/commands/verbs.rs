@@ -1,11 +1,12 @@
 //! The commands that tables, indexes and stores share: one body each, over [`OrderedMap`].
 
 use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, WritableMap};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
-use crate::pipe::{InputFile, STANDARD_INPUT};
+use crate::pipe::InputFile;
 use crate::size::counted;
+use crate::standard_input::STANDARD_INPUT;
 use crate::system::argument;
 use ogive::KeyType;
 use ogive::types::{Row, RowType, ValueType};

@@ -3,10 +3,10 @@
 use super::ordered_map::Report;
 use super::query::{OpenTable, TableArguments};
 use super::verbs;
-use crate::args::Outcome;
 #[cfg(feature = "parquet")]
 use crate::failure::Failure;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use ogive::table::TableVerifyReport;

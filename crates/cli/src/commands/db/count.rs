@@ -1,10 +1,10 @@
 //! `ogive db count`: counts the entries of a range.
 
 use super::store::KeyspaceOptions;
-use crate::args::Outcome;
 use crate::commands::ordered_map::RangeOptions;
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

@@ -1,10 +1,10 @@
 //! `ogive db export`: writes the entries of a keyspace to a file.
 
 use super::store::{KeyspaceOptions, OpenKeyspace};
-use crate::args::Outcome;
 use crate::export::{RecordFormat, RecordSource, RecordVisitor, export};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::replace::Force;
 use crate::size::counted;

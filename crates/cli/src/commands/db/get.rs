@@ -1,9 +1,9 @@
 //! `ogive db get`: looks up a key.
 
 use super::store::KeyspaceOptions;
-use crate::args::Outcome;
 use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

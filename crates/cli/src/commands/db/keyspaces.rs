@@ -2,8 +2,8 @@
 
 use super::store::StoreFolder;
 use super::{keys, rows};
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::human_bytes;
 use crate::table_text::plain_table;

@@ -1,12 +1,13 @@
 //! `ogive db put`: writes an entry.
 
 use super::store::KeyspaceOptions;
-use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::pipe::{InputFile, input_named, shown};
+use crate::pipe::InputFile;
+use crate::standard_input::{input_named, shown};
 use crate::value;
 use ogive::types::ValueType;
 use ogive::{Durability, KeyType};

@@ -2,10 +2,10 @@
 
 use super::any::either;
 use super::file::IndexLookup;
-use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::table_text::plain_table;

@@ -1,10 +1,10 @@
 //! `ogive index get`: looks up a key.
 
 use super::file::{IndexFile, PayloadOptions};
-use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use std::io::Cursor;
 

@@ -3,8 +3,8 @@
 use super::any::either;
 use super::file::IndexFile;
 use super::verify::IndexFindings;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::size::{counted, grouped};
 use crate::words::of_command;

@@ -1,10 +1,10 @@
 //! `ogive index scan`: prints entries in key order.
 
 use super::file::{IndexFile, PayloadOptions};
-use crate::args::Outcome;
 use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Format, InputError, InputOptions, Schema, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
-use crate::pipe::shown;
+use crate::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
