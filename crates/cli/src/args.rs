@@ -1,9 +1,9 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::TableArguments;
+use crate::commands::place::PlaceArguments;
 use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
-    report, scan, sql, subcommands, tune, verify,
+    report, scan, sql, stats, subcommands, tune, verify,
 };
 use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
@@ -71,27 +71,26 @@ subcommands! {
         Profile(profile::ProfileArguments) => profile::run,
         Build(build::BuildArguments) => build::run,
         Info(info::InfoArguments) => info::run,
-        Get(get::TableGet) => get::run,
-        Scan(scan::TableScan) => scan::run,
-        Rank(rank::TableRank) => rank::run,
-        Nth(nth::TableNth) => nth::run,
-        Count(count::TableCount) => count::run,
-        /// Show a table's parts and the cost of a lookup
-        #[command(after_help = explain::EXAMPLES)]
-        Explain(TableArguments) => explain::run,
+        Get(get::GetArguments) => get::run,
+        Scan(scan::ScanArguments) => scan::run,
+        Count(count::CountArguments) => count::run,
+        Rank(rank::RankArguments) => rank::run,
+        Nth(nth::NthArguments) => nth::run,
+        /// Show what a table, an index or a store is made of: records, levels, sizes
+        #[command(after_help = stats::EXAMPLES)]
+        Stats(PlaceArguments) => stats::run,
+        Explain(explain::ExplainArguments) => explain::run,
         Report(report::ReportArguments) => report::run,
         Export(export::ExportArguments) => export::run,
         Tune(tune::TuneArguments) => tune::run,
-        /// Check every byte of a table, the order of its keys, and its index
-        #[command(after_help = verify::EXAMPLES)]
-        Verify(verify::TableVerify) => verify::run,
+        Verify(verify::VerifyArguments) => verify::run,
         Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
         Sql(sql::SqlArguments) => sql::run,
-        /// Work with indexes: ordered maps in a file, updated in place
+        /// Create and change indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
         Index(index::IndexCommand) => index::IndexCommand::run,
-        /// Work with stores: crash-safe, log-structured, for keys and values of any length
+        /// Write and maintain stores: crash-safe, for keys and values of any length
         #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
         Db(db::DbCommand) => db::DbCommand::run,
         Completions(completions::CompletionsArguments) => print_completions,

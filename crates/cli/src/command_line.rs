@@ -5,6 +5,8 @@
 //! for a key; after `--`, all words are keys or values.
 
 use crate::args::Arguments;
+use crate::hints;
+use crate::short_help::brief;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error, FromArgMatches, Parser};
@@ -12,8 +14,9 @@ use std::ffi::{OsStr, OsString};
 
 /// The arguments that these words are; the first is the name of the program.
 pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
-    let error = match Arguments::try_parse_from(words) {
+    let error = match parsed_by(brief(Arguments::command()), words) {
         Err(error) if error.kind() == ErrorKind::UnknownArgument => error,
+        Err(error) if hints::is_on_word(&error) => return Err(hints::on_word(error, &Arguments::command(), words)),
         outcome => return outcome,
     };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -27,10 +30,13 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, Error> {
     let mut plain = words.to_vec();
     values.iter().for_each(|&index| plain[index] = "0".into());
     if values.is_empty() || Arguments::try_parse_from(&plain).is_err() {
-        return Err(with_tip(error, &words[..end]));
+        return Err(hints::on_option(with_tip(error, &words[..end]), &Arguments::command(), words));
     }
-    let matches = with_hyphens(Arguments::command()).try_get_matches_from(words)?;
-    Arguments::from_arg_matches(&matches)
+    parsed_by(with_hyphens(Arguments::command()), words)
+}
+
+fn parsed_by(command: Command, words: &[OsString]) -> Result<Arguments, Error> {
+    Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 /// The options that take keys: those that take negative numbers.
@@ -97,8 +103,8 @@ mod tests {
             ("ogive index delete i -7 --all", "-7"),
             ("ogive rank t -inf", "-inf"),
             ("ogive scan t --from -inf --to -5 --reverse", "-inf"),
-            ("ogive db scan s --from a --to -x", "-x"),
-            ("ogive db count s --prefix -x", "-x"),
+            ("ogive scan s --from a --to -x", "-x"),
+            ("ogive count s --prefix -x", "-x"),
             ("ogive join a b -o c --left-from -inf --right-to -1,x", "-1,x"),
             ("ogive get t -- -x", "-x"),
             ("ogive get t -- --explain", "--explain"),

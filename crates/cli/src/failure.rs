@@ -162,12 +162,8 @@ impl Failure {
                 Some(crate::words::advice_on_folder(path))
             }
             Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
-            Self::Engine(ogive::Error::ValueTooLarge { path, limit, .. }) if *limit != VALUE_BYTES_MAX => {
-                let get =
-                    if path.is_dir() || ogive::lsm::is_store_file(path).unwrap_or(false) { "db get" } else { "get" };
-                Some(format!(
-                    "raise --memory, or write this value alone to standard output with `ogive {get} KEY --raw`"
-                ))
+            Self::Engine(ogive::Error::ValueTooLarge { limit, .. }) if *limit != VALUE_BYTES_MAX => {
+                Some("raise --memory, or write this value alone to standard output with `ogive get KEY --raw`".into())
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
                 Some(format!("use --memory {}", exact_size(*needed_bytes)))

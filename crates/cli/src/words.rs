@@ -18,7 +18,7 @@ const TEXT_BYTES: u64 = 4 << 10;
 const WORDS: [(&str, &str); 15] = [
     (
         "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)",
-        "run the command again; if that does not help, an object of the store is missing: `ogive db verify` names it",
+        "run the command again; if that does not help, an object of the store is missing: `ogive verify` names it",
     ),
     ("sort the input, or use the sorting writer", "sort the input first"),
     ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
@@ -33,9 +33,9 @@ const WORDS: [(&str, &str); 15] = [
         "check the path; `ogive db put` and `ogive db import` create a store",
     ),
     ("open it with `Table::open`", "use `ogive get`, `ogive scan` and the other commands on tables"),
-    ("open it with `Index::open`", "use `ogive index`"),
-    ("open that index with `Index::open`", "use `ogive index` on that index"),
-    ("open its folder with `Db::open`", "use `ogive db` on its folder"),
+    ("open it with `Index::open`", "use `ogive get`, `ogive scan` or `ogive index`"),
+    ("open that index with `Index::open`", "name that index instead"),
+    ("open its folder with `Db::open`", "name its folder instead"),
     ("remove its records with `remove_range(..)`", "remove its entries with `ogive db delete`"),
 ];
 
@@ -171,14 +171,14 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
     };
     if is_store_file(path).unwrap_or(false) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        return both("db verify", "db repair", folder);
+        return both("verify", "repair", folder);
     }
     match FileFormat::of_path(path) {
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
-        Ok(Some(FileFormat::PageFile)) => both("index verify", "repair", path),
+        Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.
         _ => match index_of_segment(path) {
-            Some(index) => both("index verify", "repair", &index),
+            Some(index) => both("verify", "repair", &index),
             None => "restore it from a copy".into(),
         },
     }
@@ -192,7 +192,7 @@ pub(crate) fn advice_on_folder(path: &Path) -> String {
     match crate::commands::db::info(path) {
         Ok(None) => "give a file, not a folder".into(),
         // Even one that cannot be opened now.
-        _ => format!("it is a store: use `ogive db`, for example `ogive db scan {}`", path.display()),
+        _ => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", path.display()),
     }
 }
 

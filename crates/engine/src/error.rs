@@ -25,8 +25,8 @@ pub enum Error {
     },
     /// A checksum, a length or another property of the format does not hold.
     #[error(
-        "{} is damaged at byte {offset}: {detail}; run `ogive verify` on it (`ogive db verify` on a store, `ogive \
-         index verify` on an index), and restore it from a copy",
+        "{} is damaged at byte {offset}: {detail}; run `ogive verify` on it, or on its folder if that is a store, and \
+         restore it from a copy",
         path.display()
     )]
     Damaged {

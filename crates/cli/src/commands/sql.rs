@@ -19,7 +19,7 @@ Examples:
   ogive sql report.sql
   ogive sql -- --help                     all options";
 
-/// Run SQL over tables and Parquet, CSV and JSON files (by ogive-sql, which is installed apart)
+/// Run SQL over tables and Parquet, CSV and JSON files (by ogive-sql, installed apart)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SqlArguments {

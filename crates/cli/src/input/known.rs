@@ -1,4 +1,4 @@
-//! What is known of the columns of an input before it is read: types that are given, and records that it is added to.
+//! Columns that are known before an input is read: their types if given, and those of records that it is added to.
 
 use super::columns::Column;
 use crate::failure::Result;

@@ -190,13 +190,12 @@ impl InputOptions {
             return Ok(());
         }
         let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
-            (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive db export` on its folder"),
+            (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive export` on its folder"),
             (Some(FileFormat::Backup), _) => ("is the record of a backup", "use `ogive db restore` on its folder"),
-            (Some(FileFormat::PageFile), _) => (
-                "is an Ogive index",
-                "print its entries with `ogive index scan`, or check it with `ogive index verify`",
-            ),
-            (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive index scan` on that index"),
+            (Some(FileFormat::PageFile), _) => {
+                ("is an Ogive index", "print its entries with `ogive scan`, or check it with `ogive verify`")
+            }
+            (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive scan` on that index"),
             (Some(_), _) => (
                 "is a damaged Ogive table",
                 "`ogive verify` says what is damaged, and `ogive repair` saves what is not",
@@ -204,9 +203,7 @@ impl InputOptions {
             (None, TABLE_EXTENSION) => {
                 ("has the name of an Ogive table and is none", "restore it from a copy if it was cut off")
             }
-            (None, INDEX_EXTENSION) => {
-                ("has the name of an Ogive index and is none", "check it with `ogive index verify`")
-            }
+            (None, INDEX_EXTENSION) => ("has the name of an Ogive index and is none", "check it with `ogive verify`"),
             (None, other) if self.format() == Format::Lines => match foreign(&self.path, other) {
                 Some(foreign) => foreign,
                 None => return Ok(()),

@@ -39,4 +39,5 @@ mod stores;
 mod tables;
 mod tour;
 mod usage;
+mod verbs;
 mod workload;

@@ -17,16 +17,9 @@ fn filled() -> Folder {
     folder
 }
 
-/// Runs a sub-command on the table, the index and the store.
+/// Runs a command on the table, the index and the store.
 fn on_all(folder: &Folder, verb: &str, arguments: &[&str]) -> [Run; 3] {
-    [&["t"][..], &["i"], &["s"]].map(|name| {
-        let command: &[&str] = match name[0] {
-            "t" => &[verb],
-            "i" => &["index", verb],
-            _ => &["db", verb],
-        };
-        folder.run(&[command, name, arguments].concat())
-    })
+    ["t", "i", "s"].map(|name| folder.run(&[&[verb, name], arguments].concat()))
 }
 
 #[test]
@@ -112,10 +105,15 @@ fn parts_of_a_scan_are_printed_alike() {
     for run in on_all(&folder, "scan", &["--prefix", "1"]) {
         run.exits_with(2).complains_of("keys of type u64 have no prefixes");
     }
-    folder.run(&["index", "scan", "i", "--to", "0"]).exits_with(0).prints("");
-    let keys = ["db", "scan", "s", "--keys-only", "--limit", "2"];
-    folder.run(&keys).exits_with(0).prints("1\n2\n");
-    folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n");
+    folder.run(&["scan", "i", "--to", "0"]).exits_with(0).prints("");
+    for run in on_all(&folder, "scan", &["--keys-only", "--limit", "2"]) {
+        run.exits_with(0).prints("1\n2\n");
+    }
+    for (run, name) in
+        on_all(&folder, "scan", &["--keys-only", "--limit", "1", "--json"]).into_iter().zip(["id", "key", "id"])
+    {
+        run.exits_with(0).prints(&format!("{{\"{name}\":1}}\n"));
+    }
 }
 
 #[test]
@@ -170,16 +168,16 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     for verb in ["get", "scan", "stats", "verify"] {
         let key: &[&str] = if verb == "get" { &["7"] } else { &[] };
         let command = |words: &[&str], name: &str| folder.run(&[words, &[name], key].concat()).exits_with(1);
-        if verb != "stats" {
-            command(&[verb], "i").complains_of("it is an index; use `ogive index`");
-            command(&[verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
-            command(&[verb], "s").complains_of("a store is a folder");
-        }
-        command(&["index", verb], "t").complains_of("it is a table; use `ogive get`");
-        command(&["index", verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
-        command(&["index", verb], "s").complains_of("a store is a folder");
-        command(&["db", verb], "t").complains_of("t is a table, but a store is a folder");
-        command(&["db", verb], "i").complains_of("i is a file of an index, but a store is a folder");
+        command(&[verb], &log).complains_of("it is a file of a store; name its folder instead");
+    }
+    for (group, name, told) in [
+        ("index", "t", "it is a table; use `ogive get`"),
+        ("index", &log[..], "it is a file of a store; name its folder instead"),
+        ("index", "s", "it is a store"),
+        ("db", "t", "t is a table, but a store is a folder"),
+        ("db", "i", "i is a file of an index, but a store is a folder"),
+    ] {
+        folder.run(&[group, "delete", name, "7"]).exits_with(1).complains_of(told);
     }
     folder.run(&["tune", "i"]).exits_with(1).complains_of("is an Ogive index, not an input file");
     std::fs::copy(folder.path("i"), folder.path("i.csv")).unwrap();

@@ -90,7 +90,7 @@ fn open(storage: &Arc<dyn Storage>, name: &str) -> Result<Table> {
         return Err(not_repairable(format!("it is an index of {data}, which has the records; build it again")));
     }
     if table.is_versioned() {
-        return Err(not_repairable("it is a table of a store; repair the store instead (`ogive db repair`)".into()));
+        return Err(not_repairable("it is a table of a store; repair the store instead (`ogive repair`)".into()));
     }
     Ok(table)
 }

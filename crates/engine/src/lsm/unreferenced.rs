@@ -124,7 +124,7 @@ impl UnreferencedFiles {
 const BEYOND_RESERVED: &str = "its number is beyond those reserved by the manifest";
 
 const WHAT_TO_DO: &str = "the manifest is outdated, or the file comes from a copy of the store: restore the newest \
-                          manifest, remove the file if it is a copy's, or run `ogive db repair`, which sets the \
+                          manifest, remove the file if it is a copy's, or run `ogive repair`, which sets the \
                           file aside or rebuilds the store from all files";
 
 /// Whether no file can have this number, according to the manifest.

@@ -241,7 +241,7 @@ fn replay_from(
 fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
     let detail = format!(
         "{what}, and with it all writes since it was begun; \
-         restore the file, or run `ogive db repair` to go on without it"
+         restore the file, or run `ogive repair` to go on without it"
     );
     Error::damaged(storage.path(&log_name(number)), 0, detail)
 }

@@ -50,7 +50,7 @@ fn back_from(page_file: &Path, header: &Header, unread: &mut Unread) -> Result<V
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
             let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page \
-                file and all of its log, or let `ogive index repair` go on without them";
+                file and all of its log, or let `ogive repair --in-place` go on without them";
             return Err(Error::damaged(path, 0, detail));
         };
         let Some(head) = head.filter(|head| head.id == next) else {
@@ -64,7 +64,7 @@ fn back_from(page_file: &Path, header: &Header, unread: &mut Unread) -> Result<V
                 0,
                 format!(
                     "{detail}; put back the page file and all of its log, \
-                      or let `ogive index repair` go on without it"
+                      or let `ogive repair --in-place` go on without it"
                 ),
             ));
         };
@@ -109,7 +109,7 @@ fn without_commits((segment, head): &LogLink) -> Result<()> {
     if commits {
         let detail = "this segment of the log has commits that the page file does not know of: the page \
                       file is an older one, or a copy's; put back the page file and all of its log, \
-                      or let `ogive index repair` go on without it";
+                      or let `ogive repair --in-place` go on without it";
         return Err(Error::damaged(segment.file.path(), 0, detail));
     }
     Ok(())

@@ -232,7 +232,7 @@ fn is_told(damaged: &Files, live: &str, what: &str) {
     match ask(damaged) {
         Err(Error::Damaged { path, detail, .. }) => {
             assert!(path.to_string_lossy().ends_with(live), "{what}: {}", path.display());
-            assert!(detail.contains("ogive db repair"), "{what}: {detail}");
+            assert!(detail.contains("ogive repair"), "{what}: {detail}");
         }
         Err(error) => panic!("{what}: {error}"),
         Ok(found) => panic!("{what}: {} records were found", found.len()),

@@ -277,7 +277,7 @@ fn files_whose_records_are_elsewhere_and_taken_names_are_refused() {
     let shared: Arc<dyn Storage> = storage;
     let repair = |name: &str, new_name: &str| repair_table((&shared, name), (&shared, new_name), &mut |_, _| {});
     assert!(matches!(repair("x", "new"), Err(Error::NotRepairable { detail, .. }) if detail.contains("index of")));
-    assert!(matches!(repair("v", "new"), Err(Error::NotRepairable { detail, .. }) if detail.contains("db repair")));
+    assert!(matches!(repair("v", "new"), Err(Error::NotRepairable { detail, .. }) if detail.contains("ogive repair")));
     assert!(matches!(repair("t", "x"), Err(Error::Io { .. })));
     assert!(!shared.exists("new").unwrap());
 }
