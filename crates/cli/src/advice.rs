@@ -178,7 +178,7 @@ pub(crate) fn advice_on_folder(path: &Path) -> String {
     match crate::commands::db::info(path) {
         Ok(None) => "give a file, not a folder".into(),
         // Even one that cannot be opened now.
-        _ => format!("it is a store: use `ogive db`, for example `ogive db scan {}`", path.display()),
+        _ => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", path.display()),
     }
 }
 

@@ -1,15 +1,16 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::TableArguments;
+use crate::commands::place::PlaceArguments;
 use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
-    report, scan, sql, subcommands, tune, verify,
+    report, scan, sql, stats, subcommands, tune, verify,
 };
 use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls::StorageOption;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::sync::LazyLock;
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
@@ -64,41 +65,39 @@ subcommands! {
         Profile(profile::ProfileArguments) => profile::run,
         Build(build::BuildArguments) => build::run,
         Info(info::InfoArguments) => info::run,
-        Get(get::TableGet) => get::run,
-        Scan(scan::TableScan) => scan::run,
-        Rank(rank::TableRank) => rank::run,
-        Nth(nth::TableNth) => nth::run,
-        Count(count::TableCount) => count::run,
-        /// Show a table's parts and the cost of a lookup
-        #[command(after_help = explain::EXAMPLES)]
-        Explain(TableArguments) => explain::run,
+        Get(get::GetArguments) => get::run,
+        Scan(scan::ScanArguments) => scan::run,
+        Count(count::CountArguments) => count::run,
+        Rank(rank::RankArguments) => rank::run,
+        Nth(nth::NthArguments) => nth::run,
+        /// Show what a table, an index or a store is made of: records, levels, sizes
+        #[command(after_help = stats::EXAMPLES)]
+        Stats(PlaceArguments) => stats::run,
+        Explain(explain::ExplainArguments) => explain::run,
         Report(report::ReportArguments) => report::run,
         Export(export::ExportArguments) => export::run,
         Tune(tune::TuneArguments) => tune::run,
-        /// Check every byte of a table, the order of its keys, and its index
-        #[command(after_help = verify::EXAMPLES)]
-        Verify(verify::TableVerify) => verify::run,
+        Verify(verify::VerifyArguments) => verify::run,
         Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
         Sql(sql::SqlArguments) => sql::run,
-        /// Work with indexes: ordered maps in a file, updated in place
+        /// Create and change indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
         Index(index::IndexCommand) => index::IndexCommand::run,
-        /// Work with stores: crash-safe, log-structured, for keys and values of any length
+        /// Write and maintain stores: crash-safe, for keys and values of any length
         #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
         Db(db::DbCommand) => db::DbCommand::run,
-        Completions(completions::CompletionsArguments) => completions::run,
-        Man(man::ManArguments) => man::run,
+        Completions(completions::CompletionsArguments) => print_completions,
+        Man(man::ManArguments) => write_pages,
     }
 }
 
-/// Result of a command that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The work is done.
-    Done,
-    /// The work is done, and the answer is negative: an absent key, or damage found.
-    Negative,
+fn print_completions(arguments: &completions::CompletionsArguments, output: &mut Output) -> Result<Outcome> {
+    completions::run(arguments, crate::program::command(), output)
+}
+
+fn write_pages(arguments: &man::ManArguments, output: &mut Output) -> Result<Outcome> {
+    man::run(arguments, crate::program::command(), output)
 }
 
 impl Arguments {
@@ -111,16 +110,15 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn flags_do_not_contradict_each_other() {
-        Arguments::command().debug_assert();
+        crate::program::command().debug_assert();
     }
 
     #[test]
     fn every_command_shows_examples() {
-        for command in Arguments::command().get_subcommands() {
+        for command in crate::program::command().get_subcommands() {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains(&format!("ogive {}", command.get_name())), "{}", command.get_name());
         }
@@ -143,7 +141,7 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line_that_is_understood() {
         let mut found = Vec::new();
-        examples(&Arguments::command(), &mut found);
+        examples(&crate::program::command(), &mut found);
         assert!(found.len() > 80, "{}", found.len());
         for words in found {
             let parsed = Arguments::try_parse_from(&words);
@@ -154,7 +152,7 @@ mod tests {
     #[test]
     fn examples_that_fill_something_with_rows_say_which_column_has_the_values() {
         let mut found = Vec::new();
-        examples(&Arguments::command(), &mut found);
+        examples(&crate::program::command(), &mut found);
         let fills = |words: &&Vec<String>| words.iter().any(|word| word == "import" || word == "load");
         for words in found.iter().filter(fills).filter(|words| words.iter().any(|word| word.ends_with(".csv"))) {
             assert!(words.iter().any(|word| word == "--value"), "{words:?} would fill it with empty values");

@@ -1,11 +1,14 @@
 //! Indexes beside Parquet files, as the commands on tables use them: building, lookups, and reports.
 
-use crate::args::Outcome;
-use crate::commands::ordered_map::{Bounds, RangeOptions, Window, bounds};
-use crate::commands::query::{OpenTable, TableArguments};
+use crate::bounds::{Bounds, bounds};
+use crate::commands::ordered_map::{RangeOptions, Window};
+use crate::commands::query::{OpenTable, TableFile};
+use crate::commands::verbs::{LookupKeys, from_start, no_record};
 use crate::failure::{Failure, Result};
+use crate::info::Info;
 use crate::input::{ColumnType, stated_twice};
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped, human_bytes, human_us};
@@ -15,15 +18,21 @@ use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::{KeyType, TimeUnit};
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
 use rows::{RowFormat, RowWriter};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) mod fields;
+pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod rows;
+
+/// Keys of standard input that are looked up in one round.
+const KEYS_A_ROUND: usize = 1024;
+/// Data files that `ogive info` lists.
+const FILES_SHOWN: usize = 10;
 
 /// What to index, and the index file.
 #[derive(Debug)]
@@ -163,24 +172,29 @@ fn print_report(path: &Path, report: &BuildReport, output: &mut Output) -> Resul
 }
 
 /// The index that an open table holds.
-fn index_of(arguments: &TableArguments, open: OpenTable) -> Result<ParquetIndex> {
-    let folder = PathFolder::of_index(arguments.path())?;
+fn index_of(file: &TableFile, open: OpenTable) -> Result<ParquetIndex> {
+    let folder = PathFolder::of_index(file.path())?;
     let options = TableOptions::default();
     Ok(ParquetIndex::of_table(open.table, Arc::new(folder), &options)?)
 }
 
 /// An open index with the trace of its requests.
-struct BesideIndex {
+#[derive(Debug)]
+pub(crate) struct BesideIndex {
     index: ParquetIndex,
     trace: Trace,
     explain: bool,
 }
 
 impl BesideIndex {
-    fn new(arguments: &TableArguments, open: OpenTable, explain: bool) -> Result<Self> {
+    /// The index that an open table holds; its requests are printed with `explain`.
+    ///
+    /// # Errors
+    /// Those of the index.
+    pub(crate) fn new(file: &TableFile, open: OpenTable, explain: bool) -> Result<Self> {
         let mut trace = Trace::new();
         trace.add_index_reads(open.table.path(), &[open.table.opening()], false);
-        Ok(Self { index: index_of(arguments, open)?, trace, explain })
+        Ok(Self { index: index_of(file, open)?, trace, explain })
     }
 
     fn key_type(&self) -> KeyType {
@@ -227,60 +241,73 @@ impl BesideIndex {
 
 /// Prints the rows of keys.
 pub(crate) fn get(
-    arguments: &TableArguments,
-    open: OpenTable,
-    keys: &[&OsStr],
+    open: BesideIndex,
+    keys: &LookupKeys,
+    raw: bool,
     format: &RowFormat,
-    explain: bool,
     output: &mut Output,
 ) -> Result<Outcome> {
-    let BesideIndex { index, mut trace, explain } = BesideIndex::new(arguments, open, explain)?;
-    let keys = keys.iter().map(|key| key::from_argument(index.key_type(), key)).collect::<Result<Vec<_>>>()?;
-    let asked: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    if raw {
+        let message = "--raw writes one value, but rows of Parquet files have columns";
+        return Err(Failure::usage(message, "remove --raw, and choose columns with --columns"));
+    }
+    let BesideIndex { index, mut trace, explain } = open;
     let mut writer = RowWriter::new(format, &index, output)?;
     let columns = writer.columns();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let found = index.multi_get_traced(&asked, Some(&columns), Some(&mut trace))?;
-    for (key, batch) in keys.iter().zip(&found) {
-        writer.write(batch)?;
-        if batch.num_rows() == 0 && writer.is_json() {
-            writer.print_absent(&key::to_json(index.key_type(), key))?;
+    let (mut asked, mut absent): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
+    let mut find = |asked: &mut Vec<Vec<u8>>| -> Result<()> {
+        let keys: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
+        let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace))?;
+        for (key, batch) in asked.drain(..).zip(&found) {
+            writer.write(batch)?;
+            if batch.num_rows() > 0 {
+                continue;
+            }
+            if writer.is_json() {
+                writer.print_absent(&key::to_json(index.key_type(), &key))?;
+            }
+            absent.push(key);
         }
-    }
+        Ok(())
+    };
+    keys.each(&mut |key| {
+        asked.push(key::from_argument(index.key_type(), key)?);
+        if asked.len() < KEYS_A_ROUND { Ok(()) } else { find(&mut asked) }
+    })?;
+    find(&mut asked)?;
     writer.finish()?;
     let open = BesideIndex { index, trace, explain };
     open.print_trace(output)?;
     output.flush()?;
-    let mut outcome = Outcome::Done;
-    for (key, batch) in keys.iter().zip(&found) {
-        if batch.num_rows() == 0 {
-            note(format_args!("{}: not found", key::shown(open.key_type(), key)));
-            outcome = Outcome::Negative;
-        }
+    for key in &absent {
+        note(format_args!("{}: not found", key::shown(open.key_type(), key)));
     }
-    Ok(outcome)
+    Ok(if absent.is_empty() { Outcome::Done } else { Outcome::Negative })
 }
 
 /// Prints the rows of a range in key order.
 pub(crate) fn scan(
-    arguments: &TableArguments,
-    open: OpenTable,
+    mut open: BesideIndex,
     range: &RangeOptions,
     window: Window,
     format: &RowFormat,
-    explain: bool,
     output: &mut Output,
 ) -> Result<Outcome> {
-    if window.reverse {
-        let hint = "remove --reverse, or sort the output";
-        return Err(Failure::refused("rows of Parquet files are read in ascending order only", hint));
+    if window.keys_only {
+        let key: Vec<&str> = open.index.key_columns().collect();
+        let hint = format!("use --columns '{}'", key.join(","));
+        return Err(Failure::usage("--keys-only is not for indexes of Parquet files", hint));
     }
-    let mut open = BesideIndex::new(arguments, open, explain)?;
     let range = open.range(range)?;
     let mut writer = RowWriter::new(format, &open.index, output)?;
     let columns = writer.columns();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut scan = open.index.scan_traced(range, Some(&columns), explain.then(|| open.trace.clone()))?;
+    let trace = open.explain.then(|| open.trace.clone());
+    let mut scan = match window.reverse {
+        false => open.index.scan_traced(range, Some(&columns), trace)?,
+        true => open.index.scan_reversed(range, Some(&columns), trace)?,
+    };
     let mut left = window.limit.unwrap_or(u64::MAX);
     while left > 0
         && let Some(batch) = scan.next()
@@ -297,49 +324,57 @@ pub(crate) fn scan(
 }
 
 /// Prints the number of rows in a range.
-pub(crate) fn count(
-    arguments: &TableArguments,
-    open: OpenTable,
-    range: &RangeOptions,
-    explain: bool,
-    output: &mut Output,
-) -> Result<Outcome> {
-    let mut open = BesideIndex::new(arguments, open, explain)?;
+pub(crate) fn count(mut open: BesideIndex, range: &RangeOptions, output: &mut Output) -> Result<Outcome> {
     let range = open.range(range)?;
     let count = open.index.count_traced(range, Some(&mut open.trace))?;
     open.answer("count", count, output)
 }
 
 /// Prints the number of rows with smaller keys.
-pub(crate) fn rank(
-    arguments: &TableArguments,
-    open: OpenTable,
-    key: &OsStr,
-    explain: bool,
-    output: &mut Output,
-) -> Result<Outcome> {
-    let mut open = BesideIndex::new(arguments, open, explain)?;
+pub(crate) fn rank(mut open: BesideIndex, key: &OsStr, output: &mut Output) -> Result<Outcome> {
     let key = key::from_argument(open.key_type(), key)?;
     let rank = open.index.rank_traced(&key, Some(&mut open.trace))?;
     open.answer("rank", rank, output)
 }
 
+/// Prints the row at a position in key order.
+pub(crate) fn nth(mut open: BesideIndex, position: i64, format: &RowFormat, output: &mut Output) -> Result<Outcome> {
+    let total = open.index.rows();
+    let index = from_start(position, || Ok(total))?;
+    let mut writer = RowWriter::new(format, &open.index, output)?;
+    let columns = writer.columns();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let row = match index {
+        Some(index) => open.index.nth_traced(index, Some(&columns), Some(&mut open.trace))?,
+        None => None,
+    };
+    if let Some(row) = &row {
+        writer.write(row)?;
+    }
+    writer.finish()?;
+    if row.is_none() && output.is_json() {
+        output.json(&json!({ "index": index.map_or(json!(position), Value::from), "found": false }))?;
+    }
+    open.print_trace(output)?;
+    if row.is_some() {
+        return Ok(Outcome::Done);
+    }
+    output.flush()?;
+    no_record(position, "the index of Parquet files", total);
+    Ok(Outcome::Negative)
+}
+
 /// Compares every row with the index, and prints the findings; with `accept`, the times of files may be others.
-pub(crate) fn verify(
-    arguments: &TableArguments,
-    open: OpenTable,
-    accept: bool,
-    output: &mut Output,
-) -> Result<Outcome> {
+pub(crate) fn verify(file: &TableFile, open: OpenTable, accept: bool, output: &mut Output) -> Result<Outcome> {
     let (report, accepted) = match accept {
         false => {
-            let index = index_of(arguments, open)?;
+            let index = index_of(file, open)?;
             (Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?, 0)
         }
         true => {
-            let folder = Arc::new(PathFolder::of_index(arguments.path())?);
-            let (storage, name) = urls::place(arguments.path(), false)?;
-            let table = TableWriteOptions::default().profile(urls::profile_of(arguments.path())?);
+            let folder = Arc::new(PathFolder::of_index(file.path())?);
+            let (storage, name) = urls::place(file.path(), false)?;
+            let table = TableWriteOptions::default().profile(urls::profile_of(file.path())?);
             let mut options = BuildOptions::new("", &[]).table(table);
             let scratch = if storage.is_object_store() { Some(ScratchFolder::create()?) } else { None };
             if let Some(scratch) = &scratch {
@@ -361,7 +396,7 @@ pub(crate) fn verify(
         }))?;
     } else if report.is_sound() {
         let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
-        output.line(format_args!("{arguments}: sound; {rows} in {files} compared"))?;
+        output.line(format_args!("{file}: sound; {rows} in {files} compared"))?;
         if accepted > 0 {
             let files = counted(accepted, "file");
             output.line(format_args!("  {files} of another time accepted; the index has the times of now"))?;
@@ -373,58 +408,85 @@ pub(crate) fn verify(
     if report.is_sound() {
         return Ok(Outcome::Done);
     }
-    note(format_args!("error: {arguments}: {}", counted(report.findings.len() as u64, "finding")));
+    note(format_args!("error: {file}: {}", counted(report.findings.len() as u64, "finding")));
     note("hint: `ogive build DATA --external --update` makes the index anew for the files of now");
     Ok(Outcome::Negative)
 }
 
 /// Prints what an index has, and what its files are.
-pub(crate) fn explain(arguments: &TableArguments, open: OpenTable, output: &mut Output) -> Result<Outcome> {
-    let index = index_of(arguments, open)?;
-    let files: Vec<_> = index.files().collect();
-    let key: Vec<&str> = index.key_columns().collect();
-    let table = index.table().explain();
+pub(crate) fn explain(file: &TableFile, open: OpenTable, output: &mut Output) -> Result<Outcome> {
+    let index = index_of(file, open)?;
+    let (table, opening_bytes) = (index.table().explain(), index.table().opening().bytes);
     if output.is_json() {
-        let files: Vec<Value> =
-            files.iter().map(|(path, bytes)| json!({ "path": path.display().to_string(), "bytes": bytes })).collect();
-        output.json(&json!({
-            "kind": "parquet index",
-            "is_sorted": index.is_sorted(),
-            "key": key,
-            "key_type": index.key_type().to_string(),
-            "rows": index.rows(),
-            "index_bytes": table.file_bytes,
-            "opening_bytes": index.table().opening().bytes,
-            "columns": index.schema().fields().iter().map(|field| field.name()).collect::<Vec<_>>(),
-            "files": files,
-        }))?;
+        let mut object = json!({ "kind": "parquet index" });
+        object.as_object_mut().into_iter().for_each(|object| object.extend(facts(&index)));
+        object["opening_bytes"] = opening_bytes.into();
+        output.json(&object)?;
         return Ok(Outcome::Done);
     }
-    output.line(format_args!("{arguments}: {}", summary(&index)))?;
-    output.line(format_args!("  key: {} ({})", key.join(", "), index.key_type()))?;
-    for field in index.schema().fields() {
-        let null = if field.is_nullable() { "?" } else { "" };
-        output.line(format_args!("  column {}: {}{null}", field.name(), field.data_type()))?;
-    }
+    output.line(format_args!("{file}: {}", summary(&index)))?;
+    let [columns, files] = parts(&index);
+    columns.into_iter().try_for_each(|line| output.line(line))?;
     output.line(format_args!(
         "  index: {}, of which {} to open it",
         human_bytes(table.file_bytes),
-        human_bytes(index.table().opening().bytes)
+        human_bytes(opening_bytes)
     ))?;
-    for (path, bytes) in files {
-        output.line(format_args!("  file {}, {}", path.display(), human_bytes(bytes)))?;
-    }
+    files.into_iter().try_for_each(|line| output.line(line))?;
     Ok(Outcome::Done)
 }
 
-/// A sentence about the index that a table holds, without its name; `None` if it holds none.
-pub(crate) fn info(path: &Path, table: Table) -> Result<Option<String>> {
+/// What an index is, in JSON.
+fn facts(index: &ParquetIndex) -> Map<String, Value> {
+    let file = |(path, bytes): (PathBuf, u64)| json!({ "path": path.display().to_string(), "bytes": bytes });
+    let facts = json!({
+        "is_sorted": index.is_sorted(),
+        "key": index.key_columns().collect::<Vec<_>>(),
+        "key_type": index.key_type().to_string(),
+        "rows": index.rows(),
+        "index_bytes": index.table().explain().file_bytes,
+        "columns": index.schema().fields().iter().map(|field| field.name()).collect::<Vec<_>>(),
+        "files": index.files().map(file).collect::<Vec<_>>(),
+    });
+    facts.as_object().cloned().unwrap_or_default()
+}
+
+/// The key and the columns, then the files, a line each.
+fn parts(index: &ParquetIndex) -> [Vec<String>; 2] {
+    let key: Vec<&str> = index.key_columns().collect();
+    let schema = index.schema();
+    let columns = schema.fields().iter().map(|field| {
+        let null = if field.is_nullable() { "?" } else { "" };
+        format!("  column {}: {}{null}", field.name(), field.data_type())
+    });
+    let key = format!("  key: {} ({})", key.join(", "), index.key_type());
+    let file = |(path, bytes): (PathBuf, u64)| format!("  file {}, {}", path.display(), human_bytes(bytes));
+    [std::iter::once(key).chain(columns).collect(), index.files().map(file).collect()]
+}
+
+/// What the index that a table holds is; `None` if it holds none.
+///
+/// # Errors
+/// Those of the index.
+pub(crate) fn info(path: &Path, table: Table) -> Result<Option<Info>> {
     if !ParquetIndex::is_one(&table) {
         return Ok(None);
     }
     let folder = PathFolder::of_index(path)?;
     let index = ParquetIndex::of_table(table, Arc::new(folder), &TableOptions::default())?;
-    Ok(Some(summary(&index)))
+    let [mut details, files] = parts(&index);
+    let further = files.len().saturating_sub(FILES_SHOWN) as u64;
+    details.extend(files.into_iter().take(FILES_SHOWN));
+    if further > 0 {
+        details.push(format!("  and {}; `ogive explain` lists all", counted(further, "more file")));
+    }
+    Ok(Some(Info {
+        kind: "parquet index",
+        text: summary(&index),
+        details,
+        facts: facts(&index).into(),
+        next: format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display()),
+    }))
 }
 
 fn summary(index: &ParquetIndex) -> String {

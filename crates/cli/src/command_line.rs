@@ -4,6 +4,8 @@
 //! takes a key: `--from -x`. Anything else with a hyphen must be a known flag, so that a mistyped one is never taken
 //! for a key; after `--`, all words are keys or values.
 
+use crate::hints;
+use crate::short_help::brief;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, Error};
@@ -11,8 +13,9 @@ use std::ffi::{OsStr, OsString};
 
 /// The arguments of a command that these words are; the first is the name of the program.
 pub(crate) fn parse(command: &Command, words: &[OsString]) -> Result<ArgMatches, Error> {
-    let error = match command.clone().try_get_matches_from(words) {
+    let error = match brief(command.clone()).try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::UnknownArgument => error,
+        Err(error) if hints::is_on_word(&error) => return Err(hints::on_word(error, command, words)),
         outcome => return outcome,
     };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -26,7 +29,7 @@ pub(crate) fn parse(command: &Command, words: &[OsString]) -> Result<ArgMatches,
     let mut plain = words.to_vec();
     values.iter().for_each(|&index| plain[index] = "0".into());
     if values.is_empty() || command.clone().try_get_matches_from(&plain).is_err() {
-        return Err(with_tip(error, &words[..end]));
+        return Err(hints::on_option(with_tip(error, &words[..end]), command, words));
     }
     with_hyphens(command.clone()).try_get_matches_from(words)
 }
@@ -81,7 +84,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<String, String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let arguments = parse(&Arguments::command(), &words).and_then(|matches| Arguments::from_arg_matches(&matches));
+        let arguments = parse(command, &words).and_then(|matches| Arguments::from_arg_matches(&matches));
         arguments.map(|arguments| format!("{arguments:?}")).map_err(|error| error.to_string())
     }
 
@@ -98,8 +101,8 @@ mod tests {
             ("ogive index delete i -7 --all", "-7"),
             ("ogive rank t -inf", "-inf"),
             ("ogive scan t --from -inf --to -5 --reverse", "-inf"),
-            ("ogive db scan s --from a --to -x", "-x"),
-            ("ogive db count s --prefix -x", "-x"),
+            ("ogive scan s --from a --to -x", "-x"),
+            ("ogive count s --prefix -x", "-x"),
             ("ogive join a b -o c --left-from -inf --right-to -1,x", "-1,x"),
             ("ogive get t -- -x", "-x"),
             ("ogive get t -- --explain", "--explain"),

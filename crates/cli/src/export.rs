@@ -221,7 +221,7 @@ fn check(fields: &RecordFields, value: &[u8], work: &ExportWork) -> Result<()> {
         return Ok(());
     }
     let message = format!("record {} is not a row of type {}", work.records + 1, fields.types().values);
-    Err(Failure::refused(message, "print it with `ogive scan` or `ogive db scan`, which show its bytes"))
+    Err(Failure::refused(message, "print it with `ogive scan`, which shows its bytes"))
 }
 
 /// An error of writing the output.

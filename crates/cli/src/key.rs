@@ -1,6 +1,6 @@
 //! Conversion of keys and values between text and the order-preserving bytes in a table.
 
-use crate::commands::ordered_map::Bounds;
+use crate::bounds::Bounds;
 use crate::failure::{Failure, Result};
 use crate::size::counted;
 use ogive::KeyType;

@@ -3,7 +3,8 @@
 use crate::failure::{Failure, Result};
 use crate::input::InputError;
 use crate::key;
-use crate::pipe::{InputFile, input_named};
+use crate::pipe::InputFile;
+use crate::standard_input::input_named;
 use crate::system::argument;
 use ogive::KeyType;
 use ogive::table::KEY_BYTES_MAX;

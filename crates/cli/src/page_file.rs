@@ -4,6 +4,7 @@ use crate::export::write_whole;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::replace::{Force, OutputFile, OutputKind, claim};
+use crate::shell::shell_line;
 use crate::size::human_bytes;
 use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -47,15 +48,5 @@ pub(crate) fn publish(html: &str, place: &OutputFile, page: &Path, output: &mut 
 
 /// The command line of this process, for a page.
 pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("ogive".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    shell_line(std::env::args_os().skip(1))
 }

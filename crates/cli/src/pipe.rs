@@ -6,12 +6,12 @@
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::standard_input::{STANDARD_INPUT, shown};
 use crate::system::{is_pipe, is_same_file};
 use crate::urls::{UrlInput, is_url};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Display, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -21,19 +21,6 @@ const PIECE_BYTES: usize = 256 << 10;
 const PIECES_AHEAD: usize = 4;
 /// Time between two looks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// The path that `-` stands for in the place of an input.
-pub(crate) const STANDARD_INPUT: &str = "/dev/stdin";
-
-/// The path of an argument, where `-` is standard input.
-pub(crate) fn input_named(argument: &OsStr) -> &Path {
-    if argument == "-" { Path::new(STANDARD_INPUT) } else { Path::new(argument) }
-}
-
-/// An input as messages name it.
-pub(crate) fn shown(path: &Path) -> Display<'_> {
-    if path == Path::new(STANDARD_INPUT) { Path::new("standard input").display() } else { path.display() }
-}
 
 /// Refuses standard input, or a pipe, as two inputs: each would get a part of it. `both` says what they are.
 ///

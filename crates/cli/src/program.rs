@@ -1,7 +1,8 @@
 //! The main function: command line, standard output, exit code; and what another program adds to the command.
 
-use crate::args::{Arguments, Outcome};
+use crate::args::Arguments;
 use crate::failure::Failure;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::{command_line, disk_cache, interrupt, urls};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};

@@ -182,7 +182,7 @@ fn kept(shown: &str, what: &str, hint: &str) -> Failure {
 }
 
 fn no_plain_file(shown: &str) -> Failure {
-    kept(shown, "not a regular file", "name a file; `ogive join` and `ogive db export` accept - for standard output")
+    kept(shown, "not a regular file", "name a file; `ogive join` and `ogive export` accept - for standard output")
 }
 
 /// Whether a path stands for an open file of this process, which a rename would not reach.

@@ -3,8 +3,9 @@
 use crate::failure::Result;
 use crate::lookups::Lookups;
 use crate::output::note;
-use crate::pipe::{input_named, refuse_one_pipe};
+use crate::pipe::refuse_one_pipe;
 use crate::size::{ByteSize, grouped, positive_count};
+use crate::standard_input::input_named;
 use ogive::table::TableWriteOptions;
 use ogive::tune::{DesignCaching, DesignObjective};
 use ogive::{Error, KeyType};

@@ -374,17 +374,25 @@ impl OpenRun {
 
     /// The groups of the run with the rows of each from one row of the run to another.
     pub(crate) fn group_rows(&self, rows: Range<u64>) -> impl Iterator<Item = (usize, Range<u64>)> {
-        let starts = self.first_rows.windows(2).zip(&self.search.groups);
-        starts.filter_map(move |(ends, &group)| {
-            let (start, end) = (rows.start.max(ends[0]), rows.end.min(ends[1]));
-            (start < end).then(|| (group, start - ends[0]..end - ends[0]))
-        })
+        rows_of_groups(&self.first_rows, self.search.groups.iter().copied(), rows)
     }
 
     /// Where the rank of a key in the run is decided: a group, its first row in the run, and rows of it.
     fn rank_interval(&self, data: &Data, key: &[u8], after: bool) -> Result<(usize, u64, Range<u64>)> {
         self.interval_rows(data, if after { self.search.last(key) } else { self.search.first(key) })
     }
+}
+
+/// The groups with rows of a range, and which rows of theirs these are. `first_rows` has the first row of each.
+fn rows_of_groups(
+    first_rows: &[u64],
+    groups: impl Iterator<Item = usize>,
+    rows: Range<u64>,
+) -> impl Iterator<Item = (usize, Range<u64>)> {
+    first_rows.windows(2).zip(groups).filter_map(move |(ends, group)| {
+        let (start, end) = (rows.start.max(ends[0]), rows.end.min(ends[1]));
+        (start < end).then(|| (group, start - ends[0]..end - ends[0]))
+    })
 }
 
 /// Sorts ranges, and joins those that touch.
@@ -428,6 +436,11 @@ pub(crate) fn both(left: &Projection, right: &Projection) -> Vec<usize> {
 }
 
 impl Inner {
+    /// The groups of all files with the rows of each from one row to another, in the order of the files.
+    pub(crate) fn group_rows(&self, rows: Range<u64>) -> impl Iterator<Item = (usize, Range<u64>)> {
+        rows_of_groups(&self.first_rows, 0..self.data.catalog.groups.len(), rows)
+    }
+
     fn get_sorted(
         &self,
         runs: &[OpenRun],

@@ -35,7 +35,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `build`, `update`, `verify`, `accept` | making an index, making it anew for the files of now, and checking it |
-//! | `index`, `scan` | lookups, ranks, counts; rows in key order |
+//! | `index`, `scan`, `position` | lookups, ranks, counts; rows in key order, and by position |
 //! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
 //! | `footer`, `page_header` | reading of files for an index |
 //! | `footer_fields`, `hint` | what other crates could not take |
@@ -67,6 +67,7 @@ mod open_data;
 mod page_header;
 mod pages;
 mod place;
+mod position;
 mod router;
 mod rows;
 mod scan;

@@ -6,7 +6,7 @@ use crate::fetched::Fetched;
 use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_number};
 use crate::keys::RowKeys;
 use crate::trace::Trace;
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, UInt64Array};
 use ogive::KeyType;
 use ogive::table::TableRange;
 use ogive::types::{NullOrder, Value};
@@ -20,12 +20,13 @@ const PART_BYTES: u64 = 16 << 20;
 /// Rows that are looked up first, and at most, where files are not sorted.
 const LOOKED_UP_ROWS: (usize, usize) = (128, 4096);
 
-/// The rows of a range in key order, as batches. After an error nothing follows.
+/// The rows of a range in an order, as batches. After an error nothing follows.
 #[derive(Debug)]
 pub struct ParquetScan {
     inner: Arc<Inner>,
     projection: Projection,
     state: State,
+    is_reversed: bool,
     trace: Option<Trace>,
 }
 
@@ -37,12 +38,15 @@ enum State {
     Done,
 }
 
-/// A run of sorted files, as far as it is read.
+/// A run of sorted files, or all files in their order, as far as they are read.
 #[derive(Debug)]
 struct RunCursor {
-    run: usize,
-    /// The rows of the run that are not read yet.
+    /// The number of the run; none for all files.
+    run: Option<usize>,
+    /// The rows that are not read yet.
     rows: Range<u64>,
+    /// Whether the last rows come first.
+    is_reversed: bool,
     /// The rows that were fetched, as far as they are not decoded yet.
     fetched: Option<(GroupRows, Fetched)>,
     part: Option<ReadRows>,
@@ -111,7 +115,41 @@ impl ParquetIndex {
         &self,
         bounds: impl RangeBounds<K>,
         columns: Option<&[&str]>,
+        trace: Option<Trace>,
+    ) -> Result<ParquetScan> {
+        self.scan_from(bounds, columns, trace, false)
+    }
+
+    /// As [`Self::scan_traced`], in descending order: exactly the other way round, also among rows of one key.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn scan_reversed<K: AsRef<[u8]>>(
+        &self,
+        bounds: impl RangeBounds<K>,
+        columns: Option<&[&str]>,
+        trace: Option<Trace>,
+    ) -> Result<ParquetScan> {
+        self.scan_from(bounds, columns, trace, true)
+    }
+
+    /// All rows in the order of the files, which reads each page once, whatever the order of the keys.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn scan_files(&self, columns: Option<&[&str]>) -> Result<ParquetScan> {
+        let inner = self.inner.clone();
+        let projection = inner.data.project(columns)?;
+        let state = State::Sorted(vec![RunCursor::new(None, 0..self.rows(), false)]);
+        Ok(ParquetScan { inner, projection, state, is_reversed: false, trace: None })
+    }
+
+    fn scan_from<K: AsRef<[u8]>>(
+        &self,
+        bounds: impl RangeBounds<K>,
+        columns: Option<&[&str]>,
         mut trace: Option<Trace>,
+        is_reversed: bool,
     ) -> Result<ParquetScan> {
         let inner = self.inner.clone();
         let projection = inner.data.project(columns)?;
@@ -128,13 +166,12 @@ impl ParquetIndex {
                 let cursor = |(run, ranks): (usize, &Vec<u64>)| {
                     let first = if start.is_some() { ranks[0] } else { 0 };
                     let last = if end.is_some() { ranks[ranks.len() - 1] } else { runs[run].rows() };
-                    let rows = first..last.max(first);
-                    RunCursor { run, rows, fetched: None, part: None, is_under_way: false, pace: Pace::new() }
+                    RunCursor::new(Some(run), first..last.max(first), is_reversed)
                 };
                 State::Sorted(ranks.iter().enumerate().map(cursor).collect())
             }
         };
-        Ok(ParquetScan { inner, projection, state, trace })
+        Ok(ParquetScan { inner, projection, state, is_reversed, trace })
     }
 }
 
@@ -158,12 +195,13 @@ impl ParquetScan {
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let Self { inner, projection, state, trace } = self;
+        let Self { inner, projection, state, is_reversed, trace } = self;
         match state {
             State::Done => Ok(None),
             State::Unsorted(range, count) => {
                 let mut rows = Vec::with_capacity(*count);
-                for record in range.by_ref().take(*count) {
+                let next = || if *is_reversed { range.next_back() } else { range.next() };
+                for record in std::iter::from_fn(next).take(*count) {
                     rows.push(row_number(&record?.1));
                 }
                 *count = (*count * 2).min(LOOKED_UP_ROWS.1);
@@ -173,13 +211,13 @@ impl ParquetScan {
                 inner.rows(&rows, projection, trace.as_mut()).map(Some)
             }
             State::Sorted(cursors) => {
-                let Some(runs) = &inner.runs else { return Ok(None) };
+                let runs = inner.runs.as_deref().unwrap_or_default();
                 let is_merge = cursors.len() > 1;
                 for cursor in cursors.iter_mut().filter(|cursor| cursor.part.is_none()) {
                     cursor.fill(inner, runs, projection, is_merge, trace.as_mut())?;
                 }
                 cursors.retain(|cursor| cursor.part.is_some());
-                merge(inner, projection, cursors)
+                merge(inner, projection, cursors, *is_reversed)
             }
         }
     }
@@ -197,8 +235,13 @@ impl Iterator for ParquetScan {
     }
 }
 
-/// The next rows of several cursors in key order, up to the end of one of their parts.
-fn merge(inner: &Inner, projection: &Projection, cursors: &mut [RunCursor]) -> Result<Option<RecordBatch>> {
+/// The next rows of several cursors in order, up to the end of one of their parts.
+fn merge(
+    inner: &Inner,
+    projection: &Projection,
+    cursors: &mut [RunCursor],
+    is_reversed: bool,
+) -> Result<Option<RecordBatch>> {
     if let [cursor] = cursors {
         let Some(part) = &mut cursor.part else { return Ok(None) };
         let rows = (part.batch.num_rows() - part.next).min(BATCH_ROWS);
@@ -212,15 +255,17 @@ fn merge(inner: &Inner, projection: &Projection, cursors: &mut [RunCursor]) -> R
     let mut heads = cursors.iter().map(RunCursor::head).collect::<Result<Vec<_>>>()?;
     let mut indices = Vec::new();
     while indices.len() < BATCH_ROWS {
-        let least = (0..heads.len()).min_by(|&left, &right| heads[left].cmp(&heads[right]));
-        let Some(least) = least else { break };
-        let Some(part) = &mut cursors[least].part else { break };
-        indices.push((least, part.next));
+        let order = |left: &usize, right: &usize| heads[*left].cmp(&heads[*right]);
+        // Of equal keys, the first run comes first, or last.
+        let first = if is_reversed { (0..heads.len()).max_by(order) } else { (0..heads.len()).min_by(order) };
+        let Some(first) = first else { break };
+        let Some(part) = &mut cursors[first].part else { break };
+        indices.push((first, part.next));
         part.next += 1;
         if part.next == part.batch.num_rows() {
             break;
         }
-        heads[least] = cursors[least].head()?;
+        heads[first] = cursors[first].head()?;
     }
     if indices.is_empty() {
         return Ok(None);
@@ -236,7 +281,21 @@ fn merge(inner: &Inner, projection: &Projection, cursors: &mut [RunCursor]) -> R
     Ok(Some(merged))
 }
 
+/// The same rows, the last first.
+fn reversed(inner: &Inner, batch: &RecordBatch) -> Result<RecordBatch> {
+    if batch.num_columns() == 0 {
+        return Ok(batch.clone());
+    }
+    let rows: UInt64Array = (0..batch.num_rows() as u64).rev().collect();
+    arrow_select::take::take_record_batch(batch, &rows)
+        .map_err(|error| inner.data.malformed(format!("rows cannot be put in order: {error}")))
+}
+
 impl RunCursor {
+    fn new(run: Option<usize>, rows: Range<u64>, is_reversed: bool) -> Self {
+        Self { run, rows, is_reversed, fetched: None, part: None, is_under_way: false, pace: Pace::new() }
+    }
+
     /// The key of the next row.
     fn head(&self) -> Result<Vec<u8>> {
         match &self.part {
@@ -260,17 +319,19 @@ impl RunCursor {
         }
         let Some((left, fetched)) = &mut self.fetched else { return Ok(()) };
         let rows = left.ranges.first().cloned().unwrap_or_default();
-        let end = rows.end.min(rows.start + self.pace.rows());
-        let part = GroupRows { group: left.group, ranges: std::iter::once(rows.start..end).collect() };
-        let batch = inner.data.decode(&part, projection, fetched)?;
+        let count = self.pace.rows().min(rows.end - rows.start);
+        let (taken, rest) = split_off(rows, count, self.is_reversed);
+        let part = GroupRows { group: left.group, ranges: std::iter::once(taken).collect() };
+        let in_order = |batch: RecordBatch| if self.is_reversed { reversed(inner, &batch) } else { Ok(batch) };
+        let batch = in_order(inner.data.decode(&part, projection, fetched)?)?;
         self.pace.follow(&batch);
         let keys = match with_keys {
-            true => Some(inner.data.keys(&inner.data.decode(&part, &inner.data.key, fetched)?)?),
+            true => Some(inner.data.keys(&in_order(inner.data.decode(&part, &inner.data.key, fetched)?)?)?),
             false => None,
         };
-        match end < rows.end {
-            true => left.ranges = std::iter::once(end..rows.end).collect(),
-            false => self.fetched = None,
+        match rest.is_empty() {
+            false => left.ranges = std::iter::once(rest).collect(),
+            true => self.fetched = None,
         }
         self.part = Some(ReadRows { batch, keys, next: 0 });
         Ok(())
@@ -284,15 +345,29 @@ impl RunCursor {
         columns: &[usize],
         trace: Option<&mut Trace>,
     ) -> Result<Option<(GroupRows, Fetched)>> {
-        let Some((group, rows)) = runs[self.run].group_rows(self.rows.clone()).next() else { return Ok(None) };
+        let mut groups: Box<dyn Iterator<Item = (usize, Range<u64>)>> = match self.run {
+            Some(run) => Box::new(runs[run].group_rows(self.rows.clone())),
+            None => Box::new(inner.group_rows(self.rows.clone())),
+        };
+        let next = if self.is_reversed { groups.last() } else { groups.next() };
+        let Some((group, rows)) = next else { return Ok(None) };
         let bytes_per_row = inner.data.bytes_per_row(group, columns)?;
         // The first part is small, since a caller may want the first rows only.
         let most = if self.is_under_way { u64::MAX } else { BATCH_ROWS as u64 };
         let count = ((PART_BYTES as f64 / bytes_per_row.max(1e-3)) as u64).clamp(1, most).min(rows.end - rows.start);
-        let part = GroupRows { group, ranges: std::iter::once(rows.start..rows.start + count).collect() };
+        let (taken, _) = split_off(rows, count, self.is_reversed);
+        let part = GroupRows { group, ranges: std::iter::once(taken).collect() };
         let fetched = inner.data.fetch(std::slice::from_ref(&part), columns, trace)?;
-        self.rows.start += count;
+        self.rows = split_off(self.rows.clone(), count, self.is_reversed).1;
         self.is_under_way = true;
         Ok(Some((part, fetched)))
+    }
+}
+
+/// The first `count` rows of a range, or the last, and the others.
+fn split_off(rows: Range<u64>, count: u64, is_reversed: bool) -> (Range<u64>, Range<u64>) {
+    match is_reversed {
+        false => (rows.start..rows.start + count, rows.start + count..rows.end),
+        true => (rows.end - count..rows.end, rows.start..rows.end - count),
     }
 }

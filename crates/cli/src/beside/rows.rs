@@ -18,7 +18,7 @@ pub(crate) struct RowFormat {
     columns: Vec<String>,
 
     /// Of an index of Parquet files: print rows as CSV, which is the default
-    #[arg(long, conflicts_with = "arrow", help_heading = "Parquet")]
+    #[arg(long, conflicts_with = "arrow", help_heading = "Parquet", hide_short_help = true)]
     csv: bool,
 
     /// Of an index of Parquet files: write rows in the stream format of Arrow
@@ -32,17 +32,29 @@ impl RowFormat {
         (!self.columns.is_empty()).then(|| self.columns.iter().map(String::as_str).collect())
     }
 
-    /// Refuses the options for tables.
+    /// Refuses the options for what is no index of Parquet files.
     ///
     /// # Errors
     /// [`Failure::Usage`].
-    pub(crate) fn refuse(&self) -> Result<()> {
-        if self.columns.is_empty() && !self.csv && !self.arrow {
-            return Ok(());
+    pub(crate) fn check(&self, is_beside: bool) -> Result<()> {
+        if is_beside || !self.csv && !self.arrow {
+            return check_columns(&self.columns, is_beside);
         }
-        let message = "--columns, --csv and --arrow are for indexes of Parquet files";
-        Err(Failure::usage(message, "remove them; `ogive export` writes tables in other formats"))
+        Err(not_for_tables())
     }
+}
+
+/// Refuses columns of what is no index of Parquet files.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn check_columns(columns: &[String], is_beside: bool) -> Result<()> {
+    if is_beside || columns.is_empty() { Ok(()) } else { Err(not_for_tables()) }
+}
+
+fn not_for_tables() -> Failure {
+    let message = "--columns, --csv and --arrow are for indexes of Parquet files";
+    Failure::usage(message, "remove them; `ogive export` writes other formats")
 }
 
 /// A writer of the rows of an index.

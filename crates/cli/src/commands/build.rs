@@ -1,13 +1,13 @@
 //! `ogive build`: builds a table from a file.
 
 use super::stored;
-use crate::args::Outcome;
 use crate::assess;
 use crate::external::{RecordLayout, build_external};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;

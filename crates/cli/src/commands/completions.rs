@@ -1,9 +1,9 @@
 //! `ogive completions`: prints a completion script for a shell.
 
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::program::command;
+use clap::Command;
 use clap_complete::Shell;
 use serde_json::json;
 
@@ -22,12 +22,11 @@ pub(crate) struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Runs the command.
-pub(crate) fn run(arguments: &CompletionsArguments, output: &mut Output) -> Result<Outcome> {
+/// Runs the command; `whole` has all sub-commands.
+pub(crate) fn run(arguments: &CompletionsArguments, mut whole: Command, output: &mut Output) -> Result<Outcome> {
     let mut script = Vec::new();
-    let mut command = command();
-    let name = command.get_name().to_owned();
-    clap_complete::generate(arguments.shell, &mut command, name, &mut script);
+    let name = whole.get_name().to_owned();
+    clap_complete::generate(arguments.shell, &mut whole, name, &mut script);
     if output.is_json() {
         let script = String::from_utf8_lossy(&script);
         output.json(&json!({ "shell": arguments.shell.to_string(), "script": script }))?;

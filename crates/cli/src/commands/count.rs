@@ -1,9 +1,10 @@
 //! `ogive count`: counts the records in a range.
 
-use super::query::{TableRangeOptions, TracedTable};
+use super::place::{PlaceArguments, Reading, with_map};
+use super::query::TableRangeOptions;
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\
@@ -11,30 +12,34 @@ Examples:
   ogive count words.ogive                       count all records
   ogive count words.ogive --prefix a            count the keys that begin with 'a'
   ogive count ids.ogive --from 1000 --explain   count the keys from 1000 on, and show every read
+  ogive count fruit.db --keyspace colours       count the entries of a keyspace
+  ogive count ids.ogx --from 1000 --to 2000     count entries of an index
 
-Reads only the two ends of the range.";
+Of tables and indexes of Parquet files, reads only the two ends of the range. An index states the count of all entries,
+and reads the leaves of a range. A store reads the keys of the range, and no long values: the count is exact, of one
+consistent state. `ogive db keyspaces` estimates all rows without reading them.";
 
-/// Count the records in a range without reading them
+/// Count the records in a range
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct TableCount {
+pub(crate) struct CountArguments {
     #[command(flatten)]
-    table: TracedTable,
+    place: PlaceArguments,
 
     #[command(flatten)]
     range: TableRangeOptions,
+
+    /// Of a table: show every read
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &TableCount, output: &mut Output) -> Result<Outcome> {
-    let table = arguments.table.table();
-    let open = table.open_any(arguments.table.explain())?;
-    #[cfg(feature = "parquet")]
-    {
-        let explain = arguments.table.explain();
-        if open.is_beside() {
-            return crate::beside::count(table, open, &arguments.range.range(), explain, output);
-        }
-    }
-    verbs::count(&table.plain(open)?, &arguments.range.range(), output)
+pub(crate) fn run(arguments: &CountArguments, output: &mut Output) -> Result<Outcome> {
+    let range = arguments.range.range();
+    with_map!(
+        arguments.place.open(Reading { explain: arguments.explain, form: None })?,
+        map => verbs::count(&*map, &range, output),
+        beside => crate::beside::count(*beside, &range, output),
+    )
 }

@@ -1,9 +1,9 @@
 //! `ogive demo`: indexes the files of this machine and shows what lookups read.
 
-use crate::args::Outcome;
 use crate::demo::{Files, FoundFile, Walk, make_all, print, to_json};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;

@@ -1,41 +1,49 @@
-//! `ogive explain`: shows the parts of a table and the cost of a lookup.
+//! `ogive explain`: shows the parts of a table, or the path of a lookup in an index.
 
-use super::ordered_map::Report;
-use super::query::{OpenTable, TableArguments};
-use super::verbs;
-use crate::args::Outcome;
-use crate::failure::Result;
+use super::place::{PlaceArguments, PlaceKind};
+use super::{index, stats};
+use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::report;
-use ogive::table::TableReport;
-use serde::Serialize;
+use std::ffi::OsString;
 
-/// Help after the arguments.
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  ogive explain words.ogive            show sizes of all parts, index layers, and modelled times
+  ogive explain words.ogive            a table: sizes of all parts, index layers, and modelled times
   ogive explain words.ogive --json     the same as JSON
+  ogive explain ids.ogx 1234           an index: the nodes and pages that a lookup visits
 
-Reads only the tail of the table, as opening it always does.";
+Of a table, reads only its end, as opening it always does. Exits with 1 if the key is absent.";
 
-impl Report for TableReport {
-    fn to_json(&self) -> Result<impl Serialize> {
-        Ok(self)
-    }
+/// Show a table's parts and the cost of a lookup, or the path of a lookup in an index
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExplainArguments {
+    #[command(flatten)]
+    place: PlaceArguments,
 
-    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
-        report::print(name, self, output)
-    }
+    /// Of an index: key to look up
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    key: Option<OsString>,
 }
 
 /// Runs the command.
-pub(crate) fn run(table: &TableArguments, output: &mut Output) -> Result<Outcome> {
-    #[cfg(feature = "parquet")]
-    {
-        let open = table.open_any(false)?;
-        if open.is_beside() {
-            return crate::beside::explain(table, open, output);
+pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> Result<Outcome> {
+    let place = &arguments.place;
+    match (place.kind()?, &arguments.key) {
+        (PlaceKind::Table, None) => stats::of_table(place, output),
+        (PlaceKind::Index, Some(key)) => index::explain(&place.index(), key, output),
+        (PlaceKind::Table, Some(key)) => {
+            let hint = format!("`ogive get {place} {} --explain` shows the reads of a lookup", key.display());
+            Err(Failure::usage(format!("{place} is explained without a key"), hint))
+        }
+        (PlaceKind::Index, None) => {
+            let hint = format!("give a key to look up; `ogive stats {place}` shows its nodes");
+            Err(Failure::usage(format!("{place} is an index, of which a lookup is explained"), hint))
+        }
+        (PlaceKind::Store, _) => {
+            let hint = format!("use `ogive stats {place}`, or `ogive report {place} -o PAGE`");
+            Err(Failure::refused(format!("{place} is a store, whose lookups are not explained one by one"), hint))
         }
     }
-    verbs::stats::<OpenTable>(table, output)
 }

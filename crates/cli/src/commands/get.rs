@@ -1,28 +1,31 @@
-//! `ogive get`: looks up a key.
+//! `ogive get`: looks up keys.
 
-use super::query::TableArguments;
+use super::index::PayloadOptions;
+use super::place::{PlaceArguments, Reading, with_map};
 use super::verbs::{self, LookupKeys};
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive get words.ogive apple              print the value of a key
+  ogive get words.ogive apple              print the value of a key of a table
   ogive get ids.ogive 1234 --explain       also show every read
+  ogive get fruit.db apple --keyspace red  the value of a key in a keyspace of a store
+  ogive get ids.ogx 1234 --values number   the payload of a key of an index, as a number
   ogive get ids.ogive 1234 5678            print keys and values of several keys
   ogive get ids.ogive - <keys.txt          look up the keys of a file
   ogive get rows.ogive 1234 --all          print the values of all records with this key
-  ogive get images.ogive cat --raw >cat    write a value of any length, unchanged
+  ogive get films.db night --raw >night    write a value of any length, unchanged
 
 Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
-/// Look up a key
+/// Look up keys in a table, an index or a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct TableGet {
+pub(crate) struct GetArguments {
     #[command(flatten)]
-    table: TableArguments,
+    place: PlaceArguments,
 
     #[command(flatten)]
     keys: LookupKeys,
@@ -31,14 +34,19 @@ pub(crate) struct TableGet {
     #[arg(long)]
     all: bool,
 
-    /// Write the value without a newline, or that of its column if it is a row of one: text and bytes unchanged, other
-    /// types as text; required for values larger than --memory
-    #[arg(long, conflicts_with_all = ["all", "json"])]
+    /// Write the value without a newline
+    ///
+    /// That of its column if it is a row of one: text and bytes unchanged, other types as text. Required for values
+    /// larger than --memory. Payloads of an index without a type keep their zeros.
+    #[arg(long, conflicts_with_all = ["all", "json", "values"])]
     raw: bool,
 
-    /// Show every read
+    /// Of a table: show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
+
+    #[command(flatten)]
+    payloads: PayloadOptions,
 
     #[cfg(feature = "parquet")]
     #[command(flatten)]
@@ -46,19 +54,21 @@ pub(crate) struct TableGet {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &TableGet, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open_any(arguments.explain)?;
+pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outcome> {
+    let GetArguments { keys, all, raw, .. } = arguments;
+    let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    {
-        if open.is_beside() {
-            let (table, keys) = (&arguments.table, arguments.keys.all()?);
-            return crate::beside::get(table, open, &keys, &arguments.rows, arguments.explain, output);
-        }
-        arguments.rows.refuse()?;
-    }
-    let open = arguments.table.plain(open)?;
-    if arguments.raw {
-        return verbs::get_raw(&open, &arguments.keys, |key| Ok(open.table.value_reader(key)?), output);
-    }
-    verbs::get_each(&open, &arguments.keys, arguments.all, output)
+    arguments.rows.check(place.is_beside())?;
+    with_map!(
+        place,
+        map => {
+            let outcome = match *raw {
+                true => verbs::get_raw(&*map, keys, output)?,
+                false => verbs::get_each(&*map, keys, *all, output)?,
+            };
+            verbs::note_emptiness(&*map, outcome)?;
+            Ok(outcome)
+        },
+        beside => crate::beside::get(*beside, keys, *raw, &arguments.rows, output),
+    )
 }

@@ -2,44 +2,33 @@
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign};
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::info::Info;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
 use crate::urls::{is_folder, path_argument, refuse_updated};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::table::{Table, TableOptions};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
   ogive info fruit.db --json    a store, as JSON
+  ogive info events.idx         an index of Parquet files: its key, their columns, and the files
 
 Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
 
-/// Show what a file or folder is: a table, an external index, an index, a store, a profile, or none of these
+/// Show what a file or folder is: a table, an index, a store, a profile, or none of these
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InfoArguments {
     /// File or folder to look at
     #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
-}
-
-/// What a path is.
-#[derive(Debug)]
-pub(crate) struct Info {
-    /// Its kind, such as `table`; `other` if it is none of Ogive's.
-    pub(crate) kind: &'static str,
-    /// A sentence about it, without its name.
-    pub(crate) text: String,
-    /// Further fields in JSON.
-    pub(crate) facts: Value,
-    /// A command that goes on from here.
-    pub(crate) next: String,
 }
 
 /// Runs the command.
@@ -54,6 +43,7 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
         output.json(&object)?;
     } else {
         output.line(format_args!("{shown}: {}", info.text))?;
+        info.details.iter().try_for_each(|line| output.line(line))?;
         output.line(format_args!("next: {}", info.next))?;
     }
     Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
@@ -65,6 +55,7 @@ fn look(path: &Path) -> Result<Info> {
         return Ok(db::info(path)?.unwrap_or_else(|| Info {
             kind: "other",
             text: "a folder without a store".into(),
+            details: Vec::new(),
             facts: json!({}),
             next: "`ogive db put STORE KEY VALUE` creates a store".into(),
         }));
@@ -78,12 +69,14 @@ fn look(path: &Path) -> Result<Info> {
         Some(FileFormat::PageLog) => Ok(Info {
             kind: "index log",
             text: "a segment of the log of an index; it belongs beside the index".into(),
+            details: Vec::new(),
             facts: json!({}),
             next: format!("`ogive info {}`", without_number(path).display()),
         }),
         found if found.is_some() || is_lock_of_store(path)? => Ok(Info {
             kind: "store file",
             text: "a file of a store; its name and its neighbours belong to it".into(),
+            details: Vec::new(),
             facts: json!({}),
             next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
         }),
@@ -91,12 +84,14 @@ fn look(path: &Path) -> Result<Info> {
             Some(Foreign::Profile(profile)) => Info {
                 kind: "profile",
                 text: Foreign::Profile(profile.clone()).to_string(),
+                details: Vec::new(),
                 facts: json!({ "name": profile.name() }),
                 next: format!("`ogive tune KEYS --for {shown}`"),
             },
             found => Info {
                 kind: "other",
                 text: found.unwrap_or(Foreign::Other).to_string(),
+                details: Vec::new(),
                 facts: json!({}),
                 next: format!(
                     "`ogive build {shown} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys"
@@ -115,9 +110,8 @@ fn is_lock_of_store(path: &Path) -> Result<bool> {
 fn table(path: &Path) -> Result<Info> {
     let table = Table::open_path(path, &TableOptions::default())?;
     #[cfg(feature = "parquet")]
-    if let Some(text) = crate::beside::info(path, table.clone())? {
-        let next = format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display());
-        return Ok(Info { kind: "parquet index", text, facts: json!({}), next });
+    if let Some(info) = crate::beside::info(path, table.clone())? {
+        return Ok(info);
     }
     let report = table.explain();
     let is_external = table.is_external();
@@ -138,6 +132,7 @@ fn table(path: &Path) -> Result<Info> {
     Ok(Info {
         kind: if is_external { "external index" } else { "table" },
         text,
+        details: Vec::new(),
         facts: json!({
             "key_type": report.key_type,
             "value_type": report.value_type,

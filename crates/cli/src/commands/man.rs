@@ -1,9 +1,8 @@
 //! `ogive man`: writes the manual pages.
 
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::program::command;
 use crate::size::counted;
 use clap::Command;
 use clap_mangen::Man;
@@ -28,12 +27,12 @@ pub(crate) struct ManArguments {
     folder: PathBuf,
 }
 
-/// Runs the command.
-pub(crate) fn run(arguments: &ManArguments, output: &mut Output) -> Result<Outcome> {
+/// Runs the command; `whole` has all sub-commands.
+pub(crate) fn run(arguments: &ManArguments, whole: Command, output: &mut Output) -> Result<Outcome> {
     let folder = &arguments.folder;
     let failed = |action, path: &Path, source| Failure::File { action, path: path.display().to_string(), source };
     fs::create_dir_all(folder).map_err(|error| failed("create", folder, error))?;
-    let mut command = without_help(command());
+    let mut command = without_help(whole);
     command.build();
     let mut pages = Vec::new();
     render(&command, &mut pages).map_err(|error| failed("write", folder, error))?;

@@ -1,23 +1,23 @@
 //! Ordered maps: tables, indexes and keyspaces of stores, as the commands on them see them.
 //!
-//! `get`, `put`, `delete`, `scan`, `count`, `stats` and `verify` have one body each in [`super::verbs`], over
-//! [`OrderedMap`]. An implementation says what differs: forms of keys and values, traces of reads, remarks, and
-//! reports.
+//! `get`, `put`, `delete`, `scan`, `count`, `rank`, `nth`, `export`, `stats` and `verify` have one body each in
+//! [`super::verbs`], over [`OrderedMap`]. An implementation says what differs: forms of keys and values, traces of
+//! reads, remarks, and reports.
 
+use crate::bounds::{Bounds, bounds};
+use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::whole_number;
 use crate::value;
-use ogive::types::ValueType;
+use ogive::types::{RecordType, ValueType};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::ops::{Bound, Deref};
-
-/// The two ends of a range of keys.
-pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
 
 /// A record in JSON whose columns have no names.
 pub(crate) fn plain_record<M: OrderedMap + ?Sized>(map: &M, key: &M::Key, value: Option<&[u8]>) -> String {
@@ -33,9 +33,12 @@ pub(crate) trait OrderedMap {
     /// The arguments that name the table, index or store.
     type Location;
     /// A key. Its order is that of the map.
-    type Key: Ord;
+    type Key: Ord + Clone;
     /// A value in memory.
     type Value: Deref<Target = [u8]>;
+
+    /// What it is, for messages, such as `the table`.
+    const WHAT: &'static str;
 
     /// The key given as an argument.
     ///
@@ -83,6 +86,36 @@ pub(crate) trait OrderedMap {
         None
     }
 
+    /// The value of a key by itself, which may be longer than what is held in memory.
+    fn value_reader<'a>(&'a self, key: &Self::Key) -> Result<Option<Box<dyn Read + 'a>>>;
+
+    /// A remark on an absent key of a map without any records. Only keyspaces make one.
+    fn remark_on_emptiness(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The number of all records.
+    fn total(&self) -> Result<u64> {
+        self.count((Bound::Unbounded, Bound::Unbounded))
+    }
+
+    /// The number of records with smaller keys.
+    fn rank(&self, key: &Self::Key) -> Result<u64> {
+        self.count((Bound::Unbounded, Bound::Excluded(key.clone())))
+    }
+
+    /// The record at a position, counted from 0.
+    fn nth(&self, position: u64) -> Result<Option<(Self::Key, Self::Value)>>;
+
+    /// The types of the records as they are exported.
+    fn record_type(&self) -> RecordType;
+
+    /// The number of all records, perhaps estimated; `None` if it takes reading them.
+    fn expected(&self) -> Option<u64>;
+
+    /// Calls `visit` with each record of a range that is not empty, as it is exported.
+    fn export(&self, range: Bounds<Self::Key>, visit: &mut RecordVisitor<'_>) -> Result<()>;
+
     /// Prints entries of a range that is not empty, each by [`Self::print_entry`].
     fn scan(&self, range: Bounds<Self::Key>, window: Window, output: &mut Output) -> Result<()>;
 
@@ -108,7 +141,7 @@ pub(crate) trait OrderedMap {
         Ok(())
     }
 
-    /// The report of `stats`, or of `explain` for tables.
+    /// The report of `stats`.
     fn stats(place: &Self::Location) -> Result<impl Report>;
 
     /// The report of `verify`. Indexes show no progress, and stores need not open.
@@ -204,9 +237,18 @@ pub(crate) struct Window {
     /// Print the entries in reverse order
     #[arg(long)]
     pub(crate) reverse: bool,
+
+    /// Print keys only; a store reads no long values
+    #[arg(long)]
+    pub(crate) keys_only: bool,
 }
 
 impl Window {
+    /// The value of an entry, if it is printed.
+    pub(crate) fn value(self, value: &[u8]) -> Option<&[u8]> {
+        (!self.keys_only).then_some(value)
+    }
+
     /// Calls `visit` with the entries in this part.
     pub(crate) fn visit<T, E>(
         self,
@@ -223,9 +265,4 @@ impl Window {
         }
         Ok(())
     }
-}
-
-/// The bounds of a range from `from` up to but not including `to`; open at an end that is `None`.
-pub(crate) fn bounds<K>(from: Option<K>, to: Option<K>) -> Bounds<K> {
-    (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded))
 }

@@ -1,7 +1,7 @@
 //! `ogive profile`: measures a storage device.
 
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::page_file::{self, PageOption};
 use crate::progress::{Progress, Unit};

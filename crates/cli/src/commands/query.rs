@@ -1,6 +1,8 @@
-//! Options and output shared by all commands that read a table.
+//! Tables as the commands read them: file, ranges, and the open table as an ordered map.
 
-use super::ordered_map::{Bounds, OrderedMap, RangeOptions, Report, Window};
+use super::ordered_map::{OrderedMap, RangeOptions, Report, Window};
+use crate::bounds::Bounds;
+use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::{Output, note};
@@ -8,44 +10,27 @@ use crate::progress::{Progress, Unit};
 use crate::reads;
 use crate::records::RecordFields;
 use crate::size::ByteSize;
-use crate::urls::{self, is_url, path_argument};
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use crate::urls::{self, is_url};
 use ogive::io::{LenientStorage, Storage};
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
-use ogive::types::ValueType;
+use ogive::types::{RecordType, ValueType};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Display};
+use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The table to read, and how to read it.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct TableArguments {
-    /// Table to read
-    #[arg(value_name = "TABLE", value_parser = OsStringValueParser::new().try_map(path_argument))]
+/// The file of a table, and how to read it.
+#[derive(Clone, Debug)]
+pub(crate) struct TableFile {
     path: PathBuf,
-
-    /// Memory for the index, cached blocks and values
-    #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Table")]
+    /// Memory for the index, cached blocks and values.
     memory: ByteSize,
-
-    /// Bypass the page cache if the file system supports it
-    #[arg(long, help_heading = "Table")]
+    /// Whether reads bypass the page cache.
     direct: bool,
-}
-
-/// The table to read, and whether to trace its reads.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct TracedTable {
-    #[command(flatten)]
-    table: TableArguments,
-
-    /// Show every read
-    #[arg(long)]
-    explain: bool,
 }
 
 /// A range of keys of a table, whose ends may also be given without their options, as they once were.
@@ -74,13 +59,18 @@ pub(crate) struct OpenTable {
     cold: Option<bool>,
 }
 
-impl fmt::Display for TableArguments {
+impl fmt::Display for TableFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.display().fmt(formatter)
     }
 }
 
-impl TableArguments {
+impl TableFile {
+    /// The table at a path or URL.
+    pub(crate) fn at(path: PathBuf, memory: ByteSize, direct: bool) -> Self {
+        Self { path, memory, direct }
+    }
+
     /// The file of the table.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -106,7 +96,7 @@ impl TableArguments {
         Err(Failure::refused(
             message,
             match cfg!(feature = "parquet") {
-                true => "use get, scan, count, rank, explain or verify",
+                true => "its rows are in those files",
                 false => "use an ogive that was built with `--features parquet`",
             },
         ))
@@ -144,23 +134,6 @@ impl TableArguments {
     }
 }
 
-impl TracedTable {
-    /// The table.
-    pub(crate) fn table(&self) -> &TableArguments {
-        &self.table
-    }
-
-    /// Whether reads are shown.
-    pub(crate) fn explain(&self) -> bool {
-        self.explain
-    }
-
-    /// Opens the table.
-    pub(crate) fn open(&self) -> Result<OpenTable> {
-        self.table.open(self.explain)
-    }
-}
-
 impl TableRangeOptions {
     /// The range, however it was given.
     pub(crate) fn range(&self) -> RangeOptions {
@@ -181,22 +154,14 @@ impl OpenTable {
     pub(crate) fn traced<T>(&self, work: impl FnOnce(Traced<'_>) -> ogive::Result<T>) -> Result<T> {
         Ok(work(self.table.traced(&mut self.trace.borrow_mut()))?)
     }
-
-    /// Prints an answer, as an object or as text if there is any, and the reads if requested.
-    pub(crate) fn answer(&self, output: &mut Output, mut object: Value, text: Option<impl Display>) -> Result<()> {
-        if output.is_json() {
-            self.add_trace(&mut object);
-            return output.json(&object);
-        }
-        text.map_or(Ok(()), |text| output.line(text))?;
-        self.print_trace(output)
-    }
 }
 
 impl OrderedMap for OpenTable {
-    type Location = TableArguments;
+    type Location = TableFile;
     type Key = Vec<u8>;
     type Value = Vec<u8>;
+
+    const WHAT: &'static str = "the table";
 
     fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.table.key_type(), written)
@@ -240,9 +205,41 @@ impl OrderedMap for OpenTable {
         values.iter().all(|value| self.shown_value(value).is_empty()).then_some("found; the value is empty")
     }
 
+    fn value_reader<'a>(&'a self, key: &Vec<u8>) -> Result<Option<Box<dyn Read + 'a>>> {
+        Ok(self.table.value_reader(key)?.map(|reader| Box::new(reader) as Box<dyn Read>))
+    }
+
+    fn total(&self) -> Result<u64> {
+        Ok(self.table.len())
+    }
+
+    fn rank(&self, key: &Vec<u8>) -> Result<u64> {
+        self.traced(|mut table| table.rank(key))
+    }
+
+    fn nth(&self, position: u64) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.traced(|mut table| table.nth(position))
+    }
+
+    fn record_type(&self) -> RecordType {
+        self.table.record_type().clone()
+    }
+
+    fn expected(&self) -> Option<u64> {
+        Some(self.table.len())
+    }
+
+    fn export(&self, range: Bounds<Vec<u8>>, visit: &mut RecordVisitor<'_>) -> Result<()> {
+        for record in self.table.range(range) {
+            let (key, value) = record?;
+            visit(&key, &value)?;
+        }
+        Ok(())
+    }
+
     fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
         let mut records = self.table.range(range).traced();
-        window.visit(&mut records, |(key, value)| self.print_entry(&key, Some(&value), output))?;
+        window.visit(&mut records, |(key, value)| self.print_entry(&key, window.value(&value), output))?;
         self.trace.borrow_mut().reads.extend(records.trace().into_iter().flat_map(|trace| &trace.reads));
         Ok(())
     }
@@ -269,11 +266,11 @@ impl OrderedMap for OpenTable {
         }
     }
 
-    fn stats(place: &TableArguments) -> Result<impl Report> {
+    fn stats(place: &TableFile) -> Result<impl Report> {
         Ok(place.open(false)?.table.explain())
     }
 
-    fn verify(place: &TableArguments) -> Result<impl Report> {
+    fn verify(place: &TableFile) -> Result<impl Report> {
         let table = place.plain(place.open_leniently()?)?.table;
         Ok(Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress))?)
     }

@@ -2,10 +2,10 @@
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign, index_of_segment};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
@@ -25,11 +25,21 @@ Examples:
   ogive repair words.ogive                  save its undamaged records in words.repaired.ogive
   ogive repair ids.ogx -o saved.ogx --json  save the entries of its intact leaves in saved.ogx
   cp -r fruit.db copy.db && ogive repair copy.db
-                                            as `ogive db repair`
+                                            repair a store in its folder
+  cp ids.ogx copy.ogx && ogive repair ids.ogx --in-place --accept-loss
+                                            recover an index without its log
 
-Never changes a damaged table or index. Saves all records of undamaged blocks of a table, and all entries of intact
-leaves of an index, in a new file, and names the ranges of keys in which others are lost. Writes nothing if the file is
-sound. A store is repaired in its folder: copy it first.";
+Never changes a damaged table or index without --in-place. Saves all records of undamaged blocks of a table, and all
+entries of intact leaves of an index, in a new file, and names the ranges of keys in which others are lost. Writes
+nothing if the file is sound.
+
+A store is repaired in its folder: copy it first. Keeps everything that passes its checksums: entries of intact blocks,
+intact values, and log groups before the first damaged one. Reports what is lost. If the newest entry of a key is lost,
+an older one may reappear. Removes damaged files.
+
+--in-place is for an index that does not open because its log is missing or damaged. Checks every page of the last
+checkpoint and keeps that state; all later commits are lost, and their number is unknown. Does not change an index that
+opens, or one with damaged pages.";
 
 /// Ranges shown in text output.
 const SHOWN_RANGES: usize = 20;
@@ -45,6 +55,14 @@ pub(crate) struct RepairArguments {
     /// New file; there must be none of that name [default: as PATH, with .repaired before its suffix]
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
+
+    /// Of an index whose log is lost: recover it in its file, as of its last checkpoint, and report the loss
+    #[arg(long, conflicts_with = "output")]
+    in_place: bool,
+
+    /// With --in-place: discard all commits since the last checkpoint; without this option, nothing is changed
+    #[arg(long, requires = "in_place")]
+    accept_loss: bool,
 
     /// Memory for an index or a store
     #[arg(long, value_name = "N", default_value = "256MiB")]
@@ -72,7 +90,13 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
             let hint = "leave out -o; copy the folder first";
             return Err(Failure::usage("a store is repaired in its folder, not in a new one", hint));
         }
-        return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory), output);
+        if arguments.in_place {
+            return Err(Failure::usage("a store is always repaired in its folder", "leave out --in-place"));
+        }
+        return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory, None), output);
+    }
+    if arguments.in_place {
+        return recover(arguments, output);
     }
     let interrupt = Interrupt::watch();
     let pages = PageOptions::default().memory_bytes(arguments.memory.0);
@@ -90,6 +114,10 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
         }
         return Ok(Outcome::Done);
     }
+    if is_beside(kind, (&storage, &name), &pages) {
+        let hint = format!("`ogive build DATA --external --key COL -o {}` makes it anew", path.display());
+        return Err(Failure::refused(format!("{} is a damaged index of Parquet files", path.display()), hint));
+    }
     let new = arguments.output.clone().unwrap_or_else(|| name_of_new(path));
     let place = claim(&new, OutputKind::Plain, &[path], None)?;
     let report = copy(kind, (&storage, &name), &place, &pages, &interrupt).map_err(|failure| place.left(failure))?;
@@ -99,6 +127,17 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     }
     print(&report, path, &new, output)?;
     Ok(Outcome::Done)
+}
+
+/// Recovers an index in its file.
+fn recover(arguments: &RepairArguments, output: &mut Output) -> Result<Outcome> {
+    let path = &arguments.path;
+    if FileFormat::of_path(path)? == Some(FileFormat::Table) {
+        let hint = "leave out --in-place: what is undamaged of it is saved in a new file";
+        return Err(Failure::usage(format!("{} is a table, which is never changed", path.display()), hint));
+    }
+    let file = index::IndexFile::at(path.clone(), arguments.memory, ByteSize(0), false);
+    index::recover(&file, arguments.accept_loss, output)
 }
 
 /// What is lost if nothing can be saved.
@@ -176,6 +215,13 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
         }
         Kind::Index => Ok(index::verify_at(storage, name, pages)?.is_ok()),
     }
+}
+
+/// Whether a table holds an index of Parquet files, which a copy of some of its records would not be.
+fn is_beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> bool {
+    let options = TableOptions::default().memory_bytes(pages.memory_bytes);
+    matches!(kind, Kind::Table)
+        && Table::open(Arc::clone(storage), name, &options).is_ok_and(|table| crate::input::is_beside(&table))
 }
 
 fn copy(

@@ -1,19 +1,19 @@
 //! `ogive report`: writes a page about a table, an index, an index beside Parquet files, or a store.
 
+use super::place::PlaceKind;
 use super::{db, index};
 use crate::advice::{Foreign, foreign};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::page_file;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
 use crate::size::ByteSize;
-use crate::urls::{self, is_folder, path_argument};
+use crate::urls::{self, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::FileFormat;
 use ogive::io::{FastPaths, Profile};
 use ogive::table::{Table, TableOptions};
 use ogive_report::index::IndexPicture;
@@ -40,7 +40,7 @@ The page is one file that loads nothing. Of a table it shows the key curve under
 is made of, where the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of
 an index that is larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
 
-/// Write a page about a table, an index or a store: what it is made of, and what a lookup does
+/// Write a page about a table, an index or a store: its parts, and what a lookup does
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArguments {
@@ -117,7 +117,8 @@ impl Picture {
     fn of(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Self> {
         let path = &arguments.path;
         let name = shown(arguments);
-        if is_folder(path)? {
+        let kind = PlaceKind::of(path)?;
+        if kind == Some(PlaceKind::Store) {
             if !arguments.keys.is_empty() {
                 return Err(Failure::usage("a store's report follows no key", "leave out --key"));
             }
@@ -126,7 +127,7 @@ impl Picture {
         if let Some(foreign) = foreign(path) {
             return Err(not_reported(path, &foreign));
         }
-        if FileFormat::of_path(path)? != Some(FileFormat::PageFile) {
+        if kind != Some(PlaceKind::Index) {
             return of_table(arguments, interrupt);
         }
         if arguments.keys.len() > 1 {

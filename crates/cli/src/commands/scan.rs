@@ -1,10 +1,12 @@
 //! `ogive scan`: prints records in key order.
 
+use super::index::PayloadOptions;
 use super::ordered_map::Window;
-use super::query::{TableArguments, TableRangeOptions};
+use super::place::{PlaceArguments, Reading, with_map};
+use super::query::TableRangeOptions;
 use super::verbs;
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\
@@ -12,21 +14,24 @@ Examples:
   ogive scan words.ogive                    print all records
   ogive scan words.ogive --from app --to apq
                                             print the keys from 'app' up to but not including 'apq'
-  ogive scan words.ogive --prefix app       print the keys that begin with 'app'
+  ogive scan fruit.db --prefix app          print the keys of a store that begin with 'app'
   ogive scan times.ogive --reverse --limit 10
                                             print the last ten records
-  ogive scan ids.ogive --from 1000 --json   print one JSON object per line
+  ogive scan ids.ogx --from 1000 --json     print the entries of an index, one JSON object per line
+  ogive scan fruit.db --keys-only           print keys, and read no long values
   ogive scan ids.ogive --limit 500 --explain
                                             also show every read
 
-Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped.";
+Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped, in keys as all
+commands take them, in values of bytes as `ogive db put --escaped` takes them. The scan of a store or an index reads one
+consistent state.";
 
 /// Print records in key order: key, tab, value
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct TableScan {
+pub(crate) struct ScanArguments {
     #[command(flatten)]
-    table: TableArguments,
+    place: PlaceArguments,
 
     #[command(flatten)]
     range: TableRangeOptions,
@@ -34,9 +39,12 @@ pub(crate) struct TableScan {
     #[command(flatten)]
     window: Window,
 
-    /// Show every read, after the records
+    /// Of a table: show every read, after the records
     #[arg(long)]
     explain: bool,
+
+    #[command(flatten)]
+    payloads: PayloadOptions,
 
     #[cfg(feature = "parquet")]
     #[command(flatten)]
@@ -44,16 +52,14 @@ pub(crate) struct TableScan {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &TableScan, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open_any(arguments.explain)?;
+pub(crate) fn run(arguments: &ScanArguments, output: &mut Output) -> Result<Outcome> {
+    let (range, window) = (arguments.range.range(), arguments.window);
+    let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    {
-        if open.is_beside() {
-            let (range, window, explain) = (arguments.range.range(), arguments.window, arguments.explain);
-            return crate::beside::scan(&arguments.table, open, &range, window, &arguments.rows, explain, output);
-        }
-        arguments.rows.refuse()?;
-    }
-    let open = arguments.table.plain(open)?;
-    verbs::scan(&open, &arguments.range.range(), arguments.window, output)
+    arguments.rows.check(place.is_beside())?;
+    with_map!(
+        place,
+        map => verbs::scan(&*map, &range, window, output),
+        beside => crate::beside::scan(*beside, &range, window, &arguments.rows, output),
+    )
 }

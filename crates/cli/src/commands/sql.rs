@@ -1,7 +1,7 @@
 //! `ogive sql`: starts the command `ogive-sql`, which is built apart, since its query engine compiles for minutes.
 
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ Examples:
   ogive sql report.sql
   ogive sql -- --help                     all options";
 
-/// Run SQL over tables and Parquet, CSV and JSON files (by ogive-sql, which is installed apart)
+/// Run SQL over tables and Parquet, CSV and JSON files (by ogive-sql, installed apart)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SqlArguments {

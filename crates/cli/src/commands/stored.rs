@@ -1,10 +1,10 @@
 //! Tables, indexes and stores as inputs of `ogive build`.
 
+use super::place::PlaceKind;
 use super::{db, index};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions, open_to_see, table_input};
 use crate::urls;
-use ogive::FileFormat;
 
 /// The records of an input that is a table, an index or a store; `None` for any other, and if a format is given.
 ///
@@ -15,14 +15,15 @@ pub(crate) fn open(options: &InputOptions, keyspace: &str) -> Result<Option<Box<
     if options.format.is_some() || (!path.is_file() && !path.is_dir() && !urls::is_url(path)) {
         return Ok(None);
     }
-    let found: Option<Box<dyn Input>> = if urls::is_folder(path)? {
-        Some(db::input(path, keyspace)?)
-    } else {
-        let (storage, name) = urls::place(path, false)?;
-        match FileFormat::of_path(path)? {
-            Some(FileFormat::Table) => Some(Box::new(table_input(path, &open_to_see(&storage, &name)?))),
-            Some(FileFormat::PageFile) => Some(index::input(path, &storage, &name)?),
-            _ => None,
+    let found: Option<Box<dyn Input>> = match PlaceKind::of(path)? {
+        None => None,
+        Some(PlaceKind::Store) => Some(db::input(path, keyspace)?),
+        Some(kind) => {
+            let (storage, name) = urls::place(path, false)?;
+            Some(match kind {
+                PlaceKind::Index => index::input(path, &storage, &name)?,
+                _ => Box::new(table_input(path, &open_to_see(&storage, &name)?)),
+            })
         }
     };
     let has_columns = !options.key.is_empty() || !options.value.is_empty() || !options.column_types.is_empty();

@@ -12,7 +12,7 @@ macro_rules! subcommands {
             pub(crate) fn run(
                 &self,
                 output: &mut $crate::output::Output,
-            ) -> $crate::failure::Result<$crate::args::Outcome> {
+            ) -> $crate::failure::Result<$crate::outcome::Outcome> {
                 match self { $(Self::$command(arguments) => $run(arguments, output),)* }
             }
         }

@@ -1,20 +1,20 @@
 //! `ogive tune`: compares index designs.
 
 use super::build::block_bytes;
-use crate::args::Outcome;
 use crate::assess;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
 use crate::lookups::Lookups;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::page_file::{self, PageOption};
-use crate::pipe::shown;
 use crate::replace::Force;
 use crate::report::{index_bytes_a_block, layers_in_words};
 use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory};
 use crate::source::Source;
+use crate::standard_input::shown;
 use crate::table_text::plain_table;
 use crate::workload::WorkloadOptions;
 use ogive::io::DiscardStorage;

@@ -1,20 +1,24 @@
-//! The commands that tables, indexes and stores share: one body each, over [`OrderedMap`].
+//! The work of commands on tables, indexes and stores: one body each, over [`OrderedMap`].
 
 use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, WritableMap};
-use crate::args::Outcome;
+use crate::bounds::Bounds;
+use crate::export::{RecordSource, RecordVisitor};
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
-use crate::pipe::{InputFile, STANDARD_INPUT};
+use crate::pipe::InputFile;
 use crate::size::counted;
+use crate::standard_input::STANDARD_INPUT;
 use crate::system::argument;
 use ogive::KeyType;
-use ogive::types::{Row, RowType, ValueType};
+use ogive::types::{RecordType, Row, RowType, ValueType};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Bound;
 use std::path::Path;
 
 /// Bytes of a value per write.
@@ -30,16 +34,25 @@ pub(crate) struct LookupKeys {
 }
 
 impl LookupKeys {
-    /// All keys.
+    /// Visits all keys; those of standard input in the place of `-`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for keys from standard input.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn all(&self) -> Result<Vec<&OsStr>> {
-        if self.lookups.iter().any(|key| key == "-") {
-            return Err(Failure::usage("keys of Parquet files are not read from standard input", "give them as words"));
+    /// Those of reading, and of `visit`; [`Failure::Usage`] for a line that is no argument of this system.
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&OsStr) -> Result<()>) -> Result<()> {
+        for key in &self.lookups {
+            if key != "-" {
+                visit(key)?;
+                continue;
+            }
+            let input = InputFile::open(Path::new(STANDARD_INPUT)).map_err(Failure::from_value)?;
+            for line in BufReader::new(input).split(b'\n') {
+                let mut line = line.map_err(Failure::from_value)?;
+                line.pop_if(|last| *last == b'\r');
+                let unfit = || Failure::usage(String::from("a key is not UTF-8"), "this system has no such arguments");
+                visit(argument(&line).ok_or_else(unfit)?)?;
+            }
         }
-        Ok(self.lookups.iter().map(OsString::as_os_str).collect())
+        Ok(())
     }
 
     /// The key, if there is one.
@@ -55,37 +68,19 @@ impl LookupKeys {
 }
 
 /// Prints the values of keys: all of each, or only the first.
-pub(crate) fn get_each<M: OrderedMap>(
-    map: &M,
-    LookupKeys { lookups }: &LookupKeys,
-    all: bool,
-    output: &mut Output,
-) -> Result<Outcome> {
-    if let [key] = &lookups[..]
+pub(crate) fn get_each<M: OrderedMap>(map: &M, keys: &LookupKeys, all: bool, output: &mut Output) -> Result<Outcome> {
+    if let [key] = &keys.lookups[..]
         && key != "-"
     {
         return get(map, key, all, output);
     }
     let mut outcome = Outcome::Done;
-    let mut get = |key: &OsStr, output: &mut Output| -> Result<()> {
+    keys.each(&mut |key| {
         if let Outcome::Negative = get_entry(map, key, all, output)? {
             outcome = Outcome::Negative;
         }
         Ok(())
-    };
-    for key in lookups {
-        if key != "-" {
-            get(key, output)?;
-            continue;
-        }
-        let input = InputFile::open(Path::new(STANDARD_INPUT)).map_err(Failure::from_value)?;
-        for line in BufReader::new(input).split(b'\n') {
-            let mut line = line.map_err(Failure::from_value)?;
-            line.pop_if(|last| *last == b'\r');
-            let unfit = || Failure::usage(String::from("a key is not UTF-8"), "this system has no such arguments");
-            get(argument(&line).ok_or_else(unfit)?, output)?;
-        }
-    }
+    })?;
     map.print_trace(output)?;
     Ok(outcome)
 }
@@ -164,12 +159,7 @@ pub(crate) fn record<M: OrderedMap>(map: &M, key: &M::Key, value: &[u8]) -> Box<
 ///
 /// # Errors
 /// [`Failure::Usage`] for several keys, and for rows of several columns; errors of reading the value.
-pub(crate) fn get_raw<M: OrderedMap, R: Read>(
-    map: &M,
-    keys: &LookupKeys,
-    open: impl FnOnce(&M::Key) -> Result<Option<R>>,
-    output: &mut Output,
-) -> Result<Outcome> {
+pub(crate) fn get_raw<M: OrderedMap>(map: &M, keys: &LookupKeys, output: &mut Output) -> Result<Outcome> {
     let key = map.parse_key(keys.only()?)?;
     let (key_type, row_type) = match map.value_type() {
         ValueType::Scalar(key_type) => (*key_type, None),
@@ -186,7 +176,7 @@ pub(crate) fn get_raw<M: OrderedMap, R: Read>(
     let shown_key = map.shown_key(&key);
     if matches!(key_type, KeyType::Text | KeyType::Bytes) {
         // May be longer than what is held in memory.
-        let value = open(&key)?;
+        let value = map.value_reader(&key)?;
         return match row_type {
             None => print_raw(value, shown_key, output),
             Some(row_type) => print_raw(value.map(|value| only_field(row_type, value)).transpose()?, shown_key, output),
@@ -237,6 +227,16 @@ pub(crate) fn not_found(shown_key: impl Display, output: &mut Output) -> Result<
     output.flush()?;
     note(format_args!("{shown_key}: not found"));
     Ok(Outcome::Negative)
+}
+
+/// Says what else there is, if a key is absent because there are no records at all.
+pub(crate) fn note_emptiness<M: OrderedMap>(map: &M, outcome: Outcome) -> Result<()> {
+    if outcome == Outcome::Negative
+        && let Some(remark) = map.remark_on_emptiness()?
+    {
+        note(remark);
+    }
+    Ok(())
 }
 
 /// Writes an entry.
@@ -293,6 +293,105 @@ pub(crate) fn count<M: OrderedMap>(map: &M, range: &RangeOptions, output: &mut O
         map.print_trace(output)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Prints the number of entries with smaller keys, and the reads if requested.
+pub(crate) fn rank<M: OrderedMap>(map: &M, key: &OsStr, output: &mut Output) -> Result<Outcome> {
+    let key = map.parse_key(key)?;
+    let rank = map.rank(&key)?;
+    if output.is_json() {
+        let mut object = json!({ "key": map.key_to_json(&key), "rank": rank });
+        map.add_trace(&mut object);
+        output.json(&object)?;
+    } else {
+        output.line(rank)?;
+        map.print_trace(output)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The answer of `nth` in JSON.
+#[derive(Debug, Serialize)]
+struct RecordAt {
+    index: Value,
+    found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<Box<RawValue>>,
+    /// The reads, if they were asked for.
+    #[serde(flatten)]
+    trace: Value,
+}
+
+/// A position counted from 0, of one that may be counted from the end; `None` before the first.
+pub(crate) fn from_start(position: i64, total: impl FnOnce() -> Result<u64>) -> Result<Option<u64>> {
+    match u64::try_from(position) {
+        Ok(index) => Ok(Some(index)),
+        Err(_) => Ok(total()?.checked_sub(position.unsigned_abs())),
+    }
+}
+
+/// Prints the record at a position, and the reads if requested.
+pub(crate) fn nth<M: OrderedMap>(map: &M, position: i64, output: &mut Output) -> Result<Outcome> {
+    let index = from_start(position, || map.total())?;
+    let record_at = index.map_or(Ok(None), |index| map.nth(index))?;
+    if output.is_json() {
+        let mut trace = json!({});
+        map.add_trace(&mut trace);
+        let shown = record_at.as_ref().map(|(key, value)| record(map, key, value));
+        let index = index.map_or(json!(position), Value::from);
+        output.json(&RecordAt { index, found: shown.is_some(), record: shown, trace })?;
+    } else {
+        if let Some((key, value)) = &record_at {
+            map.print_entry(key, Some(value), output)?;
+        }
+        map.print_trace(output)?;
+    }
+    if record_at.is_some() {
+        return Ok(Outcome::Done);
+    }
+    output.flush()?;
+    no_record(position, M::WHAT, map.total()?);
+    Ok(Outcome::Negative)
+}
+
+/// Says that there is no such position.
+pub(crate) fn no_record(position: i64, what: &str, total: u64) {
+    note(format_args!("no record at position {position}; {what} has {}", counted(total, "record")));
+}
+
+/// The records of a range of a map, to be exported.
+pub(crate) struct RangeRecords<'a, M: OrderedMap> {
+    map: &'a M,
+    /// `None` if the range is empty.
+    bounds: Option<Bounds<M::Key>>,
+}
+
+impl<'a, M: OrderedMap> RangeRecords<'a, M> {
+    /// The records of a range.
+    ///
+    /// # Errors
+    /// Those of [`OrderedMap::parse_range`].
+    pub(crate) fn of(map: &'a M, range: &RangeOptions) -> Result<Self> {
+        Ok(Self { map, bounds: map.parse_range(range)? })
+    }
+}
+
+impl<M: OrderedMap> RecordSource for RangeRecords<'_, M> {
+    fn record_type(&self) -> RecordType {
+        self.map.record_type()
+    }
+
+    fn expected(&self) -> Option<u64> {
+        match &self.bounds {
+            None => Some(0),
+            Some((Bound::Unbounded, Bound::Unbounded)) => self.map.expected(),
+            Some(_) => None,
+        }
+    }
+
+    fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
+        self.bounds.clone().map_or(Ok(()), |bounds| self.map.export(bounds, visit))
+    }
 }
 
 /// Prints the statistics of a table, index or store.

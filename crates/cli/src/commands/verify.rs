@@ -1,27 +1,38 @@
-//! `ogive verify`: checks every byte of a table and its index.
+//! `ogive verify`: checks every byte of a table, an index or a store.
 
+use super::db::OpenKeyspace;
+use super::index::OpenIndex;
 use super::ordered_map::Report;
-use super::query::{OpenTable, TableArguments};
+use super::place::{PlaceArguments, PlaceKind};
+use super::query::OpenTable;
 use super::verbs;
-use crate::args::Outcome;
 #[cfg(feature = "parquet")]
 use crate::failure::Failure;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
 use serde::Serialize;
 use serde_json::json;
 
-/// Help after the arguments.
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  ogive verify words.ogive
-  ogive verify words.ogive --json
+  ogive verify words.ogive             a table
+  ogive verify ids.ogx                 an index
+  ogive verify fruit.db --json         a store, as JSON
 
-Checks all checksums, the order of the keys, and that the index leads to every key within the reads that the table
-states. For an external index, also checks that the data file is unchanged. Lists all findings, and exits with 1 if
-there are any.";
+Of a table, checks all checksums, the order of the keys, and that the index leads to every key within the reads that the
+table states. For an external index, also checks that the data file is unchanged.
+
+Of an index, walks all nodes and checks checksums, the order of keys, links, models as lookups use them, counts, and
+whether payloads are values of the stated type. Reports the first finding.
+
+Of a store, reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their
+values, logs, and that no file is missing. Takes no lock: another process may have the store open, and go on writing.
+Then it verifies what the store contained at one moment.
+
+Changes nothing. Lists findings, and exits with 1 if there are any.";
 
 /// Findings shown in text output.
 const SHOWN_FINDINGS: usize = 20;
@@ -66,11 +77,12 @@ impl Report for TableVerifyReport {
     }
 }
 
-/// The table to check, and how.
+/// Check every byte: checksums, the order of the keys, and whether lookups find them
 #[derive(Debug, clap::Args)]
-pub(crate) struct TableVerify {
+#[command(after_help = EXAMPLES)]
+pub(crate) struct VerifyArguments {
     #[command(flatten)]
-    table: TableArguments,
+    place: PlaceArguments,
 
     /// Of an index of Parquet files: compare files that have other times than those that were indexed, as after a copy,
     /// and if nothing else is wrong, give the index their times
@@ -80,18 +92,26 @@ pub(crate) struct TableVerify {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &TableVerify, output: &mut Output) -> Result<Outcome> {
-    let table = &arguments.table;
+pub(crate) fn run(arguments: &VerifyArguments, output: &mut Output) -> Result<Outcome> {
+    let place = &arguments.place;
     crate::disk_cache::bypass();
+    let kind = place.kind()?;
     #[cfg(feature = "parquet")]
     {
-        let open = table.open_leniently()?;
-        if open.is_beside() {
-            return crate::beside::verify(table, open, arguments.accept, output);
+        let file = place.table();
+        if kind == PlaceKind::Table {
+            let open = file.open_leniently()?;
+            if open.is_beside() {
+                return crate::beside::verify(&file, open, arguments.accept, output);
+            }
         }
         if arguments.accept {
             return Err(Failure::usage("--accept is for indexes of Parquet files", "remove it"));
         }
     }
-    verbs::verify::<OpenTable>(table, output)
+    match kind {
+        PlaceKind::Table => verbs::verify::<OpenTable>(&place.table(), output),
+        PlaceKind::Index => verbs::verify::<OpenIndex>(&place.index(), output),
+        PlaceKind::Store => verbs::verify::<OpenKeyspace>(&place.store(), output),
+    }
 }

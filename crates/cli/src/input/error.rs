@@ -1,7 +1,7 @@
 //! Errors of input files.
 
-use crate::pipe::shown;
 use crate::size::{grouped, human_bytes};
+use crate::standard_input::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 

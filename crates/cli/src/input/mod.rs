@@ -9,7 +9,9 @@ mod csv;
 mod error;
 mod foreign;
 mod json;
+mod known;
 mod lines;
+mod open;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -23,11 +25,12 @@ mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
+pub(crate) use known::{ColumnType, INDEX, KEYSPACE, KnownColumns};
 pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
-pub(crate) use schema::{ColumnType, INDEX, KEYSPACE, KnownColumns, Schema, blame_holder, stated_twice};
+pub(crate) use schema::{Schema, blame_holder, stated_twice};
 pub(crate) use stored::StoredInput;
-pub(crate) use table::{is_beside, open_to_see, refuse_beside, table_input};
+pub(crate) use table::{is_beside, open_to_look, open_to_see, refuse_beside, table_input};
 
 #[cfg(test)]
 mod tests;

@@ -1,27 +1,21 @@
 //! Options of inputs, and the choice of a reader.
 
-use super::columns::{self, Column};
-use super::csv::CsvRows;
+use super::InputError;
+use super::columns::Column;
 use super::foreign::foreign;
-use super::json::JsonRows;
-use super::lines::LineRows;
-use super::payload::WithPayload;
-use super::rows::{TextInput, TextRows};
-use super::schema::{ColumnType, KnownColumns, SAMPLE_RECORDS, Schema};
-use super::sosd::SosdInput;
-use super::{Input, InputError, InputFacts};
+use super::known::{ColumnType, KnownColumns};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::pipe::{InputFile, STANDARD_INPUT, shown};
-use crate::sample::sample;
+use crate::pipe::InputFile;
 use crate::size::ByteSize;
+use crate::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::tune::TableSample;
 use ogive::{Cause, Error, FileFormat, KeyType};
-use ogive_text::{FieldForm, Layout, Quote, Separated, parse_quote};
+use ogive_text::{FieldForm, Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -195,13 +189,12 @@ impl InputOptions {
             return Ok(());
         }
         let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
-            (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive db export` on its folder"),
+            (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive export` on its folder"),
             (Some(FileFormat::Backup), _) => ("is the record of a backup", "use `ogive db restore` on its folder"),
-            (Some(FileFormat::PageFile), _) => (
-                "is an Ogive index",
-                "print its entries with `ogive index scan`, or check it with `ogive index verify`",
-            ),
-            (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive index scan` on that index"),
+            (Some(FileFormat::PageFile), _) => {
+                ("is an Ogive index", "print its entries with `ogive scan`, or check it with `ogive verify`")
+            }
+            (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive scan` on that index"),
             (Some(_), _) => (
                 "is a damaged Ogive table",
                 "`ogive verify` says what is damaged, and `ogive repair` saves what is not",
@@ -209,9 +202,7 @@ impl InputOptions {
             (None, TABLE_EXTENSION) => {
                 ("has the name of an Ogive table and is none", "restore it from a copy if it was cut off")
             }
-            (None, INDEX_EXTENSION) => {
-                ("has the name of an Ogive index and is none", "check it with `ogive index verify`")
-            }
+            (None, INDEX_EXTENSION) => ("has the name of an Ogive index and is none", "check it with `ogive verify`"),
             (None, other) if self.format() == Format::Lines => match foreign(&self.path, other) {
                 Some(foreign) => foreign,
                 None => return Ok(()),
@@ -235,7 +226,7 @@ impl InputOptions {
     }
 
     /// Whether the input is behind a URL, and of a format that is read from a copy.
-    fn is_fetched(&self) -> bool {
+    pub(super) fn is_fetched(&self) -> bool {
         is_url(self.source()) && matches!(self.format(), Format::Sosd | Format::Parquet)
     }
 
@@ -284,111 +275,19 @@ impl InputOptions {
         Ok((Self { spool: Some(spool), format: Some(self.format()), ..self.clone() }, Some(scratch)))
     }
 
-    fn file(&self) -> Result<InputFile, InputError> {
+    /// Opens the file that is read.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn file(&self) -> Result<InputFile, InputError> {
         InputFile::open(self.source()).map_err(|source| InputError::Io { path: self.path.clone(), source })
     }
 
-    /// The columns to read, with their types: as given, else guessed from the first records, or from all of them if
-    /// `is_whole`.
+    /// Refuses options that do not apply to the format.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
-    pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
-        self.check()?;
-        match self.format() {
-            Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
-            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
-                let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
-                Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
-            }
-            #[cfg(feature = "parquet")]
-            Format::Parquet => super::parquet::schema(self),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => Err(no_parquet()),
-        }
-    }
-
-    /// Opens the input.
-    ///
-    /// # Errors
-    /// As [`Self::schema`].
-    pub(crate) fn open(&self, schema: &Schema) -> Result<Box<dyn Input + Send>> {
-        let input: Box<dyn Input + Send> = match self.format() {
-            Format::Sosd => Box::new(self.open_sosd()?),
-            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
-                Box::new(TextInput::new(&self.path, self.rows(&schema.names)?, schema))
-            }
-            #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => return Err(no_parquet()),
-        };
-        Ok(match self.payload {
-            Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
-            None => input,
-        })
-    }
-
-    /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
-    /// file without objects has the columns of known records, and those that are asked for.
-    fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
-        let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
-        let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
-            Err(InputError::Empty { .. })
-                if self.known.is_some() || !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) =>
-            {
-                let mut names = self.known.as_ref().map_or_else(Vec::new, |known| known.names().to_vec());
-                for Column(name) in self.key.iter().chain(&self.value) {
-                    names.extend((!names.contains(name)).then(|| name.clone()));
-                }
-                return Ok(names);
-            }
-            names => names?,
-        };
-        let asked = self.key.iter().chain(&self.value).chain(self.column_types.iter().map(|given| &given.column));
-        let is_there = |column: &Column| columns::find(&self.path, &names, column).is_ok();
-        if is_whole || asked.into_iter().all(is_there) { Ok(names) } else { Ok(among_first(u64::MAX)?) }
-    }
-
-    /// The rows of a text input; those of JSON have fields of these names.
-    fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
-        let form = match self.format() {
-            Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
-            Format::Jsonl => {
-                let takes_some = self.keys_only || self.payload.is_some() || !self.value.is_empty();
-                let rows = JsonRows::open(self.file()?, &self.path, self.row_limit.0, names, takes_some)?;
-                return Ok(Box::new(rows));
-            }
-            Format::Tsv => Separated::tsv(self.quote),
-            _ => Separated::CSV,
-        };
-        let layout = Layout {
-            form: Separated { delimiter: self.delimiter.unwrap_or(form.delimiter), ..form },
-            is_lenient: self.lenient,
-            has_header: !self.no_header,
-            record_limit_bytes: self.row_limit.0,
-        };
-        Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
-    }
-
-    /// A sample of the keys, if available without reading the whole file.
-    pub(crate) fn quick_sample(&self) -> Result<Option<TableSample>> {
-        if self.format() != Format::Sosd || self.is_fetched() {
-            return Ok(None);
-        }
-        let mut input = self.open_sosd()?;
-        let records = input.facts().records.unwrap_or(0);
-        let runs = input.runs()?;
-        let width = self.payload.unwrap_or(0);
-        let varied = InputFacts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
-        Ok(Some(sample(runs, records, f64::from(width), varied)))
-    }
-
-    fn open_sosd(&self) -> Result<SosdInput> {
-        Ok(SosdInput::open(self.source(), &self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
-    }
-
-    fn check(&self) -> Result<()> {
+    /// [`Failure::Usage`].
+    pub(super) fn check(&self) -> Result<()> {
         let format = self.format();
         if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || !self.value.is_empty()) {
             return Err(Failure::usage(
@@ -459,7 +358,7 @@ pub(crate) fn input_path(argument: OsString) -> Result<PathBuf, String> {
 }
 
 /// Bytes per key in a SOSD file, if the name is that of one.
-fn sosd_key_bytes(path: &Path) -> Option<u64> {
+pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     if name.ends_with(".u64") || name.ends_with("_uint64") {
         Some(8)
@@ -483,12 +382,4 @@ fn name(format: Format) -> &'static str {
         Format::Jsonl => "JSON lines",
         Format::Parquet => "Parquet",
     }
-}
-
-#[cfg(not(feature = "parquet"))]
-fn no_parquet() -> Failure {
-    Failure::usage(
-        "this ogive was built without Parquet",
-        "install it with `cargo install --path crates/cli --features parquet`, or convert the file to CSV",
-    )
 }

@@ -16,15 +16,23 @@ const BESIDE_PROPERTY: &str = "parquet";
 /// # Errors
 /// As [`Table::open`] and [`refuse_beside`].
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
-    let table = match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
+    let table = open_to_look(storage, name)?;
+    refuse_beside(&table)?;
+    Ok(table)
+}
+
+/// As [`open_to_see`], even if it holds an index of Parquet files.
+///
+/// # Errors
+/// As [`Table::open`].
+pub(crate) fn open_to_look(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
+    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
         Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
             let options = TableOptions::default().memory_bytes(needed_bytes);
             Table::open(Arc::clone(storage), name, &options)
         }
         opened => opened,
-    }?;
-    refuse_beside(&table)?;
-    Ok(table)
+    }
 }
 
 /// Whether a table holds an index of Parquet files.
@@ -40,7 +48,7 @@ pub(crate) fn refuse_beside(table: &Table) -> Result<(), Error> {
     if !is_beside(table) {
         return Ok(());
     }
-    let hint = "it is an index of Parquet files; use them as the input, or `ogive scan` to print their rows";
+    let hint = "it is an index of Parquet files; use them as the input, or `ogive export` to write their rows";
     Err(Error::unsupported(table.path(), "take the records of", hint))
 }
 

@@ -53,6 +53,110 @@ fn rows_of_a_parquet_file_are_found_by_its_index() {
 }
 
 #[test]
+fn rows_are_found_by_position_and_printed_backwards() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    index(&folder, "name", "name.idx");
+    folder.run(&["nth", "id.idx", "7"]).exits_with(0).prints("id,name,level\n7,name 49,1\n");
+    folder.run(&["nth", "id.idx", "-1", "--columns", "id"]).exits_with(0).prints("id\n499\n");
+    folder.run(&["nth", "name.idx", "1", "--columns", "name"]).exits_with(0).prints("name\nname 1\n");
+    assert_eq!(folder.run(&["nth", "id.idx", "3", "--json"]).exits_with(0).json()["id"], json!(3));
+    let absent = folder.run(&["nth", "id.idx", "500", "--json"]).exits_with(1);
+    assert_eq!(absent.complains_of("has 500 records").json(), json!({ "index": 500, "found": false }));
+    folder.run(&["nth", "id.idx", "-501"]).exits_with(1).prints("").complains_of("no record at position -501");
+    let explained = folder.run(&["nth", "name.idx", "1", "--explain", "--json"]).exits_with(0).json_lines();
+    assert!(explained[1]["requests"].is_array(), "{explained:?}");
+    for name in ["id.idx", "name.idx"] {
+        let lines = |flags: &[&str]| {
+            let run = folder.run(&[&["scan", name, "--json"], flags].concat()).exits_with(0);
+            run.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (mut forwards, backwards) = (lines(&[]), lines(&["--reverse"]));
+        forwards.reverse();
+        assert_eq!(forwards, backwards);
+        assert_eq!(lines(&["--reverse", "--limit", "2"]), forwards[..2]);
+    }
+    let some = ["scan", "id.idx", "--from", "3", "--to", "6", "--reverse", "--columns", "id"];
+    folder.run(&some).exits_with(0).prints("id\n5\n4\n3\n");
+}
+
+#[test]
+fn keys_of_lookups_are_read_from_standard_input() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    let keys: String = (0..1200).map(|number| format!("{}\n", number % 500)).collect();
+    folder.write("keys.txt", keys);
+    let found = folder.run_piped("keys.txt", &["get", "id.idx", "-", "--columns", "id"]).exits_with(0);
+    assert_eq!(found.stdout.lines().count(), 1201);
+    folder.write("keys.txt", "7\n900\n");
+    let found = folder.run_piped("keys.txt", &["get", "id.idx", "8", "-", "--columns", "id"]).exits_with(1);
+    found.prints("id\n8\n7\n").complains_of("900: not found");
+}
+
+#[test]
+fn rows_are_exported_and_joined_as_records_with_the_keys_of_the_index() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    index(&folder, "name", "name.idx");
+    for (name, key) in [("id.idx", "id"), ("name.idx", "name")] {
+        for out in ["x.csv", "x.jsonl", "x.parquet", "x.ogive"] {
+            folder.run(&["export", name, out, "--force"]).exits_with(0).prints(&format!("{out}: 500 records\n"));
+        }
+        folder.build("events.parquet", "again.ogive", &["--key", key, "--force"]);
+        let expected = folder.run(&["export", "again.ogive", "-"]).exits_with(0).stdout;
+        assert_eq!(folder.run(&["export", "x.ogive", "-"]).exits_with(0).stdout, expected);
+        assert_eq!(folder.run(&["export", name, "-"]).exits_with(0).stdout, expected);
+        let csv = std::fs::read_to_string(folder.path("x.csv")).unwrap();
+        assert_eq!(csv, expected);
+    }
+    let part = ["export", "id.idx", "-", "--from", "3", "--to", "5", "--columns", "level"];
+    folder.run(&part).exits_with(0).prints("id,level\n3,0\n4,1\n");
+    folder.run(&["export", "id.idx", "-", "--columns", "nope"]).exits_with(1).complains_of("nope");
+
+    folder.write("some.csv", "id,colour\n3,red\n4,blue\n900,green\n");
+    folder.build("some.csv", "some.ogive", &["--key-type", "i64"]);
+    let key_type = folder.run(&["info", "id.idx", "--json"]).json()["key_type"].as_str().unwrap().to_owned();
+    folder.build("some.csv", "some.ogive", &["--key-type", &key_type, "--force"]);
+    let joined = folder.run(&["join", "some.ogive", "id.idx", "-o", "-", "--to", "csv"]).exits_with(0);
+    joined.prints("id,colour,name,level\n3,red,name 21,0\n4,blue,name 28,1\n");
+    let chosen = ["join", "id.idx", "some.ogive", "-o", "-", "--to", "csv", "--left-value", "level"];
+    folder.run(&chosen).exits_with(0).prints("id,level,colour\n3,0,red\n4,1,blue\n");
+    let keyed = [&chosen[..], &["--left-key", "id"]].concat();
+    folder.run(&keyed).exits_with(2).complains_of("--left-key");
+    let both = folder.run(&["join", "id.idx", "id.idx", "-o", "-", "--kind", "semi"]).exits_with(0);
+    assert_eq!(both.stdout.lines().count(), 500);
+}
+
+#[test]
+fn a_damaged_index_is_built_again_and_not_repaired() {
+    let folder = events();
+    index(&folder, "name", "name.idx");
+    let mut content = std::fs::read(folder.path("name.idx")).unwrap();
+    content[100] ^= 1;
+    folder.write("name.idx", content);
+    folder
+        .run(&["repair", "name.idx"])
+        .exits_with(1)
+        .complains_of("`ogive build DATA --external --key COL -o name.idx`");
+    index(&folder, "name", "name.idx");
+    folder.run(&["repair", "name.idx"]).exits_with(0).prints("name.idx: sound; nothing to repair\n");
+}
+
+#[test]
+fn info_shows_the_key_the_columns_and_the_files() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    let told = folder.run(&["info", "id.idx"]).exits_with(0).stdout;
+    for part in ["an index of 500 rows in 1 Parquet file", "key: id (", "column name: ", "file ", "events.parquet, "] {
+        assert!(told.contains(part), "{told}");
+    }
+    let facts = folder.run(&["info", "id.idx", "--json"]).exits_with(0).json();
+    assert_eq!((&facts["key"], &facts["rows"]), (&json!(["id"]), &json!(500)));
+    assert_eq!(facts["columns"], json!(["id", "name", "level"]));
+    assert!(facts["files"][0]["path"].as_str().unwrap().ends_with("events.parquet"), "{facts}");
+}
+
+#[test]
 fn null_keys_are_in_ranges_that_ask_for_them_whatever_the_layout() {
     let folder = Folder::new();
     for (name, ids) in [
@@ -90,9 +194,12 @@ fn each_request_of_a_lookup_is_shown() {
 fn what_an_index_of_parquet_files_does_not_have_is_refused() {
     let folder = events();
     index(&folder, "id", "id.idx");
-    folder.run(&["nth", "id.idx", "3"]).exits_with(1).complains_of("is an index of Parquet files");
-    folder.run(&["scan", "id.idx", "--reverse"]).exits_with(1).complains_of("ascending order only");
+    folder.run(&["scan", "id.idx", "--keys-only"]).exits_with(2).complains_of("--columns 'id'");
+    folder.run(&["get", "id.idx", "7", "--raw"]).exits_with(2).complains_of("--columns");
+    folder.run(&["get", "id.idx", "7", "--keyspace", "k"]).exits_with(2).complains_of("--keyspace is for a store");
+    folder.run(&["explain", "id.idx", "7"]).exits_with(2).complains_of("ogive get id.idx 7 --explain");
     folder.run(&["get", "events.ogive", "7", "--csv"]).exits_with(2).complains_of("indexes of Parquet files");
+    folder.run(&["export", "events.ogive", "-", "--columns", "id"]).exits_with(2).complains_of("indexes of Parquet");
     folder.run(&["get", "id.idx", "7", "--columns", "nope"]).exits_with(1).complains_of("id, name, level");
     let no_key = ["build", "events.parquet", "--external", "-o", "x.idx"];
     folder.run(&no_key).exits_with(1).complains_of("no key is given");
@@ -111,11 +218,7 @@ fn an_index_is_no_input_of_commands_that_take_records() {
         for command in [
             &["build", name, "-o", "x.ogive"][..],
             &["build", name, "--external", "-o", "x.idx"],
-            &["join", name, "events.ogive", "-o", "x.ogive"],
-            &["join", "events.ogive", name, "-o", "x.ogive"],
             &["db", "ingest", "store", name],
-            &["export", name, "x.csv"],
-            &["nth", name, "1"],
         ] {
             folder.run(command).exits_with(1).complains_of("is an index of Parquet files");
         }
@@ -397,12 +500,12 @@ fn types_that_only_the_writer_hints_at_are_the_same_in_every_command() {
             folder.run(&["scan", "t.ogive"]).exits_with(0).prints(&expected);
             _ = std::fs::remove_dir_all(folder.path("s"));
             folder.run(&["db", "import", "s", "t.parquet"]).exits_with(0);
-            folder.run(&["db", "scan", "s"]).exits_with(0).prints(&expected);
+            folder.run(&["scan", "s"]).exits_with(0).prints(&expected);
             folder.run(&["join", "t.parquet", "t.ogive", "-o", "-"]).exits_with(0);
             _ = std::fs::remove_file(folder.path("t.ogx"));
             folder.run(&["index", "create", "t.ogx", "--key-type", key_type, "--value-type", "{n: i64}"]).exits_with(0);
             folder.run(&["index", "load", "t.ogx", "t.parquet"]).exits_with(0);
-            folder.run(&["index", "scan", "t.ogx"]).exits_with(0).prints(&expected);
+            folder.run(&["scan", "t.ogx"]).exits_with(0).prints(&expected);
             let build = ["build", "t.parquet", "--external", "--key", "t", "-o", "t.idx"];
             let built = folder.run(&[&build[..], &["--json"]].concat()).exits_with(0).json();
             assert_eq!(built["key_type"], json!(key_type));
@@ -464,7 +567,7 @@ fn timestamps_of_int96_are_microseconds_in_every_command() {
         folder.run(&["scan", "t.ogive"]).exits_with(0).prints(expected);
     }
     folder.run(&["db", "import", "s", "t.parquet"]).exits_with(0);
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints(expected);
+    folder.run(&["scan", "s"]).exits_with(0).prints(expected);
     folder.run(&["join", "t.parquet", "t.parquet", "-o", "-"]).exits_with(0).prints(
         "1970-01-01T00:00:00.000001\t0\t0\n1970-01-01T00:00:00.000002\t1\t1\n9999-12-31T23:59:59.999999\t2\t2\n",
     );

@@ -28,7 +28,7 @@ fn a_key_type_with_nulls_tells_empty_text_from_nothing_in_one_column() {
     // A store keeps the type, and later imports obey it.
     folder.run(&["db", "import", "s", "rows.csv", "--key-type", "(text?)"]).exits_with(0);
     folder.run(&["db", "import", "s", "rows.jsonl"]).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("k,v\n\"\",y\n1,z\n,x\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("k,v\n\"\",y\n1,z\n,x\n");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn columns_without_names_of_their_own_are_asked_for_by_those_that_they_get() {
     folder.run(&[&["db", "import", "s", "rows.csv"][..], &typed].concat()).exits_with(0);
     // They are found by the names that the keyspace has.
     folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("a,column2,a_2\n1,x,7\n2,y,8\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("a,column2,a_2\n1,x,7\n2,y,8\n");
     let none = ["build", "rows.csv", "-o", "u.ogive", "--key", "b"];
     folder.run(&none).exits_with(1).complains_of("'a', 'column2', 'a_2'");
 }
@@ -208,12 +208,12 @@ fn keys_without_values_say_so_and_take_none() {
     let told = folder.run(&import).exits_with(0).stdout;
     assert!(told.contains("types: u64 -> {}"), "{told}");
     folder.run(&import).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n");
     folder.run(&["db", "put", "s", "4", "four"]).exits_with(2).complains_of("keys alone");
     folder.run(&["db", "put", "s", "4", ""]).exits_with(0);
     folder.build("ids.csv", "t.ogive", &["--key-type", "u64"]);
     folder.run(&["db", "ingest", "s", "t.ogive"]).exits_with(0);
-    folder.run(&["db", "export", "s", "t2.ogive"]).exits_with(0);
+    folder.run(&["export", "s", "t2.ogive"]).exits_with(0);
     folder.run(&["export", "t2.ogive", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n");
     // Values that any option brings are refused; keys from files of all formats are taken.
     folder.run(&["db", "import", "s", "ids.csv", "--payload", "8"]).exits_with(2).complains_of("keys alone");
@@ -235,7 +235,7 @@ fn keys_without_values_say_so_and_take_none() {
         folder.run(&[&["db"][..], &import].concat()).exits_with(0);
         folder.run(&["db", "put", "s", "5", "five"]).exits_with(2).complains_of("keys alone");
     }
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n5\n6\n7\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("id\n1\n2\n3\n4\n5\n6\n7\n");
     // A new keyspace gets values where they are asked for.
     for input in ["ids.csv", "six.u64"] {
         let import = ["db", "import", "s", input, "--payload", "8", "--keyspace", input];
@@ -267,7 +267,7 @@ fn keys_alone_empty_no_values() {
         for table in ["k.ogive", "lines.ogive"] {
             folder.run(&["db", "ingest", &store, table]).exits_with(1).complains_of("keys alone");
         }
-        folder.run(&["db", "get", &store, "1"]).exits_with(0).prints(&format!("{value}\n"));
+        folder.run(&["get", &store, "1"]).exits_with(0).prints(&format!("{value}\n"));
     }
     // Nor do they if they come with a table of values, whichever is first.
     folder.write("value.csv", "id,value\n1,val\n");
@@ -278,7 +278,7 @@ fn keys_alone_empty_no_values() {
     assert!(!folder.path("both").exists());
     // Empty values are asked for.
     folder.run(&["db", "import", "s_bytes", "k.txt", "--payload", "0"]).exits_with(0);
-    folder.run(&["db", "scan", "s_bytes", "--json"]).exits_with(0).prints("{\"id\":1,\"value\":\"\"}\n");
+    folder.run(&["scan", "s_bytes", "--json"]).exits_with(0).prints("{\"id\":1,\"value\":\"\"}\n");
 }
 
 #[test]

@@ -274,7 +274,7 @@ fn comes_back(draws: &mut Draws, types: &RecordType, formats: &[&str]) {
             _ => ("import", &given[..]),
         };
         let file = format!("out.{format}");
-        unlocked(&folder, &["db", "export", "s", &file]);
+        unlocked(&folder, &["export", "s", &file]);
         let fresh = format!("fresh-{format}");
         unlocked(&folder, &[&["db", verb, &fresh, &file][..], given].concat());
         assert_eq!(content(&folder, &fresh).1, expected.1, "{format} of {types}");
@@ -328,12 +328,12 @@ fn what_parquet_cannot_carry_is_told_at_the_export() {
         db.insert([key], seconds.encode(&Value::Signed(time)).unwrap()).unwrap();
     };
     [most, -most].into_iter().zip(0..).for_each(|(time, key)| put(key, time));
-    unlocked(&folder, &["db", "export", "s", "fits.parquet"]);
+    unlocked(&folder, &["export", "s", "fits.parquet"]);
     put(2, most + 1);
     db.close().unwrap();
-    let run = folder.run(&["db", "export", "s", "out.parquet"]).exits_with(1);
+    let run = folder.run(&["export", "s", "out.parquet"]).exits_with(1);
     run.complains_of("record 3 has a time in column 'value' beyond those of Parquet").complains_of("CSV or JSON lines");
-    unlocked(&folder, &["db", "export", "s", "out.csv"]);
+    unlocked(&folder, &["export", "s", "out.csv"]);
 }
 
 #[cfg(feature = "parquet")]
@@ -368,5 +368,5 @@ fn a_field_that_has_the_name_of_the_key_is_found_by_it_and_by_the_name_in_export
     unlocked(&folder, &["db", "import", "s", "own.csv", "--key", "id"]);
     folder.write("exported.csv", "key,key_2,n\n2,y,8\n");
     unlocked(&folder, &["db", "import", "s", "exported.csv"]);
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\tx\t7\n2\ty\t8\n");
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\tx\t7\n2\ty\t8\n");
 }

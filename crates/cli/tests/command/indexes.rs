@@ -1,6 +1,6 @@
 //! Commands on indexes. Method: whole runs; a process that is killed must lose nothing that it has reported.
 
-use super::run::{Folder, sosd, uneven_keys};
+use super::run::{Folder, grouped, sosd, uneven_keys};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::LocalStorage;
 use ogive::types::{RecordType, ValueType};
@@ -9,9 +9,9 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::Arc;
 
-/// Runs a sub-command of `ogive index`.
+/// Runs a command on an index.
 fn index(folder: &Folder, arguments: &[&str]) -> super::run::Run {
-    folder.run(&[&["index"], arguments].concat())
+    folder.run(&grouped("index", arguments))
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_scan_of_an_index_keeps_to_its_bounds_and_direction() {
         index(&folder, &["put", "i.ogx", key, "7", "--values", "number"]).exits_with(0);
     }
     let scan = |arguments: &[&str]| {
-        let run = index(&folder, &[&["scan", "i.ogx", "--values", "number"], arguments].concat()).exits_with(0);
+        let run = folder.run(&[&["scan", "i.ogx", "--values", "number"], arguments].concat()).exits_with(0);
         run.stdout.lines().map(|line| line.strip_suffix("\t7").unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(scan(&[]), ["-20", "-10", "0", "10", "20"]);
@@ -32,7 +32,7 @@ fn a_scan_of_an_index_keeps_to_its_bounds_and_direction() {
     let reversed = ["scan", "i.ogx", "--from", "20", "--to", "-20"];
     index(&folder, &reversed).exits_with(2).complains_of("the range from 20 to -20 ends before it begins");
     assert_eq!(scan(&["--limit", "0"]), [""; 0]);
-    let objects = index(&folder, &["scan", "i.ogx", "--json", "--values", "number", "--limit", "1"]).json_lines();
+    let objects = folder.run(&["scan", "i.ogx", "--json", "--values", "number", "--limit", "1"]).json_lines();
     assert_eq!(objects, [json!({ "key": -20, "value": 7 })]);
 }
 
@@ -43,10 +43,10 @@ fn inputs_that_are_not_sorted_are_inserted_and_bulk_loads_can_be_insisted_on() {
     index(&folder, &["create", "i.ogx", "--value-bytes", "8"]).exits_with(0);
     let load = ["load", "i.ogx", "rows.csv", "--key", "id", "--value", "name"];
     index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("out of order");
-    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("");
+    folder.run(&["scan", "i.ogx"]).exits_with(0).prints("");
     let loaded = index(&folder, &[&load[..], &["--json"]].concat()).exits_with(0).json();
     assert_eq!([&loaded["records"], &loaded["bulk"], &loaded["entries"]], [&json!(4), &json!(false), &json!(3)]);
-    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("3\tdrei\n5\tfive\n9\tnine\n");
+    folder.run(&["scan", "i.ogx"]).exits_with(0).prints("3\tdrei\n5\tfive\n9\tnine\n");
     index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("has entries already");
     folder.write("long.csv", "id,name\n1,far too long a name\n");
     index(&folder, &["load", "i.ogx", "long.csv", "--value", "name"]).exits_with(1).complains_of("record 1");
@@ -60,15 +60,15 @@ fn keys_of_bytes_and_duplicates_go_in_and_out() {
     index(&folder, &["create", "i.ogx", "--key-type", "bytes3", "--value-bytes", "4", "--duplicates"]).exits_with(0);
     folder.write("rows.csv", "k,v\nabc,1\nabc,2\nabd,3\n");
     index(&folder, &["load", "i.ogx", "rows.csv", "--value", "v"]).exits_with(0);
-    index(&folder, &["get", "i.ogx", "abc", "--all"]).exits_with(0).prints("1\n2\n");
+    folder.run(&["get", "i.ogx", "abc", "--all"]).exits_with(0).prints("1\n2\n");
     index(&folder, &["put", "i.ogx", "ab\\xff", "4"]).exits_with(0);
-    let found = index(&folder, &["get", "i.ogx", "ab\\xff", "--all", "--json"]).exits_with(0).json();
+    let found = folder.run(&["get", "i.ogx", "ab\\xff", "--all", "--json"]).exits_with(0).json();
     assert_eq!(found["records"], json!([{ "key": found["key"], "value": "4" }]));
     index(&folder, &["delete", "i.ogx", "abc"]).exits_with(0).prints("abc: 1 entry removed\n");
     index(&folder, &["put", "i.ogx", "abc", "5"]).exits_with(0);
     index(&folder, &["delete", "i.ogx", "abc", "--all"]).exits_with(0).prints("abc: 2 entries removed\n");
-    index(&folder, &["get", "i.ogx", "abc"]).exits_with(1).complains_of("not found");
-    index(&folder, &["get", "i.ogx", "abcd"]).exits_with(2).complains_of("3 bytes");
+    folder.run(&["get", "i.ogx", "abc"]).exits_with(1).complains_of("not found");
+    folder.run(&["get", "i.ogx", "abcd"]).exits_with(2).complains_of("3 bytes");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn wrong_usage_of_an_index_exits_with_two_and_makes_no_file() {
         index(&folder, arguments).exits_with(2).complains_of("error:");
     }
     index(&folder, &["create", "i.ogx"]).exits_with(1).complains_of("i.ogx");
-    index(&folder, &["get", "nowhere.ogx", "1"]).exits_with(1).complains_of("nowhere.ogx");
+    folder.run(&["get", "nowhere.ogx", "1"]).exits_with(1).complains_of("nowhere.ogx");
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn a_damaged_or_foreign_index_is_an_error_and_never_a_panic() {
     flipped[middle..middle + 512].iter_mut().for_each(|byte| *byte ^= 1);
     for (name, content) in [("flipped", &flipped[..]), ("empty", &[]), ("text", b"hello\n"), ("zeros", &[0; 20_000])] {
         folder.write(name, content);
-        index(&folder, &["verify", name]).exits_with(1).complains_of(name);
-        index(&folder, &["scan", name, "--json"]).exits_with(1).complains_of(name);
+        folder.run(&["verify", name]).exits_with(1).complains_of(name);
+        folder.run(&["scan", name, "--json"]).exits_with(1).complains_of(name);
     }
-    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+    folder.run(&["verify", "i.ogx"]).exits_with(0);
 }
 
 /// A process that tells each entry once it is durable is killed: everything that it told is there.
@@ -144,9 +144,9 @@ fn what_was_told_before_a_kill_is_there_afterwards() {
     told.extend(lines);
     for line in told {
         let key = line.unwrap().split(':').next().unwrap().to_owned();
-        index(&folder, &["get", "i.ogx", &key]).exits_with(0);
+        folder.run(&["get", "i.ogx", &key]).exits_with(0);
     }
-    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+    folder.run(&["verify", "i.ogx"]).exits_with(0);
 }
 
 fn says(run: super::run::Run, part: &str) {
@@ -169,15 +169,15 @@ fn an_index_of_rows_prints_and_takes_keys_and_values_as_what_they_are() {
     let load = ["load", "pets.ogx", "pets.csv", "--key", "owner", "--key", "born"];
     says(index(&folder, &load).exits_with(0), ") -> {name: text, weight: i16}");
     let scanned = "-1,2019-01-01\t\t0\n7,2020-02-29\trex\t-3\n7,\ta,b\t12\n";
-    index(&folder, &["scan", "pets.ogx"]).exits_with(0).prints(scanned);
-    index(&folder, &["get", "pets.ogx", "7,2020-02-29"]).exits_with(0).prints("rex\t-3\n");
-    let found = index(&folder, &["get", "pets.ogx", "7,2020-02-29", "--json"]).exits_with(0).json();
+    folder.run(&["scan", "pets.ogx"]).exits_with(0).prints(scanned);
+    folder.run(&["get", "pets.ogx", "7,2020-02-29"]).exits_with(0).prints("rex\t-3\n");
+    let found = folder.run(&["get", "pets.ogx", "7,2020-02-29", "--json"]).exits_with(0).json();
     assert_eq!(found["record"], json!({ "key1": 7, "key2": "2020-02-29", "name": "rex", "weight": -3 }), "{found}");
     index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom,4"]).exits_with(0);
     index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom"]).exits_with(2).complains_of("is not a value of type");
     let long = format!("{},4", "x".repeat(30));
     index(&folder, &["put", "pets.ogx", "8,2021-01-01", &long]).exits_with(2).complains_of("at most 20 bytes");
-    index(&folder, &["scan", "pets.ogx", "--from", "8,2021-01-01"]).exits_with(0).prints("8,2021-01-01\ttom\t4\n");
+    folder.run(&["scan", "pets.ogx", "--from", "8,2021-01-01"]).exits_with(0).prints("8,2021-01-01\ttom\t4\n");
     says(folder.run(&["info", "pets.ogx"]).exits_with(0), "{name: text, weight: i16}");
     // What reads an index has its types.
     folder.run(&["build", "pets.ogx", "-o", "pets.ogive"]).exits_with(0);
@@ -198,16 +198,16 @@ fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
     folder.write("ages.csv", b"id,age\n3,41\n1,-7\n");
     index(&folder, &["create", "ages.ogx", "--value-type", "i64"]).exits_with(0);
     index(&folder, &["load", "ages.ogx", "ages.csv", "--key", "id", "--value", "age"]).exits_with(0);
-    index(&folder, &["scan", "ages.ogx"]).exits_with(0).prints("1\t-7\n3\t41\n");
-    index(&folder, &["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
+    folder.run(&["scan", "ages.ogx"]).exits_with(0).prints("1\t-7\n3\t41\n");
+    folder.run(&["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
     folder.write("words.csv", b"id,age\n3,old\n");
     index(&folder, &["load", "ages.ogx", "words.csv"])
         .complains_of("'old' in record 1 of words.csv is not of type i64");
     index(&folder, &["create", "many.ogx", "--duplicates", "--value-type", "u8"]).exits_with(0);
     index(&folder, &["put", "many.ogx", "1", "5"]).exits_with(0);
-    assert_eq!(index(&folder, &["get", "many.ogx", "1"]).exits_with(0).stderr, "");
+    assert_eq!(folder.run(&["get", "many.ogx", "1"]).exits_with(0).stderr, "");
     index(&folder, &["put", "many.ogx", "1", "6"]).exits_with(0);
-    let found = index(&folder, &["get", "many.ogx", "1"]).exits_with(0);
+    let found = folder.run(&["get", "many.ogx", "1"]).exits_with(0);
     assert_eq!((&*found.stdout, &*found.stderr), ("5\n", "1 more record with this key; --all prints them\n"));
     index(&folder, &["create", "text.ogx", "--value-type", "text"]).exits_with(2).complains_of("--value-bytes");
     index(&folder, &["create", "wide.ogx", "--key-type", "(u64, u64, u8)"]).complains_of("up to 16 bytes");
@@ -229,13 +229,13 @@ fn a_payload_that_is_no_value_of_the_type_is_not_written() {
     folder.write("keys.txt", "1\n2\n");
     let load = ["load", "i.ogx", "keys.txt", "--payload", "42"];
     index(&folder, &load).exits_with_error().complains_of("record 1 of keys.txt").complains_of("values of type");
-    index(&folder, &["count", "i.ogx"]).exits_with(0).prints("0\n");
+    folder.run(&["count", "i.ogx"]).exits_with(0).prints("0\n");
     // The bytes of a value are one.
     index(&folder, &["put", "i.ogx", "3", "rex,"]).exits_with(0);
-    let hex = index(&folder, &["get", "i.ogx", "3", "--values", "hex"]).exits_with(0);
+    let hex = folder.run(&["get", "i.ogx", "3", "--values", "hex"]).exits_with(0);
     index(&folder, &["put", "i.ogx", "4", hex.stdout.trim(), "--values", "hex"]).exits_with(0);
-    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("3\trex\t\n4\trex\t\n");
-    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+    folder.run(&["scan", "i.ogx"]).exits_with(0).prints("3\trex\t\n4\trex\t\n");
+    folder.run(&["verify", "i.ogx"]).exits_with(0);
 }
 
 #[test]
@@ -249,9 +249,9 @@ fn what_a_program_wrote_as_bytes_is_found_and_not_joined() {
     transaction.insert(1, [1, 2, 3, 4]).unwrap();
     transaction.commit().unwrap();
     made.close().unwrap();
-    let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(1).json();
+    let verdict = folder.run(&["verify", "i.ogx", "--json"]).exits_with(1).json();
     assert_eq!(verdict["findings"][0]["detail"], "the payload of key 1 is no value of type {a: u8, b: u8?}");
-    index(&folder, &["verify", "i.ogx"]).exits_with(1).prints("").complains_of("the payload of key 1");
+    folder.run(&["verify", "i.ogx"]).exits_with(1).prints("").complains_of("the payload of key 1");
     for output in [["-o", "-", "--json"], ["-o", "-", "--to=csv"], ["-o", "out.csv", "--force"], ["-o", "o", "--force"]]
     {
         let joined = folder.run(&[&["join", "i.ogx", "i.ogx"], &output[..]].concat());
@@ -279,7 +279,7 @@ fn keys_of_several_columns_and_of_nulls_are_loaded_from_parquet_as_from_csv() {
             index(&folder, &[&["create", &name][..], &types].concat()).exits_with(0);
             let load = [&["load", &name, input][..], &keys, &["--value", "b"]].concat();
             index(&folder, &load).exits_with(0);
-            scanned.push(index(&folder, &["scan", &name]).exits_with(0).stdout);
+            scanned.push(folder.run(&["scan", &name]).exits_with(0).stdout);
         }
         assert!(scanned[0] == scanned[1] && scanned[0].lines().count() == 3, "{key_type}: {scanned:?}");
     }
@@ -298,7 +298,7 @@ fn columns_of_parquet_become_keys_of_an_index_where_that_is_exact() {
             loaded.complains_of("-3");
         }
     }
-    index(&folder, &["count", "i.ogx"]).exits_with(0).prints("2\n");
+    folder.run(&["count", "i.ogx"]).exits_with(0).prints("2\n");
 }
 
 #[test]

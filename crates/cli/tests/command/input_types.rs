@@ -29,7 +29,7 @@ fn a_header_without_rows_is_a_table_without_records() {
     folder.build("t", "again", &[]);
     folder.run(&["export", "again", "-"]).exits_with(0).prints("id,price\n");
     folder.run(&["db", "import", "s", "none.csv"]).exits_with(0);
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints("");
+    folder.run(&["scan", "s"]).exits_with(0).prints("");
     folder.run(&["index", "create", "i", "--value-bytes", "8"]).exits_with(0);
     folder.run(&["index", "load", "i", "none.csv"]).exits_with(0);
     folder.run(&["join", "none.csv", "t", "-o", "-"]).exits_with(0).prints("");
@@ -172,7 +172,7 @@ fn later_imports_find_columns_by_their_names() {
     import("5,e,5.5,z\n", &["--no-header"]).exits_with(0);
     import("id,name,junk,price\n6,f,?,6.5\n", &["--value", "name", "--value", "price"]).exits_with(0);
     let rows = "1\ta\t1.5\t\n2\tb\t2.5\tx\n3\tc\t3.5\ty\n4\td\t4.5\t\n5\te\t5.5\tz\n6\tf\t6.5\t\n";
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints(rows);
+    folder.run(&["scan", "s"]).exits_with(0).prints(rows);
     import("id,name\n7,g\n", &[]).exits_with(2).complains_of("no column 'price'").complains_of("cannot be null");
     import("name,price\ng,7\n", &[]).exits_with(2).complains_of("no column 'id'").complains_of("--key");
     let new = "id,name,price,note,colour\n7,g,7.5,,red\n";
@@ -182,16 +182,16 @@ fn later_imports_find_columns_by_their_names() {
         .complains_of("--value")
         .complains_of("--add-columns");
     import("id,name,price\n7,g,cheap\n", &[]).exits_with(1).complains_of("column 'price': 'cheap'");
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints(rows);
+    folder.run(&["scan", "s"]).exits_with(0).prints(rows);
     let run = import(new, &["--add-columns"]).exits_with(0);
     assert!(run.stdout.contains("{name: text, price: f64, note: text?, colour: text?}"), "{}", run.stdout);
-    let seven = folder.run(&["db", "get", "s", "7", "--json"]).exits_with(0).json();
+    let seven = folder.run(&["get", "s", "7", "--json"]).exits_with(0).json();
     assert_eq!(seven["record"], json!({ "id": 7, "name": "g", "price": 7.5, "note": null, "colour": "red" }));
-    let one = folder.run(&["db", "get", "s", "1", "--json"]).exits_with(0).json();
+    let one = folder.run(&["get", "s", "1", "--json"]).exits_with(0).json();
     assert_eq!(one["record"], json!({ "id": 1, "name": "a", "price": 1.5, "note": null, "colour": null }));
     folder.write("more.jsonl", "{\"price\": 8.5, \"id\": 8, \"name\": \"h\"}\n");
     folder.run(&["db", "import", "s", "more.jsonl"]).exits_with(0);
-    folder.run(&["db", "get", "s", "8"]).exits_with(0).prints("h\t8.5\t\t\n");
+    folder.run(&["get", "s", "8"]).exits_with(0).prints("h\t8.5\t\t\n");
 }
 
 #[cfg(feature = "parquet")]
@@ -204,10 +204,10 @@ fn columns_of_parquet_are_found_by_their_names() {
     folder.build("more.csv", "more.ogive", &["--key", "id"]);
     folder.run(&["export", "more.ogive", "more.parquet"]).exits_with(0);
     folder.run(&["db", "import", "s", "more.parquet"]).exits_with(0);
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\ta\tx\n2\tb\t\n3\tc\t\n");
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\ta\tx\n2\tb\t\n3\tc\t\n");
     folder.run(&["index", "create", "i", "--value-bytes", "1"]).exits_with(0);
     folder.run(&["index", "load", "i", "more.parquet", "--key", "id", "--value", "name"]).exits_with(0);
-    folder.run(&["index", "get", "i", "3"]).exits_with(0).prints("c\n");
+    folder.run(&["get", "i", "3"]).exits_with(0).prints("c\n");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn an_input_in_the_place_of_a_table_is_named_with_the_command_that_builds_one() 
         run.complains_of("`ogive build rows.csv -o rows.ogive`");
     }
     folder.run(&["count", "rows.jsonl"]).exits_with(1).complains_of("a file of JSON lines");
-    let index = folder.run(&["index", "scan", "rows.csv"]).exits_with(1).complains_of("not an index");
+    let index = folder.run(&["index", "put", "rows.csv", "1"]).exits_with(1).complains_of("not an index");
     index.complains_of("`ogive index load INDEX rows.csv`");
 }
 
@@ -280,7 +280,7 @@ fn a_pipe_of_keys_only_is_read_from_its_start() {
     folder.run(&["index", "create", "i", "--value-bytes", "1"]).exits_with(0);
     for (command, counted) in [
         ("build - --format csv --key-type u64 --keys-only -o t", &["count", "t"][..]),
-        ("index load i - --format csv", &["index", "count", "i"]),
+        ("index load i - --format csv", &["count", "i"]),
     ] {
         let piped = format!("cat rows.csv | '{}' {command}", env!("CARGO_BIN_EXE_ogive"));
         let output =
@@ -293,7 +293,7 @@ fn a_pipe_of_keys_only_is_read_from_its_start() {
 #[test]
 fn a_new_field_leaves_the_columns_of_the_key_as_they_are() {
     let folder = Folder::new();
-    let export = |store: &str, rows: &str| folder.run(&["db", "export", store, "-"]).exits_with(0).prints(rows);
+    let export = |store: &str, rows: &str| folder.run(&["export", store, "-"]).exits_with(0).prints(rows);
     folder.write("start.csv", "uid,a\n1,2\n");
     folder.write("more.csv", "id,a,b\n3,4,5\n");
     folder.build("more.csv", "more.ogive", &["--key-type", "i64", "--type", "a=i64?", "--type", "b=i64?"]);

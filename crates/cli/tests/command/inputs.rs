@@ -253,7 +253,7 @@ fn a_limit_is_stated_where_it_is_met_with_what_helps() {
         folder.run(&[command, &flags, &["300k"]].concat()).exits_with(0);
     }
     folder.run(&["get", "t", "2"]).exits_with(0).prints(&format!("{value}\n"));
-    folder.run(&["db", "get", "s", "2"]).exits_with(0).prints(&format!("{value}\n"));
+    folder.run(&["get", "s", "2"]).exits_with(0).prints(&format!("{value}\n"));
     for command in [&["build", "rows.csv", "-o", "t"][..], &["tune", "rows.csv"]] {
         let run = folder.run(&[command, &["--memory", "1"]].concat()).exits_with(2);
         run.complains_of("at least 64 KiB of memory");

@@ -54,8 +54,8 @@ fn a_side_that_takes_more_memory_says_how_much_the_join_takes() {
     within("2MiB").exits_with(1).complains_of("raise --memory to 16777216 or more");
     assert_eq!(sorted(&within("16777216").exits_with(0)), ["banana\t3\tgreen", "banana\t3\tyellow"]);
     // The commands on a store name their own option.
-    folder.run(&["db", "get", "store", "banana", "--memory", "100000"]).exits_with(1).complains_of("--memory 1MiB");
-    folder.run(&["db", "get", "store", "banana", "--memory", "1048576"]).exits_with(0);
+    folder.run(&["get", "store", "banana", "--memory", "100000"]).exits_with(1).complains_of("--memory 1MiB");
+    folder.run(&["get", "store", "banana", "--memory", "1048576"]).exits_with(0);
 }
 
 #[test]

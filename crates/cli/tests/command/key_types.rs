@@ -96,12 +96,9 @@ fn keys_of_each_type_are_printed_as_they_are_and_found_in_tables_indexes_and_sto
         folder.run(&["index", "load", &file, "visits.csv", "--key", column, "--keys-only"]).exits_with(0);
         let import = ["db", "import", "s", "visits.csv", "--keyspace", &keyspace];
         folder.run(&[&import[..], &columns].concat()).exits_with(0);
-        let places = [&["t.ogive"][..], &["index", &file], &["db", "s", "--keyspace", &keyspace]];
+        let places = [&["t.ogive"][..], &[&file], &["s", "--keyspace", &keyspace]];
         for place in places {
-            let run = |command: &str, rest: &[&str]| {
-                let (group, path) = if place.len() == 1 { (&[][..], place) } else { place.split_at(1) };
-                folder.run(&[group, &[command], path, rest].concat())
-            };
+            let run = |command: &str, rest: &[&str]| folder.run(&[&[command], place, rest].concat());
             let lines: String = keys.iter().map(|key| format!("{key}\t\n")).collect();
             run("scan", &[]).exits_with(0).prints(&lines);
             run("scan", &["--from", keys[1], "--to", keys[3]])
@@ -113,10 +110,7 @@ fn keys_of_each_type_are_printed_as_they_are_and_found_in_tables_indexes_and_sto
                 let shown = shown.as_str().map_or_else(|| shown.to_string(), str::to_owned);
                 assert_eq!(shown.trim_end_matches(".0"), *key, "{found}");
             }
-            match place[0] {
-                "db" => folder.run(&["db", "verify", "s"]).exits_with(0),
-                _ => run("verify", &[]).exits_with(0),
-            };
+            folder.run(&["verify", place[0]]).exits_with(0);
         }
     }
 }
@@ -133,7 +127,7 @@ fn keys_of_several_columns_are_tuples() {
     folder
         .run(&["db", "import", "s", "visits.csv"].iter().chain(&columns).chain(&types).copied().collect::<Vec<_>>())
         .exits_with(0);
-    for command in [["scan", "t.ogive"].as_slice(), &["db", "scan", "s"]] {
+    for command in [["scan", "t.ogive"].as_slice(), &["scan", "s"]] {
         let scan = |rest: &[&str]| folder.run(&[command, rest].concat()).exits_with(0);
         scan(&[]).prints(all);
         scan(&["--prefix", "ann"]).prints(of_ann);
@@ -182,12 +176,12 @@ fn a_store_keeps_the_new_types() {
     };
     import("rows.csv", "ids", "u32");
     import("codes.csv", "codes", "bytes2");
-    folder.run(&["db", "scan", "s", "--keyspace", "ids"]).exits_with(0).prints("2\tb\n300\tc\n");
-    folder.run(&["db", "get", "s", "300", "--keyspace", "ids"]).exits_with(0).prints("c\n");
-    folder.run(&["db", "get", "s", "abc", "--keyspace", "codes"]).exits_with(2).complains_of("2 bytes each");
-    folder.run(&["db", "export", "s", "out.csv", "--keyspace", "codes"]).exits_with(0);
+    folder.run(&["scan", "s", "--keyspace", "ids"]).exits_with(0).prints("2\tb\n300\tc\n");
+    folder.run(&["get", "s", "300", "--keyspace", "ids"]).exits_with(0).prints("c\n");
+    folder.run(&["get", "s", "abc", "--keyspace", "codes"]).exits_with(2).complains_of("2 bytes each");
+    folder.run(&["export", "s", "out.csv", "--keyspace", "codes"]).exits_with(0);
     assert_eq!(std::fs::read_to_string(folder.path("out.csv")).unwrap(), "id,name\n\"a,\",b\nab,c\n");
-    folder.run(&["db", "export", "s", "ids.ogive", "--keyspace", "ids"]).exits_with(0);
+    folder.run(&["export", "s", "ids.ogive", "--keyspace", "ids"]).exits_with(0);
     folder.run(&["scan", "ids.ogive"]).exits_with(0).prints("2\tb\n300\tc\n");
 }
 
@@ -278,8 +272,8 @@ fn keys_are_found_and_bound_ranges_as_they_are_printed() {
     folder.run(&["index", "create", "i", "--key-type", "bytes3", "--value-bytes", "1"]).exits_with(0);
     folder.write("bytes.csv", "k,v\n\"a\tb\",v\n\"\\\\n\",v\n\"a\nb\",v\n");
     folder.run(&["index", "load", "i", "bytes.csv"]).exits_with(0);
-    for (group, name, count) in [(&[][..], "t", 7), (&["db"], "s", 7), (&["index"], "i", 3)] {
-        let run = |verb: &str, rest: &[&str]| folder.run(&[group, &[verb, name], rest].concat()).exits_with(0);
+    for (name, count) in [("t", 7), ("s", 7), ("i", 3)] {
+        let run = |verb: &str, rest: &[&str]| folder.run(&[&[verb, name], rest].concat()).exits_with(0);
         let lines = run("scan", &[]).stdout;
         let shown: Vec<&str> = lines.lines().map(|line| line.split('\t').next().unwrap()).collect();
         assert_eq!(shown.len(), count, "{lines}");

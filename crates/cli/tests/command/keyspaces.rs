@@ -1,11 +1,11 @@
 //! Rows and keyspaces of a store: counted exactly or estimated, listed, dropped, and without those of the command
 //! itself. Method: whole runs.
 
-use super::run::{Folder, Run};
+use super::run::{Folder, Run, grouped};
 use serde_json::json;
 
 fn db(folder: &Folder, arguments: &[&str]) -> Run {
-    folder.run(&[&["db"], arguments].concat())
+    folder.run(&grouped("db", arguments))
 }
 
 /// A store whose keyspace `default` has 100 text keys and `ids` 10 integers.
@@ -23,10 +23,10 @@ fn rows_in_the_log_are_counted_and_the_keyspace_of_the_command_is_hidden() {
     let folder = store();
     db(&folder, &["put", "s", "one more", ""]).exits_with(0);
     db(&folder, &["delete", "s", "word07"]).exits_with(0);
-    let stats = db(&folder, &["stats", "s"]).exits_with(0).stdout;
+    let stats = folder.run(&["stats", "s"]).exits_with(0).stdout;
     assert!(stats.contains("keyspace default: exactly 100 rows; "), "{stats}");
     assert!(stats.contains("keyspace ids: exactly 10 rows; ") && !stats.contains("keyspace ogive"), "{stats}");
-    let stats = db(&folder, &["stats", "s", "--json"]).exits_with(0).json();
+    let stats = folder.run(&["stats", "s", "--json"]).exits_with(0).json();
     let rows = |name: &str| {
         let keyspaces = stats["keyspaces"].as_array().unwrap();
         assert_eq!(keyspaces.len(), 2, "{stats}");
@@ -51,8 +51,8 @@ fn keyspaces_are_listed_and_dropped_by_name() {
     db(&folder, &["drop-keyspace", "s", "ogive"]).exits_with(1).complains_of("reserved");
     db(&folder, &["drop-keyspace", "missing", "ids"]).exits_with(1).complains_of("not found");
     db(&folder, &["drop-keyspace", "s", "ids"]).exits_with(0).prints("s: keyspace \"ids\" dropped\n");
-    db(&folder, &["get", "s", "7", "--keyspace", "ids"]).exits_with(1).complains_of("existing keyspaces: default");
-    db(&folder, &["count", "s"]).exits_with(0).prints("100\n");
+    folder.run(&["get", "s", "7", "--keyspace", "ids"]).exits_with(1).complains_of("existing keyspaces: default");
+    folder.run(&["count", "s"]).exits_with(0).prints("100\n");
     // A keyspace of the same name begins without keys and without their type.
     db(&folder, &["put", "s", "seven", "x", "--keyspace", "ids"]).exits_with(0);
     let dropped = db(&folder, &["drop-keyspace", "s", "ids", "--json"]).exits_with(0).json();
@@ -63,13 +63,13 @@ fn keyspaces_are_listed_and_dropped_by_name() {
 fn a_count_in_a_store_takes_ranges_prefixes_and_keyspaces() {
     let folder = store();
     let count = |arguments: &[&str], expected: &str| {
-        db(&folder, &[&["count", "s"], arguments].concat()).exits_with(0).prints(expected);
+        folder.run(&[&["count", "s"], arguments].concat()).exits_with(0).prints(expected);
     };
     count(&[], "100\n");
     count(&["--prefix", "word1"], "10\n");
     count(&["--from", "word10", "--to", "word15"], "5\n");
     count(&["--keyspace", "ids", "--from", "3"], "8\n");
-    db(&folder, &["count", "s", "--from", "b", "--to", "a"]).exits_with(2).complains_of("ends before it begins");
+    folder.run(&["count", "s", "--from", "b", "--to", "a"]).exits_with(2).complains_of("ends before it begins");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn ranges_of_deletions_and_joins_are_those_of_scans() {
     let folder = store();
     db(&folder, &["delete", "s", "--prefix", "word1"]).exits_with(0).prints("range removed\n");
     db(&folder, &["delete", "s", "--from", "word20", "--to", "word20"]).exits_with(0);
-    db(&folder, &["count", "s"]).exits_with(0).prints("90\n");
+    folder.run(&["count", "s"]).exits_with(0).prints("90\n");
     let reversed = ["--from", "9", "--to", "1", "--keyspace", "ids"];
     db(&folder, &[&["delete", "s"], &reversed[..]].concat()).exits_with(2).complains_of("from 9 to 1 ends before");
     db(&folder, &["delete", "s", "word30", "--prefix", "word"]).exits_with(2);
@@ -137,7 +137,7 @@ fn no_command_replaces_stated_types_unless_an_option_names_others() {
         db(&folder, &["ingest", "ingested", "same.ogive"]).exits_with(0);
         assert_eq!(types("ingested"), kept);
     }
-    db(&folder, &["scan", "ingested"]).exits_with(0).prints("1\t99.50\t007\n2\t1.50\t\n");
+    folder.run(&["scan", "ingested"]).exits_with(0).prints("1\t99.50\t007\n2\t1.50\t\n");
 
     // Options that name the types which are there change nothing, and others what they name.
     empty("put");
@@ -153,7 +153,7 @@ fn no_command_replaces_stated_types_unless_an_option_names_others() {
     empty("changed");
     db(&folder, &["import", "changed", "rows.csv", "--type", "name=u16"]).exits_with(0);
     assert_eq!(types("changed"), kept.replace("text?", "u16"));
-    db(&folder, &["scan", "changed"]).exits_with(0).prints("1\t99.50\t7\n");
+    folder.run(&["scan", "changed"]).exits_with(0).prints("1\t99.50\t7\n");
 
     // Bytes are not put among texts.
     folder.write("words", "apple\n");
@@ -162,7 +162,7 @@ fn no_command_replaces_stated_types_unless_an_option_names_others() {
     db(&folder, &["import", "texts", "words"]).exits_with(0);
     db(&folder, &["ingest", "texts", "raw.ogive"]).exits_with(1).complains_of("are text, not bytes");
     db(&folder, &["import", "texts", "raw", "--key-type", "bytes"]).exits_with_error();
-    db(&folder, &["scan", "texts"]).exits_with(0).prints("apple\t\n");
+    folder.run(&["scan", "texts"]).exits_with(0).prints("apple\t\n");
 }
 
 #[test]
@@ -170,11 +170,11 @@ fn a_value_of_bytes_is_put_as_it_is_printed_and_one_row_is_one() {
     let folder = Folder::new();
     let printed = "a\\x00\\\\b\\n\\xff";
     db(&folder, &["put", "s", "k", printed, "--escaped"]).exits_with(0);
-    db(&folder, &["scan", "s"]).exits_with(0).prints(&format!("k\t{printed}\n"));
-    assert_eq!(folder.run(&["db", "get", "s", "k", "--json"]).json()["record"]["value"]["hex"], "61005c620aff");
+    folder.run(&["scan", "s"]).exits_with(0).prints(&format!("k\t{printed}\n"));
+    assert_eq!(folder.run(&["get", "s", "k", "--json"]).json()["record"]["value"]["hex"], "61005c620aff");
     db(&folder, &["put", "s", "k", "C:\\dir", "--escaped"]).exits_with(2).complains_of("begins no escape");
     db(&folder, &["put", "s", "k", "C:\\dir"]).exits_with(0);
-    assert_eq!(folder.run(&["db", "get", "s", "k", "--raw"]).exits_with(0).stdout, "C:\\dir");
+    assert_eq!(folder.run(&["get", "s", "k", "--raw"]).exits_with(0).stdout, "C:\\dir");
     folder.write("one.csv", "id,v\n1,x\n");
     let told = db(&folder, &["import", "t", "one.csv"]).exits_with(0).stdout;
     assert!(told.contains(": 1 row imported in "), "{told}");
@@ -204,10 +204,10 @@ fn columns_of_keys_are_not_taken_for_each_other() {
         db(&folder, &["ingest", store, "ba.ogive"]).exits_with(1).complains_of("are by a, b, not by b, a");
         let import = [&["import", store, "ba.csv"][..], &swapped].concat();
         db(&folder, &import).exits_with(1).complains_of("are by a, b, not by b, a");
-        db(&folder, &["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n");
+        folder.run(&["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n");
         // By their names, or by others.
         db(&folder, &["import", store, "ba.csv"]).exits_with(0);
-        db(&folder, &["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n7,8,y\n");
+        folder.run(&["export", store, "-"]).exits_with(0).prints("a,b,v\n1,2,x\n7,8,y\n");
     }
     db(&folder, &["ingest", "u", "ab.ogive", "ba.ogive"]).exits_with(1).complains_of("unlike those of the previous");
 }

@@ -27,26 +27,26 @@ fn every_kind_of_index_is_made_filled_asked_and_checked() {
         );
         assert_eq!([&loaded["key_type"], &loaded["payload_bytes"]], [&json!("u64"), &json!(8)], "{kind}");
         let (first, last) = (keys[0].to_string(), keys[2999].to_string());
-        let found = index(&folder, &["get", "i.ogx", &first, "--values", "hex"]).exits_with(0);
+        let found = folder.run(&["get", "i.ogx", &first, "--values", "hex"]).exits_with(0);
         assert_eq!(found.stdout.trim_end().len(), 16, "{kind}: {}", found.stdout);
         index(&folder, &["put", "i.ogx", "17", "hello"]).exits_with(0).prints("17: inserted\n");
         index(&folder, &["put", "i.ogx", "17", "again"]).exits_with(0).prints("17: overwritten\n");
-        index(&folder, &["get", "i.ogx", "17"]).exits_with(0).prints("again\n");
+        folder.run(&["get", "i.ogx", "17"]).exits_with(0).prints("again\n");
         index(&folder, &["delete", "i.ogx", &last]).exits_with(0).prints(&format!("{last}: 1 entry removed\n"));
         index(&folder, &["delete", "i.ogx", &last]).exits_with(1).complains_of("not found");
-        let explained = index(&folder, &["explain", "i.ogx", &first, "--json"]).exits_with(0).json();
+        let explained = folder.run(&["explain", "i.ogx", &first, "--json"]).exits_with(0).json();
         assert_eq!(explained["found"], true, "{kind}");
         let path = explained["path"].as_array().unwrap();
         assert!(!path.is_empty() && path.iter().all(|visit| visit["page"].is_u64() && visit["node"].is_string()));
         assert!(explained["blocks"].as_u64().unwrap() as usize <= path.len(), "{kind}: {explained}");
-        let stats = index(&folder, &["stats", "i.ogx", "--json"]).exits_with(0).json();
+        let stats = folder.run(&["stats", "i.ogx", "--json"]).exits_with(0).json();
         assert_eq!(stats["entries"], 3000, "{kind}: {stats}");
         for name in ["leaves", "leaf_pages", "inner_pages", "height"] {
             assert!(stats[name].is_u64(), "{kind}: {name}: {stats}");
         }
-        let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(0).json();
+        let verdict = folder.run(&["verify", "i.ogx", "--json"]).exits_with(0).json();
         assert_eq!((&verdict["sound"], &verdict["entries"]), (&json!(true), &json!(3000)), "{kind}");
-        let scanned = index(&folder, &["scan", "i.ogx"]).exits_with(0);
+        let scanned = folder.run(&["scan", "i.ogx"]).exits_with(0);
         assert_eq!(scanned.stdout.lines().count(), 3000, "{kind}");
         for text in [&["stats", "i.ogx"][..], &["explain", "i.ogx", &first], &["verify", "i.ogx"]] {
             assert!(!index(&folder, text).exits_with(0).stdout.is_empty(), "{kind}");
@@ -82,10 +82,10 @@ fn records_in_any_order_are_sorted_within_the_memory_given() {
             let loaded = index(&folder, &[&load[..], more].concat()).exits_with(0).json();
             assert_eq!(loaded["entries"], json!(entries), "{kind}, {input}");
         }
-        index(&folder, &["verify", &name]).exits_with(0);
+        folder.run(&["verify", &name]).exits_with(0);
         let names = folder.names();
         assert!(!names.iter().any(|name| name.contains("sort")), "{before:?}, {names:?}");
-        let keys = index(&folder, &["scan", &name, "--values", "hex", "--limit", "3"]).exits_with(0);
+        let keys = folder.run(&["scan", &name, "--values", "hex", "--limit", "3"]).exits_with(0);
         assert!(keys.stdout.starts_with("0\t"), "{}", keys.stdout);
     }
     index(&folder, &["load", "ogive.ogx", "first.txt", "--sort-memory", "1KiB"]).exits_with(2).complains_of("64 KiB");
@@ -113,11 +113,11 @@ fn a_load_that_is_killed_again_and_again_loses_nothing_and_leaves_a_sound_index(
             std::thread::sleep(std::time::Duration::from_millis(40 * round));
             child.kill().unwrap();
             child.wait().unwrap();
-            let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(0).json();
+            let verdict = folder.run(&["verify", "i.ogx", "--json"]).exits_with(0).json();
             let found = verdict["entries"].as_u64().unwrap();
             assert!(found >= entries, "{kind}: {found} entries after {entries}");
             entries = found;
-            let scanned = index(&folder, &["scan", "i.ogx", "--values", "hex"]).exits_with(0);
+            let scanned = folder.run(&["scan", "i.ogx", "--values", "hex"]).exits_with(0);
             assert_eq!(scanned.stdout.lines().count() as u64, entries, "{kind}");
         }
     }

@@ -3,13 +3,13 @@
 //! flushes and compacts, while commands run; each copy must have the first n keys, for an n between those acknowledged
 //! before and those begun after.
 
-use super::run::{Folder, Run};
+use super::run::{Folder, Run, grouped};
 use ogive::lsm::{Db, DbOptions};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 fn db(folder: &Folder, arguments: &[&str]) -> Run {
-    folder.run(&[&["db"], arguments].concat())
+    folder.run(&grouped("db", arguments))
 }
 
 struct Stop<'a>(&'a AtomicBool);
@@ -22,7 +22,7 @@ impl Drop for Stop<'_> {
 
 /// Checks that a store has the first keys, and how many.
 fn first_keys(folder: &Folder, store: &str) -> u64 {
-    let printed = db(folder, &["scan", store]).exits_with(0).stdout;
+    let printed = folder.run(&["scan", store]).exits_with(0).stdout;
     for (number, line) in printed.lines().enumerate() {
         assert_eq!(line, format!("key{number:08}\t{}", "v".repeat(number % 300)), "{store}");
     }
@@ -56,7 +56,7 @@ fn commands_on_a_store_that_another_process_writes_to_find_it_at_one_moment() {
             assert!(!writer.is_finished());
         }
         for round in 0..4 {
-            let verified = db(&folder, &["verify", "s", "--json"]).exits_with(0).json();
+            let verified = folder.run(&["verify", "s", "--json"]).exits_with(0).json();
             assert_eq!(verified["sound"], json!(true), "{verified}");
             let copy = format!("copy{round}");
             let before = acknowledged.load(Ordering::Acquire);
@@ -100,11 +100,11 @@ fn backups_are_made_listed_restored_and_removed() {
     let printed = db(&folder, &["backups", "all/backups"]).exits_with(0).stdout;
     assert!(printed.starts_with("backup") && printed.lines().count() == 3, "{printed}");
     db(&folder, &["restore", "all/backups", "new"]).exits_with(0);
-    db(&folder, &["get", "new", "apple"]).exits_with(0).prints("color 3\n");
+    folder.run(&["get", "new", "apple"]).exits_with(0).prints("color 3\n");
     let restored = db(&folder, &["restore", "all/backups", "old", "--backup", "2", "--json"]).exits_with(0).json();
     assert_eq!((&restored["store"], &restored["backup"]["number"]), (&json!("old"), &json!(2)));
-    db(&folder, &["get", "old", "apple"]).exits_with(0).prints("color 2\n");
-    db(&folder, &["verify", "old"]).exits_with(0);
+    folder.run(&["get", "old", "apple"]).exits_with(0).prints("color 2\n");
+    folder.run(&["verify", "old"]).exits_with(0);
 
     db(&folder, &["restore", "all/backups", "other", "--backup", "1"]).exits_with(2).complains_of("ogive db backups");
     db(&folder, &["restore", "all/backups", "old"]).exits_with(1).complains_of("old");
@@ -172,7 +172,7 @@ fn a_killed_backup_leaves_the_earlier_ones_and_the_next_removes_its_files() {
     // The kill may have come too late.
     assert!(count == 1 || count == 2, "{listed}");
     db(&folder, &["restore", "b", "first", "--backup", "1"]).exits_with(0);
-    db(&folder, &["count", "first"]).exits_with(0).prints("1\n");
+    folder.run(&["count", "first"]).exits_with(0).prints("1\n");
     db(&folder, &["backup", "s", "b", "--keep", "1"]).exits_with(0);
     let names = ogive::LocalStorage::names(&folder.path("b")).unwrap();
     assert_eq!(names.iter().filter(|name| name.ends_with(".backup")).count(), 1, "{before:?}, {names:?}");
@@ -180,5 +180,5 @@ fn a_killed_backup_leaves_the_earlier_ones_and_the_next_removes_its_files() {
         assert!(!names.iter().any(|name| name.starts_with("000002-")), "{names:?}");
     }
     db(&folder, &["restore", "b", "second"]).exits_with(0);
-    db(&folder, &["count", "second"]).exits_with(0).prints("30001\n");
+    folder.run(&["count", "second"]).exits_with(0).prints("30001\n");
 }

@@ -1,7 +1,7 @@
 //! Repair of indexes whose log is lost, which keeps the last checkpoint and needs consent. Method: the files of an open
 //! index are copied, as a crash leaves them, and its log is removed, emptied or damaged.
 
-use super::run::Folder;
+use super::run::{Folder, grouped};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::PageOptions;
@@ -48,9 +48,9 @@ fn a_pipe_in_the_place_of_a_log_is_like_a_lost_one_and_is_not_waited_for() {
         fs::remove_file(&segment).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&segment).status().unwrap().success());
     }
-    folder.run(&["index", "get", "ids", "7"]).exits_with(1).complains_of("a pipe or a device, not a file");
-    folder.run(&["index", "verify", "ids"]).exits_with(1).complains_of("a pipe or a device, not a file");
-    let said = folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+    folder.run(&["get", "ids", "7"]).exits_with(1).complains_of("a pipe or a device, not a file");
+    folder.run(&["verify", "ids"]).exits_with(1).complains_of("a pipe or a device, not a file");
+    let said = folder.run(&["repair", "--in-place", "ids"]).exits_with(1).complains_of("--accept-loss");
     assert!(said.stdout.contains("kept: 1,000 entries"), "{}", said.stdout);
     let said = folder.run(&["repair", "ids"]).exits_with(0).complains_of("number of commits lost");
     said.prints("ids: 1,000 records saved in ids.repaired, none lost\n");
@@ -68,7 +68,7 @@ fn commits_of_an_unknown_number_are_not_called_0_records() {
     let run = folder.run(&["repair", "ids"]).exits_with(1);
     let run = run.complains_of("nothing can be saved").complains_of("their number is unknown: ");
     assert!(!run.stderr.contains(" 0 "), "{}", run.stderr);
-    folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+    folder.run(&["repair", "--in-place", "ids"]).exits_with(1).complains_of("--accept-loss");
 }
 
 #[test]
@@ -83,19 +83,19 @@ fn an_index_without_its_log_keeps_its_last_checkpoint_once_the_loss_is_accepted(
         for command in [&["get", "ids", "7"][..], &["put", "ids", "7", "x"], &["scan", "ids"], &["stats", "ids"]] {
             folder.run(&[&["index"], command].concat()).exits_with(1).complains_of("`ogive repair --in-place`");
         }
-        let said = folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+        let said = folder.run(&["repair", "--in-place", "ids"]).exits_with(1).complains_of("--accept-loss");
         assert!(said.stdout.contains("kept: 1,000 entries") && said.stdout.contains("unknown"), "{}", said.stdout);
-        let said = folder.run(&["index", "repair", "ids", "--json"]).exits_with(1).json();
+        let said = folder.run(&["repair", "--in-place", "ids", "--json"]).exits_with(1).json();
         assert_eq!((&said["repaired"], &said["entries"]), (&json!(false), &json!(1000)));
         assert_eq!(fs::read(folder.path("ids")).unwrap(), before, "nothing was changed");
-        folder.run(&["index", "repair", "ids", "--accept-loss"]).exits_with(0);
-        folder.run(&["index", "verify", "ids"]).exits_with(0);
-        assert_eq!(folder.run(&["index", "scan", "ids"]).exits_with(0).stdout.lines().count(), 1000);
+        folder.run(&["repair", "--in-place", "ids", "--accept-loss"]).exits_with(0);
+        folder.run(&["verify", "ids"]).exits_with(0);
+        assert_eq!(folder.run(&["scan", "ids"]).exits_with(0).stdout.lines().count(), 1000);
         for key in ["1000", "1499", "5"] {
             folder.run(&["index", "put", "ids", key, "3"]).exits_with(0);
         }
-        folder.run(&["index", "verify", "ids"]).exits_with(0);
-        assert_eq!(folder.run(&["index", "scan", "ids"]).exits_with(0).stdout.lines().count(), 1002);
+        folder.run(&["verify", "ids"]).exits_with(0);
+        assert_eq!(folder.run(&["scan", "ids"]).exits_with(0).stdout.lines().count(), 1002);
     }
 }
 
@@ -104,7 +104,7 @@ fn an_index_that_opens_is_not_touched_and_neither_is_one_whose_pages_are_damaged
     let folder = Folder::new();
     let segments = crashed(&folder);
     let before = fs::read(folder.path("ids")).unwrap();
-    let said = folder.run(&["index", "repair", "ids", "--accept-loss", "--json"]).exits_with(0).json();
+    let said = folder.run(&["repair", "--in-place", "ids", "--accept-loss", "--json"]).exits_with(0).json();
     assert_eq!(said, json!({ "opens": true, "repaired": false }));
     assert_eq!(fs::read(folder.path("ids")).unwrap(), before);
     segments.iter().for_each(|path| fs::remove_file(path).unwrap());
@@ -112,8 +112,8 @@ fn an_index_that_opens_is_not_touched_and_neither_is_one_whose_pages_are_damaged
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     fs::write(folder.path("ids"), &damaged).unwrap();
-    folder.run(&["index", "repair", "ids", "--accept-loss"]).exits_with(1).complains_of("nothing was changed");
+    folder.run(&["repair", "--in-place", "ids", "--accept-loss"]).exits_with(1).complains_of("nothing was changed");
     assert_eq!(fs::read(folder.path("ids")).unwrap(), damaged);
-    folder.run(&["index", "repair", "missing"]).exits_with(1);
+    folder.run(&["repair", "--in-place", "missing"]).exits_with(1);
     assert!(!folder.names().iter().any(|name| name.contains("missing")), "{:?}", folder.names());
 }

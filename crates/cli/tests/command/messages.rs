@@ -1,7 +1,7 @@
 //! Messages that name the file, the cause and the way out. Goal: a user who got something wrong learns what to do, and
 //! nothing stays behind. Method: whole runs that fail.
 
-use super::run::{Folder, Run};
+use super::run::{Folder, Run, grouped};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::LocalStorage;
 use std::ffi::OsStr;
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 fn a_missing_file_is_no_entity() {
     let folder = Folder::new();
     for command in [
-        &["index", "get", "nope", "1"][..],
+        &["get", "nope", "1"][..],
         &["index", "put", "nope", "1"],
-        &["index", "repair", "nope"],
+        &["repair", "--in-place", "nope"],
         &["repair", "nope"],
-        &["get", "nope", "1"],
-        &["db", "get", "nope", "1"],
+        &["db", "delete", "nope", "1"],
+        &["nth", "nope", "1"],
         &["build", "nope", "-o", "t.ogive"],
     ] {
         let run = folder.run(command).exits_with(1).complains_of("nope");
@@ -56,11 +56,11 @@ fn names_that_are_not_unicode_are_names_like_others() {
     run(&[b"join", b"w\xff.txt", b"w\xff.ogive", b"-o", b"-"]);
     run(&[b"index", b"create", b"i\xfe", b"--value-bytes", b"1"]);
     run(&[b"index", b"put", b"i\xfe", b"7", b"x"]);
-    run(&[b"index", b"get", b"i\xfe", b"7"]).prints("x\n");
+    run(&[b"get", b"i\xfe", b"7"]).prints("x\n");
     run(&[b"db", b"put", b"d\xff", b"apple", b"red"]);
     run(&[b"db", b"import", b"d\xff", b"w\xff.txt", b"--payload", b"3"]);
-    run(&[b"db", b"export", b"d\xff", b"e\xff.csv"]);
-    run(&[b"db", b"get", b"d\xff", b"apple"]);
+    run(&[b"export", b"d\xff", b"e\xff.csv"]);
+    run(&[b"get", b"d\xff", b"apple"]);
     let names: Vec<Vec<u8>> = std::fs::read_dir(folder.path(""))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().as_bytes().to_vec())
@@ -73,11 +73,12 @@ fn a_store_in_the_place_of_a_file_is_named() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("empty")).unwrap();
     folder.run(&["db", "put", "store", "apple", "red"]).exits_with(0);
-    for command in [&["get", "store", "apple"][..], &["index", "get", "store", "1"]] {
-        folder.run(command).exits_with(1).complains_of("it is a store").complains_of("ogive db scan");
+    for command in [&["index", "put", "store", "1"][..], &["index", "delete", "store", "1"]] {
+        folder.run(command).exits_with(1).complains_of("it is a store").complains_of("ogive scan");
     }
     folder.build("store", "t.ogive", &[]);
-    folder.run(&["get", "empty", "apple"]).exits_with(1).complains_of("give a file");
+    folder.run(&["index", "put", "empty", "1"]).exits_with(1).complains_of("give a file");
+    folder.run(&["get", "empty", "apple"]).exits_with(1).complains_of("is not an Ogive store");
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn messages_about_stores_do_not_speak_of_tables() {
     folder.run(&["db", "put", "store", "apple", "red"]).exits_with(0);
     let long = "k".repeat(70_000);
     for command in [&["put", "store", &long, "x"][..], &["get", "store", "1", "--keys", "u64"]] {
-        let run = folder.run(&[&["db"], command].concat()).exits_with(1);
+        let run = folder.run(&grouped("db", command)).exits_with(1);
         assert!(!run.stderr.contains("table"), "{}", run.stderr);
     }
 }
@@ -95,7 +96,7 @@ fn messages_about_stores_do_not_speak_of_tables() {
 fn help_names_what_an_argument_is() {
     let folder = Folder::new();
     for (command, placeholder) in
-        [(&["index", "get"][..], "<INDEX>"), (&["index", "create"], "<INDEX>"), (&["db", "get"], "<STORE>")]
+        [(&["get"][..], "<PLACE>"), (&["index", "create"], "<INDEX>"), (&["db", "put"], "<STORE>")]
     {
         let help = folder.run(&[command, &["--help"]].concat()).exits_with(0);
         assert!(help.stdout.contains(placeholder) && !help.stdout.contains("<DB>"), "{}", help.stdout);
@@ -161,8 +162,8 @@ fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
             &["scan", file],
             &["verify", file],
             &["explain", file],
-            &["index", "scan", file],
-            &["index", "verify", file],
+            &["stats", file],
+            &["count", file],
         ] {
             let run = folder.run(command).exits_with_error();
             run.complains_of(&format!("{file} is {name}")).complains_of("hint: ");
@@ -172,7 +173,7 @@ fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
     }
     for (file, name) in [("t.csv", "a CSV file"), ("passwd", "a text file"), ("mine.json", "a storage profile")] {
         folder.run(&["repair", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
-        folder.run(&["db", "scan", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
+        folder.run(&["db", "delete", file, "1"]).exits_with_error().complains_of(&format!("{file} is {name}"));
     }
 }
 
@@ -244,16 +245,16 @@ fn advice_on_a_long_value_names_the_command_that_prints_it() {
     let folder = Folder::new();
     folder.write("long", "x".repeat(3_000_000));
     folder.run(&["db", "put", "s", "k", "--file", "long"]).exits_with(0);
-    folder.run(&["db", "export", "s", "t.ogive"]).exits_with(0);
+    folder.run(&["export", "s", "t.ogive"]).exits_with(0);
     for (command, advice) in [
-        (&["db", "get", "s", "k"][..], "`ogive db get KEY --raw`"),
-        (&["db", "scan", "s"], "`ogive db get KEY --raw`"),
+        (&["get", "s", "k"][..], "`ogive get KEY --raw`"),
+        (&["scan", "s"], "`ogive get KEY --raw`"),
         (&["get", "t.ogive", "k"], "`ogive get KEY --raw`"),
     ] {
         let refused = folder.run(&[command, &["--memory", "1MiB"]].concat()).exits_with(1).complains_of(advice);
         assert_eq!(refused.stderr.matches("--raw").count(), 1, "{}", refused.stderr);
     }
-    folder.run(&["db", "get", "s", "k", "--raw", "--memory", "1MiB"]).exits_with(0);
+    folder.run(&["get", "s", "k", "--raw", "--memory", "1MiB"]).exits_with(0);
     folder.run(&["get", "t.ogive", "k", "--raw", "--memory", "1MiB"]).exits_with(0);
 }
 

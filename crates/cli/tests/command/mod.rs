@@ -41,4 +41,5 @@ mod stores;
 mod tables;
 mod tour;
 mod usage;
+mod verbs;
 mod workload;

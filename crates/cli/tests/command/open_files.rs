@@ -1,6 +1,6 @@
 //! Stores under a limit of open files, as `ulimit -n` sets it. Method: whole runs.
 
-use super::run::{Folder, Run};
+use super::run::{Folder, Run, grouped};
 
 /// The command under a limit of open files, as a shell would run it.
 fn with_handles(folder: &Folder, handles: u32, arguments: &[&str]) -> Run {
@@ -27,7 +27,7 @@ fn a_store_of_more_tables_than_handles_works() {
         [("a", 48, &[]), ("b", 20, &[]), ("c", 32, &["--open-files", "1000"]), ("d", 48, &["--open-files", "8"])];
     for (copy, handles, flags) in ways {
         let run = |arguments: &[&str]| {
-            let arguments: Vec<&str> = ["db"].iter().chain(arguments).chain(flags).copied().collect();
+            let arguments = grouped("db", &[arguments, flags].concat());
             with_handles(&folder, handles, &arguments).exits_with(0)
         };
         run(&["get", "s", "k079"]).prints("v79\n");

@@ -62,8 +62,8 @@ const WRITERS: [Writer; 9] = [
         kind: "plain",
         inputs: &["a.u64"],
     },
-    Writer { arguments: &["db", "export", "s"], flag: None, extension: "csv", kind: "plain", inputs: &[] },
-    Writer { arguments: &["db", "export", "s"], flag: None, extension: "ogive", kind: "table", inputs: &[] },
+    Writer { arguments: &["export", "s"], flag: None, extension: "csv", kind: "plain", inputs: &[] },
+    Writer { arguments: &["export", "s"], flag: None, extension: "ogive", kind: "table", inputs: &[] },
     Writer {
         arguments: &["profile", ".", "--seconds", "0.05", "--file-size", "32MiB"],
         flag: Some("-o"),
@@ -163,8 +163,8 @@ fn inputs_files_in_use_and_what_is_no_file_are_replaced_by_no_command_and_no_fla
             }
         }
     }
-    folder.run(&["db", "verify", "s"]).exits_with(0);
-    folder.run(&["index", "verify", "i.ogx"]).exits_with(0);
+    folder.run(&["verify", "s"]).exits_with(0);
+    folder.run(&["verify", "i.ogx"]).exits_with(0);
     folder.run(&["verify", "second.ogive"]).exits_with(0);
 }
 
@@ -203,8 +203,8 @@ fn a_table_that_a_store_took_in_by_a_link_can_be_built_anew() {
     folder.run(&["db", "ingest", "t", "a.ogive"]).exits_with(0);
     folder.write("rows.csv", "key,value\ncherry,dark\n");
     folder.build("rows.csv", "a.ogive", &["--value", "value"]);
-    folder.run(&["db", "get", "t", "apple"]).exits_with(0).prints("red\n");
-    folder.run(&["db", "verify", "t"]).exits_with(0);
+    folder.run(&["get", "t", "apple"]).exits_with(0).prints("red\n");
+    folder.run(&["verify", "t"]).exits_with(0);
     folder.run(&["get", "a.ogive", "cherry"]).exits_with(0).prints("dark\n");
 }
 
@@ -227,7 +227,7 @@ fn names_that_a_store_or_the_log_of_an_index_may_take_are_no_outputs() {
     folder.build("rows.csv", "rows.log-1", &[]);
     folder.build("rows.csv", "000999.table", &[]);
     folder.build("rows.csv", "s/report.ogive", &[]);
-    folder.run(&["db", "verify", "s"]).exits_with(0);
+    folder.run(&["verify", "s"]).exits_with(0);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn tables_of_a_store_are_not_moved_into_another_one() {
         .exits_with(1)
         .complains_of("belongs to another store");
     assert!(table.exists());
-    folder.run(&["db", "verify", "s"]).exits_with(0);
+    folder.run(&["verify", "s"]).exits_with(0);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn no_store_is_made_of_a_folder_of_other_things() {
     assert_eq!(fs::read_dir(folder.path("mine")).unwrap().count(), 1);
     fs::create_dir(folder.path("empty")).unwrap();
     folder.run(&["db", "put", "empty", "x", "y"]).exits_with(0);
-    folder.run(&["db", "get", "empty", "x"]).exits_with(0).prints("y\n");
+    folder.run(&["get", "empty", "x"]).exits_with(0).prints("y\n");
 }
 
 #[test]

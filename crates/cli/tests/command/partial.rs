@@ -1,7 +1,7 @@
 //! Messages of commands that end early, which state the part of the work that remains. Method: commands are ended by a
 //! bad record, a limit on the file size, and an interrupt; their messages are compared with the files.
 
-use super::run::Folder;
+use super::run::{Folder, grouped};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
@@ -30,7 +30,7 @@ fn an_import_that_fails_says_how_many_rows_are_durable() {
     let import = ["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64", "--batch", "100"];
     let run = folder.run(&import).exits_with(1).complains_of("the first 1,200 rows are durable");
     assert!(LIES.iter().all(|lie| !run.stderr.contains(lie)), "{}", run.stderr);
-    assert_eq!(held(&folder, &["db", "scan", "s"]), 1200);
+    assert_eq!(held(&folder, &["scan", "s"]), 1200);
     folder.write("rows.csv", rows(50, Some(3)));
     let run = folder.run(&["db", "import", "t", "rows.csv", "--key-type", "u64"]).exits_with(1);
     run.complains_of("no row is durable");
@@ -55,7 +55,7 @@ fn a_record_that_is_refused_is_an_error_wherever_it_stands_in_its_batch() {
             durable => assert_eq!(first(&import.stderr), durable),
         }
         if folder.path(&store).exists() {
-            assert_eq!(held(&folder, &["db", "scan", &store]), durable);
+            assert_eq!(held(&folder, &["scan", &store]), durable);
         }
         folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("65537 bytes");
         let join = folder.run(&["join", "rows.csv", "rows.csv", "-o", "t.ogive"]).exits_with(1);
@@ -76,7 +76,7 @@ fn a_first_write_that_fails_states_no_types() {
         db.is_undecided().unwrap()
     };
     let fails = |arguments: &[&str]| {
-        folder.run(&[&["db"], arguments].concat()).exits_with(1);
+        folder.run(&grouped("db", arguments)).exits_with(1);
         assert!(is_undecided(), "{arguments:?}");
     };
     fails(&["put", "s", &long, "value", "--key-type", "text"]);
@@ -110,7 +110,7 @@ fn an_import_onto_a_full_disk_says_how_many_rows_are_durable() {
     assert!(LIES.iter().all(|lie| !told.contains(lie)), "{told}");
     let durable = first(&told);
     assert!(told.contains("rows are durable") && durable > 0, "{told}");
-    let held = held(&folder, &["db", "scan", "s"]);
+    let held = held(&folder, &["scan", "s"]);
     assert!((durable..200_000).contains(&held), "{durable} rows were told to be durable, and {held} are there");
 }
 
@@ -135,7 +135,7 @@ fn an_interrupted_import_says_how_many_rows_are_durable() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(told.contains("interrupted; the first ") && told.contains("rows are durable"), "{told}");
     assert!(LIES.iter().all(|lie| !told.contains(lie)), "{told}");
-    assert_eq!(held(&folder, &["db", "scan", "s"]), first(&told));
+    assert_eq!(held(&folder, &["scan", "s"]), first(&told));
 }
 
 #[test]
@@ -147,17 +147,17 @@ fn a_load_that_fails_says_what_is_in_the_index() {
         folder.run(&["index", "create", &index, "--value-bytes", "16"]).exits_with(0);
         let bulk = ["index", "load", &index, "rows.csv", "--value", "value", "--sorted"];
         folder.run(&bulk).exits_with(1).complains_of("no records were loaded");
-        assert_eq!(held(&folder, &["index", "scan", &index]), 0);
+        assert_eq!(held(&folder, &["scan", &index]), 0);
         let load = ["index", "load", &index, "rows.csv", "--value", "value", "--random", "--batch", "100"];
         let run = folder.run(&[&load[..], &["--durability", durability]].concat()).exits_with(1);
         run.complains_of("the first 700 records are durable in the index");
-        assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
+        assert_eq!(held(&folder, &["scan", &index]), 700, "{durability}");
         // Sorted, all records are one commit, or those of each batch.
         let load = ["index", "load", &index, "rows.csv", "--value", "value", "--durability", durability];
         folder.run(&load).exits_with(1).complains_of("no records were loaded");
         let batches = folder.run(&[&load[..], &["--batch", "100"]].concat()).exits_with(1);
         batches.complains_of("the first 700 records are durable in the index");
-        assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
+        assert_eq!(held(&folder, &["scan", &index]), 700, "{durability}");
     }
 }
 
@@ -194,7 +194,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     let folder = Folder::new();
     folder.write("rows.csv", rows(100_000, None));
     folder.run(&["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64"]).exits_with(0);
-    let mut child = folder.command(&["db", "export", "s", "-"]);
+    let mut child = folder.command(&["export", "s", "-"]);
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
@@ -208,7 +208,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     assert!(read <= first(&told), "{read} rows came: {told}");
     for name in ["out.csv", "out.ogive"] {
         let before = folder.names();
-        let mut child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = folder.command(&["export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
         if folder.waits_for_a_file(&mut child, &before, ".ogive-") {
             interrupt(&child);
         }

@@ -29,11 +29,11 @@ fn the_page_of_an_index_has_its_statistics_and_the_path_of_a_key() {
     folder.run(&["index", "load", "ids.ogx", "k.u64", "--payload", "8"]).exits_with(0);
     folder.run(&["report", "ids.ogx", "-o", "index.html", "--key", "8"]).exits_with(0);
     let html = page(&folder, "index.html");
-    let stats = folder.run(&["index", "stats", "ids.ogx", "--json"]).exits_with(0).json();
+    let stats = folder.run(&["stats", "ids.ogx", "--json"]).exits_with(0).json();
     for number in ["entries", "inner_pages"] {
         assert!(html.contains(&grouped(stats[number].as_u64().unwrap())), "{number}");
     }
-    let path = folder.run(&["index", "explain", "ids.ogx", "8", "--json"]);
+    let path = folder.run(&["explain", "ids.ogx", "8", "--json"]);
     let visits = path.json()["path"].as_array().unwrap().clone();
     assert!(!visits.is_empty());
     for visit in visits {

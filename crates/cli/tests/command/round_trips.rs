@@ -43,7 +43,7 @@ fn rows_go_in_by_every_command_and_come_out_to_the_byte() {
     folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints(&sorted());
     let imported = folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
     assert!(imported.stdout.contains(&format!("types: i64 -> {TYPES}\n")), "{}", imported.stdout);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints(&sorted());
+    folder.run(&["export", "s", "-"]).exits_with(0).prints(&sorted());
     folder.write("keys.csv", "delta\n0\n-7\n40\n3\n2\n");
     for (left, out) in [("rows.csv", "j.csv"), ("t.ogive", "k.csv"), ("s", "l.csv")] {
         let joined = folder.run(&["join", left, "keys.csv", "-o", out]).exits_with(0);
@@ -69,7 +69,7 @@ fn an_export_builds_an_equal_table_in_every_format() {
         assert_eq!(types(&folder, "again.ogive"), ["i64", TYPES], "{name}");
         folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&sorted());
         folder.run(&["db", "import", "s", name, "--keyspace", name]).exits_with(0);
-        folder.run(&["db", "export", "s", "-", "--keyspace", name]).exits_with(0).prints(&sorted());
+        folder.run(&["export", "s", "-", "--keyspace", name]).exits_with(0).prints(&sorted());
     }
     let lines = std::fs::read(folder.path("out.jsonl")).unwrap();
     let arguments = ["build", "-", "--format", "jsonl", "-o", "piped.ogive"];
@@ -136,7 +136,7 @@ fn nulls_of_a_single_column_are_empty_lines_where_the_column_may_have_them() {
         folder.run_piped("k.csv", &piped).exits_with(0);
         folder.run(&["export", "p.ogive", "-"]).exits_with(0).prints(&sorted);
         folder.run(&["db", "import", &format!("s-{}", rows.len()), "k.csv", "--key-type", key_type]).exits_with(0);
-        folder.run(&["db", "export", &format!("s-{}", rows.len()), "-"]).exits_with(0).prints(&sorted);
+        folder.run(&["export", &format!("s-{}", rows.len()), "-"]).exits_with(0).prints(&sorted);
     }
     // Keys that are never null have no such lines, as behind the last row of many files.
     for (rows, keys) in [("k\na\n\nb\n\n\n", "a\nb\n"), ("k\r\n1\r\n\r\n2\r\n\r\n", "1\n2\n")] {
@@ -172,7 +172,7 @@ fn numbers_beyond_the_range_of_floats_are_refused_and_infinity_is_a_word() {
         folder.run(&["build", name, "-o", "t", "--type", "v=f32"]).exits_with(1).complains_of("is not of type f32");
     }
     folder.run(&["db", "put", "s", "3", "1e999"]).exits_with(2).complains_of("is not a value of type");
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\t2.5\n2\tinf\n");
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\t2.5\n2\tinf\n");
     folder.run(&["index", "create", "i", "--key-type", "f64"]).exits_with(0);
     folder.run(&["index", "put", "i", "1e999"]).exits_with(2).complains_of("1e999");
     folder.run(&["index", "put", "i", "-inf"]).exits_with(0);
@@ -317,7 +317,7 @@ fn any_text_and_bytes_come_back_through_every_form_of_separated_fields() {
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
         folder.build("rows.jsonl", "t.ogive", &given);
         folder.run(&[&["db", "import", "s", "rows.jsonl"], &given[..]].concat()).exits_with(0);
-        let (in_table, in_store) = (["scan", "t.ogive", "--json"], ["db", "scan", "s", "--json"]);
+        let (in_table, in_store) = (["scan", "t.ogive", "--json"], ["scan", "s", "--json"]);
         let (in_table, in_store) = (folder.run(&in_table).stdout, folder.run(&in_store).stdout);
         for (name, flags) in
             [("out.csv", &[][..]), ("out.tsv", &[]), ("quoted.tsv", &["--quote", "\""]), ("out.jsonl", &[])]
@@ -327,10 +327,10 @@ fn any_text_and_bytes_come_back_through_every_form_of_separated_fields() {
             folder.build(name, "again.ogive", &[&given[..], flags].concat());
             assert_eq!(self::types(&folder, "again.ogive"), self::types(&folder, "t.ogive"), "{}", what());
             assert_eq!(folder.run(&["scan", "again.ogive", "--json"]).exits_with(0).stdout, in_table, "{}", what());
-            folder.run(&[&["db", "export", "s", name, "--force"], flags].concat()).exits_with(0);
+            folder.run(&[&["export", "s", name, "--force"], flags].concat()).exits_with(0);
             let import = [&["db", "import", "again", name, "--keyspace", name], &given[..], flags].concat();
             folder.run(&import).exits_with(0);
-            let scan = ["db", "scan", "again", "--keyspace", name, "--json"];
+            let scan = ["scan", "again", "--keyspace", name, "--json"];
             assert_eq!(folder.run(&scan).exits_with(0).stdout, in_store, "{}", what());
             // Joins write and read them, too. Of a keyspace of keys alone they write the values, which are empty.
             if types.len() > 1 {
@@ -407,12 +407,12 @@ fn an_export_without_rows_is_taken_back_by_its_keyspace_in_every_format() {
     folder.run(&["db", "import", "s", "start.csv"]).exits_with(0);
     folder.run(&["db", "delete", "s", "1"]).exits_with(0);
     for file in ["e.csv", "e.tsv", "e.jsonl"] {
-        folder.run(&["db", "export", "s", file]).exits_with(0);
+        folder.run(&["export", "s", file]).exits_with(0);
         folder.run(&["db", "import", "s", file]).exits_with(0);
     }
     folder.write("rows.jsonl", "{\"id\":2,\"a\":\"y\"}\n");
     folder.run(&["db", "import", "s", "rows.jsonl"]).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("id,a\n2,y\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("id,a\n2,y\n");
     folder.run(&["build", "e.jsonl", "-o", "t"]).exits_with(1).complains_of("contains no records");
 }
 
@@ -426,10 +426,10 @@ fn a_field_with_the_name_of_the_key_keeps_it_through_parquet() {
     db.close().unwrap();
     folder.write("rows.csv", "key,key_2,b\n1,2.5,3\n");
     folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
-    folder.run(&["db", "export", "s", "x.parquet"]).exits_with(0);
+    folder.run(&["export", "s", "x.parquet"]).exits_with(0);
     let told = folder.run(&["db", "import", "again", "x.parquet"]).exits_with(0).stdout;
     assert!(told.contains("types: i64 -> {key: f32?, b: i64}"), "{told}");
-    folder.run(&["db", "export", "again", "-"]).exits_with(0).prints("key,key_2,b\n1,2.5,3\n");
+    folder.run(&["export", "again", "-"]).exits_with(0).prints("key,key_2,b\n1,2.5,3\n");
     folder.run(&["db", "import", "s", "x.parquet"]).exits_with(0);
     // With another key, columns have the names of the file.
     let told = folder.run(&["build", "x.parquet", "-o", "t", "--key", "b"]).exits_with(0).stdout;

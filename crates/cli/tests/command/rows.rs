@@ -45,8 +45,8 @@ fn eight_columns_come_out_as_they_went_in() {
     assert_eq!(content(&folder, "out.csv"), sorted);
     folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints(&sorted);
     folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints(&sorted);
-    folder.run(&["db", "export", "s", "again.ogive"]).exits_with(0);
+    folder.run(&["export", "s", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["export", "s", "again.ogive"]).exits_with(0);
     folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&sorted);
     // A table is a side, and the other has a column of its own.
     folder.write("ids.csv", "id\n1\n2\n3\n4\n");
@@ -89,14 +89,14 @@ fn rows_are_printed_field_by_field() {
         "id": 2, "name": null, "price": -0.25, "born": null, "seen": "1999-12-31T23:59:59.25", "uid": null, "ok": true,
         "delta": null
     });
-    for command in [&["get", "t.ogive", "2"][..], &["db", "get", "s", "2"]] {
+    for command in [&["get", "t.ogive", "2"][..], &["get", "s", "2"]] {
         folder.run(command).exits_with(0).prints("\t-0.25\t\t1999-12-31T23:59:59.25\t\ttrue\t\n");
         assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["record"], expected);
     }
     let line = folder.run(&["export", "t.ogive", "-", "--json", "--from", "2", "--to", "3"]).exits_with(0).stdout;
     assert!(line.starts_with("{\"name\":null,\"id\":2,\"price\":-0.25,"), "{line}");
     folder.run(&["db", "put", "s", "9", "Zoe,1,,2024-02-29T12:00:00,,false,"]).exits_with(0);
-    folder.run(&["db", "get", "s", "9"]).exits_with(0).prints("Zoe\t1\t\t2024-02-29T12:00:00\t\tfalse\t\n");
+    folder.run(&["get", "s", "9"]).exits_with(0).prints("Zoe\t1\t\t2024-02-29T12:00:00\t\tfalse\t\n");
     folder.run(&["db", "put", "s", "9", "Zoe"]).exits_with(2).complains_of("its fields in this order");
 }
 
@@ -107,14 +107,14 @@ fn what_would_be_lost_or_not_be_a_row_is_refused() {
     folder.run(&["index", "load", "i.ogx", "eight.csv", "--key", "id"]).exits_with(2).complains_of("--keys-only");
     folder.write("two.csv", "id,v\n1,ab\n");
     folder.run(&["index", "load", "i.ogx", "two.csv"]).exits_with(0);
-    folder.run(&["index", "get", "i.ogx", "1"]).exits_with(0).prints("ab\n");
+    folder.run(&["get", "i.ogx", "1"]).exits_with(0).prints("ab\n");
     folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
     folder.write("file", "99");
     folder.run(&["db", "put", "s", "4", "--file", "file"]).exits_with(2).complains_of("not a file");
     // Names of the columns of a key stay.
     folder.write("renamed.csv", EIGHT.replacen("id", "user", 1));
     folder.run(&["db", "import", "s", "renamed.csv", "--key", "user"]).exits_with(0);
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["export", "s", "-"]).exits_with(0).prints(&sorted);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn prefixes_of_tuples_of_one_width_are_found_in_tables_and_stores() {
     folder.write("rows.csv", "c,d,v\n17,2024-01-01,a\n17,2024-01-02,b\n18,2024-01-01,c\n");
     folder.build("rows.csv", "t", &["--key", "c", "--key", "d"]);
     folder.run(&["db", "import", "s", "rows.csv", "--key", "c", "--key", "d"]).exits_with(0);
-    for command in [&["scan", "t"][..], &["db", "scan", "s"]] {
+    for command in [&["scan", "t"][..], &["scan", "s"]] {
         let of_17 = "17,2024-01-01\ta\n17,2024-01-02\tb\n";
         folder.run(&[command, &["--prefix", "17"]].concat()).exits_with(0).prints(of_17);
     }
@@ -187,7 +187,7 @@ fn an_import_takes_the_types_of_the_keyspace() {
     let import = |name: &str| folder.run(&["db", "import", "s", name]);
     import("first.csv").exits_with(0);
     import("second.csv").exits_with(0);
-    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\t1.5\n2\t7\n");
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\t1.5\n2\t7\n");
     import("other.csv").exits_with(2).complains_of("{price: f64}").complains_of("a column 'colour'");
     folder.write("wrong.csv", "id,price\n3,cheap\n");
     import("wrong.csv").exits_with(1).complains_of("column 'price': 'cheap'");
@@ -268,7 +268,7 @@ fn the_raw_value_of_a_row_is_that_of_its_only_column() {
         folder.build(file, "t", &["--key", "id"]);
         folder.run(&["db", "import", file.trim_end_matches(".csv"), file, "--key", "id"]).exits_with(0);
         let store = file.trim_end_matches(".csv");
-        for command in [&["get", "t", "1", "--raw"][..], &["db", "get", store, "1", "--raw"]] {
+        for command in [&["get", "t", "1", "--raw"][..], &["get", store, "1", "--raw"]] {
             match expected {
                 Some(name) => _ = folder.run(command).exits_with(0).prints(name),
                 None => {
@@ -277,7 +277,7 @@ fn the_raw_value_of_a_row_is_that_of_its_only_column() {
             }
         }
     }
-    folder.run(&["db", "get", "one", "3", "--raw"]).exits_with(1).prints("");
+    folder.run(&["get", "one", "3", "--raw"]).exits_with(1).prints("");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn records_without_values_are_exported_without_a_column_of_values() {
             folder.run(&["export", "again", "-"]).exits_with(0).prints(expected);
         }
     }
-    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("key\napple\nfig\n");
+    folder.run(&["export", "s", "-"]).exits_with(0).prints("key\napple\nfig\n");
     folder.run(&["export", "ids", "-", "--json"]).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
     folder.run(&["scan", "ids", "--json"]).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
 }
@@ -322,13 +322,13 @@ fn values_of_bytes_are_a_column_even_if_all_are_empty_and_come_back() {
     let formats = ["csv", "tsv", "jsonl", "parquet"];
     for format in formats.into_iter().filter(|&format| format != "parquet" || cfg!(feature = "parquet")) {
         let (stored, built) = (format!("s.{format}"), format!("t.{format}"));
-        folder.run(&["db", "export", "s", &stored, "--keyspace", "q"]).exits_with(0);
+        folder.run(&["export", "s", &stored, "--keyspace", "q"]).exits_with(0);
         folder.run(&["export", "t.ogive", &built]).exits_with(0);
         folder.run(&["db", "import", "s", &stored, "--keyspace", "q"]).exits_with(0);
         let flags = if format == "parquet" { &[][..] } else { &given };
         for file in [&stored, &built] {
             folder.run(&[&["db", "import", "n", file, "--keyspace", file], flags].concat()).exits_with(0);
-            folder.run(&["db", "export", "n", "-", "--keyspace", file]).exits_with(0).prints(rows);
+            folder.run(&["export", "n", "-", "--keyspace", file]).exits_with(0).prints(rows);
             folder.run(&["db", "put", "n", "3", "x", "--keyspace", file]).exits_with(0);
             folder.build(file, "again.ogive", flags);
             folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(rows);
@@ -371,8 +371,8 @@ fn records_have_one_form_in_json() {
     for command in [
         &["scan", "t"][..],
         &["export", "t", "-"],
-        &["db", "scan", "s"],
-        &["db", "export", "s", "-"],
+        &["scan", "s"],
+        &["export", "s", "-"],
         &["join", "t", "none.csv", "-o", "-", "--kind", "anti"],
     ] {
         let run = folder.run(&[command, &["--json"]].concat()).exits_with(0);
@@ -381,8 +381,8 @@ fn records_have_one_form_in_json() {
             assert_eq!(run.stdout, "{\"name\":\"ann\",\"id\":7,\"n\":1.5}\n", "{command:?}");
         }
     }
-    folder.run(&["db", "scan", "s", "--keys-only", "--json"]).exits_with(0).prints("{\"id\":7}\n");
-    for command in [&["get", "t", "7"][..], &["db", "get", "s", "7"], &["nth", "t", "0"]] {
+    folder.run(&["scan", "s", "--keys-only", "--json"]).exits_with(0).prints("{\"id\":7}\n");
+    for command in [&["get", "t", "7"][..], &["get", "s", "7"], &["nth", "t", "0"]] {
         assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["record"], record, "{command:?}");
     }
     let all = folder.run(&["get", "t", "7", "--all", "--json"]).exits_with(0).json();
@@ -444,7 +444,7 @@ fn several_keys_are_looked_up_at_once_and_from_standard_input() {
     folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
     let run = folder.run(&["get", "t", "3", "7", "1"]).exits_with(1);
     assert_eq!((&*run.stdout, &*run.stderr), ("3\td\n1\ta\n", "7: not found\n"));
-    folder.run(&["db", "get", "s", "3", "2"]).exits_with(0).prints("3\td\n2\tc\n");
+    folder.run(&["get", "s", "3", "2"]).exits_with(0).prints("3\td\n2\tc\n");
     let found = folder.run(&["get", "t", "3", "7", "--json"]).exits_with(1).json_lines();
     assert_eq!(
         found,
@@ -511,7 +511,7 @@ fn a_raw_value_may_exceed_memory_and_is_text_unless_it_is_bytes() {
     folder.run(&["get", "prices", "1", "--raw"]).exits_with(0).prints("-2.5");
     folder.run(&["get", "days", "1", "--raw"]).exits_with(0).prints("2024-02-29");
     folder.run(&["db", "import", "s", "prices.csv", "--key", "id", "--value", "price"]).exits_with(0);
-    folder.run(&["db", "get", "s", "1", "--raw"]).exits_with(0).prints("-2.5");
+    folder.run(&["get", "s", "1", "--raw"]).exits_with(0).prints("-2.5");
 }
 
 #[test]
@@ -532,7 +532,7 @@ fn records_in_json_have_their_columns_in_order_in_all_commands() {
     assert!(one.stdout.contains(",\"record\":{\"zone\":\"w\",\"id\":2,\"area\":\"z\"},\"reads\":["), "{}", one.stdout);
     let nth = folder.run(&["nth", "t", "0", "--json"]).exits_with(0);
     nth.prints(&format!("{{\"index\":0,\"found\":true,\"record\":{record}}}\n"));
-    let stored = folder.run(&["db", "get", "s", "n", "--json"]).exits_with(0);
+    let stored = folder.run(&["get", "s", "n", "--json"]).exits_with(0);
     stored.prints("{\"key\":\"n\",\"found\":true,\"record\":{\"zone\":\"n\",\"id\":1,\"area\":\"x\"}}\n");
     folder.run(&["get", "t", "9", "--json"]).exits_with(1).prints("{\"key\":9,\"found\":false}\n");
 }

@@ -71,6 +71,16 @@ impl Folder {
     }
 }
 
+/// The commands that take a place of any kind.
+const GENERAL: [&str; 8] = ["get", "scan", "count", "export", "stats", "explain", "verify", "repair"];
+
+/// The words of a command on stores or indexes: those that only read them are in no group.
+pub(crate) fn grouped<'a>(group: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
+    let is_general = arguments.first().is_some_and(|word| GENERAL.contains(word));
+    let group = if is_general { None } else { Some(group) };
+    group.into_iter().chain(arguments.iter().copied()).collect()
+}
+
 /// What one run printed, and how it ended.
 pub(crate) struct Run {
     pub(crate) stdout: String,

@@ -17,16 +17,9 @@ fn filled() -> Folder {
     folder
 }
 
-/// Runs a sub-command on the table, the index and the store.
+/// Runs a command on the table, the index and the store.
 fn on_all(folder: &Folder, verb: &str, arguments: &[&str]) -> [Run; 3] {
-    [&["t"][..], &["i"], &["s"]].map(|name| {
-        let command: &[&str] = match name[0] {
-            "t" => &[verb],
-            "i" => &["index", verb],
-            _ => &["db", verb],
-        };
-        folder.run(&[command, name, arguments].concat())
-    })
+    ["t", "i", "s"].map(|name| folder.run(&[&[verb, name], arguments].concat()))
 }
 
 #[test]
@@ -112,10 +105,15 @@ fn parts_of_a_scan_are_printed_alike() {
     for run in on_all(&folder, "scan", &["--prefix", "1"]) {
         run.exits_with(2).complains_of("keys of type u64 have no prefixes");
     }
-    folder.run(&["index", "scan", "i", "--to", "0"]).exits_with(0).prints("");
-    let keys = ["db", "scan", "s", "--keys-only", "--limit", "2"];
-    folder.run(&keys).exits_with(0).prints("1\n2\n");
-    folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n");
+    folder.run(&["scan", "i", "--to", "0"]).exits_with(0).prints("");
+    for run in on_all(&folder, "scan", &["--keys-only", "--limit", "2"]) {
+        run.exits_with(0).prints("1\n2\n");
+    }
+    for (run, name) in
+        on_all(&folder, "scan", &["--keys-only", "--limit", "1", "--json"]).into_iter().zip(["id", "key", "id"])
+    {
+        run.exits_with(0).prints(&format!("{{\"{name}\":1}}\n"));
+    }
 }
 
 #[test]

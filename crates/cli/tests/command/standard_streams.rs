@@ -28,8 +28,8 @@ fn a_pipe_of_parquet_is_read_as_the_file_is() {
     for (command, shown) in [
         (&["build", "-", "-o", "t.ogive"][..], &["scan", "t.ogive"][..]),
         (&["build", "-", "-o", "t.ogive", "--exact"], &["scan", "t.ogive"]),
-        (&["db", "import", "s", "-"], &["db", "scan", "s"]),
-        (&["index", "load", "i.ogx", "-"], &["index", "scan", "i.ogx"]),
+        (&["db", "import", "s", "-"], &["scan", "s"]),
+        (&["index", "load", "i.ogx", "-"], &["scan", "i.ogx"]),
     ] {
         folder.run_piped("rows.parquet", &[command, &format].concat()).exits_with(0);
         folder.run(shown).exits_with(0).prints("1\ta\n2\tb\n");
@@ -68,18 +68,16 @@ fn the_suffix_of_an_output_means_one_format_in_every_command() {
         let (join, table, store) = (format!("join.{suffix}"), format!("table.{suffix}"), format!("store.{suffix}"));
         folder.run(&["join", "t.ogive", "t.ogive", "--kind", "semi", "-o", &join]).exits_with(0);
         folder.run(&["export", "t.ogive", &table]).exits_with(0);
-        folder.run(&["db", "export", "s", &store]).exits_with(0);
+        folder.run(&["export", "s", &store]).exits_with(0);
         for name in [join, table, store] {
             assert_eq!(std::fs::read_to_string(folder.path(&name)).unwrap(), content, "{name}");
         }
     }
     for suffix in ["json", "txt", "JSON"] {
         let name = format!("out.{suffix}");
-        for command in [
-            &["join", "t.ogive", "t.ogive", "-o", &name][..],
-            &["export", "t.ogive", &name],
-            &["db", "export", "s", &name],
-        ] {
+        for command in
+            [&["join", "t.ogive", "t.ogive", "-o", &name][..], &["export", "t.ogive", &name], &["export", "s", &name]]
+        {
             folder.run(command).exits_with(2).complains_of("does not determine a format").complains_of(".jsonl");
         }
         assert!(!folder.path(&name).exists());
@@ -152,12 +150,12 @@ fn a_pipe_of_typed_lines_loses_no_line() {
     let typed = ["--key-type", "u64"];
     let run = folder.run_piped("keys.txt", &[&["db", "import", "s", "-"], &typed[..]].concat()).exits_with(0);
     assert!(run.stdout.contains("300,000 rows"), "{}", run.stdout);
-    folder.run(&["db", "count", "s"]).exits_with(0).prints("300000\n");
+    folder.run(&["count", "s"]).exits_with(0).prints("300000\n");
     folder.run_piped("keys.txt", &[&["build", "-", "-o", "t.ogive"], &typed[..]].concat()).exits_with(0);
     folder.run(&["count", "t.ogive"]).exits_with(0).prints("300000\n");
     folder.run(&["index", "create", "i.ogx", "--key-type", "u64"]).exits_with(0);
     folder.run_piped("keys.txt", &["index", "load", "i.ogx", "-"]).exits_with(0);
-    folder.run(&["index", "count", "i.ogx"]).exits_with(0).prints("300000\n");
+    folder.run(&["count", "i.ogx"]).exits_with(0).prints("300000\n");
     let join = ["join", "t.ogive", "-", "-o", "-", "--kind", "anti"];
     folder.run_piped("keys.txt", &join).exits_with(0).prints("");
 }

@@ -1,13 +1,13 @@
 //! Repair and compaction of damaged and fragmented stores, cleanup after failed creation, and the messages. Method:
 //! whole runs; files are removed, copied and damaged by hand.
 
-use super::run::{Folder, Run, sosd, uneven_keys};
+use super::run::{Folder, Run, grouped, sosd, uneven_keys};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn db(folder: &Folder, arguments: &[&str]) -> Run {
-    folder.run(&[&["db"], arguments].concat())
+    folder.run(&grouped("db", arguments))
 }
 
 fn rows(range: std::ops::Range<u32>) -> String {
@@ -43,10 +43,10 @@ fn a_repair_reports_known_and_unknown_losses() {
     let mut bytes = fs::read(&table).unwrap();
     bytes[1000] ^= 4;
     fs::write(&table, bytes).unwrap();
-    let said = db(&folder, &["repair", "s"]).exits_with(0);
+    let said = folder.run(&["repair", "s"]).exits_with(0);
     assert!(said.stdout.contains(" lost\n") && !said.stderr.contains("unknown"), "{}{}", said.stdout, said.stderr);
     lose_manifest(&folder.path("s"));
-    let said = db(&folder, &["repair", "s"]).exits_with(0).complains_of("unknown without the manifest");
+    let said = folder.run(&["repair", "s"]).exits_with(0).complains_of("unknown without the manifest");
     assert!(
         said.stdout.contains("the number of lost entries is unknown") && !said.stdout.contains("known to be lost"),
         "{}",
@@ -58,9 +58,9 @@ fn a_repair_reports_known_and_unknown_losses() {
         said.stdout
     );
     lose_manifest(&folder.path("s"));
-    let said = db(&folder, &["repair", "s", "--json"]).exits_with(0).json();
+    let said = folder.run(&["repair", "s", "--json"]).exits_with(0).json();
     assert_eq!((&said["is_loss_known"], &said["lost_entries"]), (&json!(false), &json!(0)), "{said}");
-    assert_eq!(db(&folder, &["repair", "s", "--json"]).exits_with(0).json()["is_loss_known"], json!(true));
+    assert_eq!(folder.run(&["repair", "s", "--json"]).exits_with(0).json()["is_loss_known"], json!(true));
 }
 
 #[test]
@@ -74,15 +74,15 @@ fn a_log_that_points_into_a_damaged_value_file_is_not_called_damaged() {
     bytes[50_000] ^= 1;
     fs::write(&values, bytes).unwrap();
     let name = values.file_name().unwrap().to_str().unwrap();
-    let verdict = db(&folder, &["verify", "s", "--json"]).exits_with(1).json();
+    let verdict = folder.run(&["verify", "s", "--json"]).exits_with(1).json();
     let findings = verdict["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["file"] == name), "{verdict}");
-    let said = db(&folder, &["repair", "s", "--json"]).exits_with(0).json();
+    let said = folder.run(&["repair", "s", "--json"]).exits_with(0).json();
     assert_eq!((&said["damaged_files"], &said["is_loss_known"]), (&json!([name]), &json!(true)), "{said}");
     assert_eq!(said["lost_entries"], json!(1), "{said}");
-    db(&folder, &["verify", "s"]).exits_with(0);
-    db(&folder, &["get", "s", "second"]).exits_with(0).prints("short\n");
-    db(&folder, &["get", "s", "first"]).exits_with(1);
+    folder.run(&["verify", "s"]).exits_with(0);
+    folder.run(&["get", "s", "second"]).exits_with(0).prints("short\n");
+    folder.run(&["get", "s", "first"]).exits_with(1);
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn a_repair_names_and_sets_aside_value_files_of_a_copy() {
     let name = stolen.file_name().unwrap().to_str().unwrap();
     fs::copy(&stolen, folder.path("s").join(name)).unwrap();
     lose_manifest(&folder.path("s"));
-    let said = db(&folder, &["repair", "s"]).exits_with(0);
+    let said = folder.run(&["repair", "s"]).exits_with(0);
     assert!(said.stdout.contains(&format!("{name}: appears to belong to another store or a copy")), "{}", said.stdout);
     assert!(folder.path("s").join(format!("{name}.foreign")).exists());
-    let shown = db(&folder, &["scan", "s"]).exits_with(0).stdout;
+    let shown = folder.run(&["scan", "s"]).exits_with(0).stdout;
     assert!(shown.contains("first\tx") && !shown.contains('y'), "{}", shown.len());
-    db(&folder, &["verify", "s"]).exits_with(0);
+    folder.run(&["verify", "s"]).exits_with(0);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_compaction_merges_many_small_tables_to_few() {
         db(&folder, &["ingest", "s", name]).exits_with(0);
     }
     let count = || -> (u64, u64) {
-        let stats: Value = db(&folder, &["stats", "s", "--json"]).exits_with(0).json();
+        let stats: Value = folder.run(&["stats", "s", "--json"]).exits_with(0).json();
         let levels = stats["keyspaces"][0]["levels"].as_array().unwrap().clone();
         let sum = |name: &str| levels.iter().map(|level| level[name].as_u64().unwrap()).sum();
         (sum("tables"), sum("records"))
@@ -137,7 +137,7 @@ fn a_compaction_merges_many_small_tables_to_few() {
     assert!(ingested > 1 && records == 4000, "{ingested} tables, {records} records");
     db(&folder, &["compact", "s"]).exits_with(0);
     assert_eq!(count(), (1, 4000));
-    db(&folder, &["verify", "s"]).exits_with(0);
+    folder.run(&["verify", "s"]).exits_with(0);
 }
 
 #[test]
@@ -229,8 +229,8 @@ fn a_key_of_another_type_than_the_keyspace_has_is_an_error_that_names_both() {
         assert!(run.stderr.contains(arguments.last().unwrap()) && !run.stderr.contains("not found"), "{}", run.stderr);
     }
     // Bytes are what every key is.
-    db(&folder, &["get", "s", "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00", "--keys", "bytes"]).exits_with(0);
-    db(&folder, &["get", "s", "0", "--keys", "u64"]).exits_with(0);
+    folder.run(&["get", "s", "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00", "--keys", "bytes"]).exits_with(0);
+    folder.run(&["get", "s", "0", "--keys", "u64"]).exits_with(0);
 }
 
 #[test]
@@ -242,13 +242,13 @@ fn types_of_keys_are_found_again_where_the_names_of_keyspaces_are_lost() {
     db(&folder, &["put", "s", "name", "value", "--keyspace", "words"]).exits_with(0);
     db(&folder, &["compact", "s"]).exits_with(0);
     lose_manifest(&folder.path("s"));
-    db(&folder, &["repair", "s"]).exits_with(0);
-    db(&folder, &["get", "s", "7"]).exits_with(0);
+    folder.run(&["repair", "s"]).exits_with(0);
+    folder.run(&["get", "s", "7"]).exits_with(0);
     db(&folder, &["put", "s", "seven", "x"]).exits_with(2);
-    db(&folder, &["get", "s", "7", "--keyspace", "ids"]).exits_with(0);
+    folder.run(&["get", "s", "7", "--keyspace", "ids"]).exits_with(0);
     db(&folder, &["put", "s", "seven", "x", "--keyspace", "ids"]).exits_with(2);
     // A keyspace of bytes loses its name.
-    let names = db(&folder, &["stats", "s", "--json"]).exits_with(0).stdout;
+    let names = folder.run(&["stats", "s", "--json"]).exits_with(0).stdout;
     let names: Value = serde_json::from_str(&names).unwrap();
     let names: Vec<&str> =
         names["keyspaces"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
@@ -266,7 +266,7 @@ fn the_keyspace_of_types_is_reserved() {
     ] {
         db(&folder, arguments).exits_with(1).complains_of("reserved for key types");
     }
-    db(&folder, &["get", "s", "1"]).exits_with(0);
+    folder.run(&["get", "s", "1"]).exits_with(0);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_key_of_a_type_that_the_keys_are_not_is_an_error_and_not_absent() {
         let said = db(&folder, &[command, "s", "1", "--keys", "u128"]).exits_with(1);
         said.complains_of("are text, not u128");
     }
-    db(&folder, &["get", "s", "key00001", "--keys", "text"]).exits_with(0);
+    folder.run(&["get", "s", "key00001", "--keys", "text"]).exits_with(0);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn an_import_that_failed_fixes_no_type() {
     let import = |key_type| db(&folder, &["import", "s", "mixed.csv", "--key-type", key_type, "--value", "v"]);
     import("u64").exits_with(1).complains_of("--key-type, such as text");
     import("text").exits_with(0);
-    assert_eq!(db(&folder, &["get", "s", "x"]).exits_with(0).stdout, "b\n");
+    assert_eq!(folder.run(&["get", "s", "x"]).exits_with(0).stdout, "b\n");
 }
 
 #[test]
@@ -311,10 +311,10 @@ fn records_in_logs_count_for_compactions_and_checks() {
     let rows: String = (0..5_000).map(|row| format!("{row},value {row}\n")).collect();
     folder.write("rows.csv", format!("key,value\n{rows}"));
     folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
-    let verified = folder.run(&["db", "verify", "s"]).exits_with(0);
+    let verified = folder.run(&["verify", "s"]).exits_with(0);
     assert!(verified.stdout.contains("0 tables with 0 records"), "{}", verified.stdout);
     assert!(verified.stdout.contains("with 5,0"), "{}", verified.stdout);
-    assert!(folder.run(&["db", "verify", "s", "--json"]).json()["log_records"].as_u64().unwrap() >= 5_000);
+    assert!(folder.run(&["verify", "s", "--json"]).json()["log_records"].as_u64().unwrap() >= 5_000);
 
     let compacted = folder.run(&["db", "compact", "s", "--json"]).exits_with(0).json();
     let bytes = |name: &str| compacted[name].as_u64().unwrap();

@@ -9,6 +9,7 @@ mod lakes;
 mod lookups;
 mod mixed;
 mod old_timestamps;
+mod orders;
 mod shapes;
 mod support;
 mod unusual;

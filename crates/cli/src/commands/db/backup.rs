@@ -1,9 +1,9 @@
 //! `ogive db backup`: makes an incremental backup of a store.
 
 use super::store::{StoreFolder, refuse_same};
-use crate::args::Outcome;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, human_bytes, positive_count};

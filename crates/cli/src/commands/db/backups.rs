@@ -1,9 +1,9 @@
 //! `ogive db backups`: lists and verifies backups.
 
-use crate::args::Outcome;
 use crate::commands::db::store::check_backups_there;
 use crate::dates::date;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{grouped, human_bytes};

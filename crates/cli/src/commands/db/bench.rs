@@ -1,9 +1,9 @@
 //! `ogive db bench`: benchmarks a store on this machine.
 
 use super::store::StoreFolder;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{grouped, human_bytes};

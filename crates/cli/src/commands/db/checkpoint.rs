@@ -1,9 +1,9 @@
 //! `ogive db checkpoint`: copies a store consistently.
 
 use super::store::{StoreFolder, refuse_same};
-use crate::args::Outcome;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};

@@ -1,9 +1,9 @@
 //! `ogive db compact`: compacts a store completely.
 
 use super::store::StoreFolder;
-use crate::args::Outcome;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::human_bytes;

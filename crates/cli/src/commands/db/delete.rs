@@ -1,10 +1,10 @@
 //! `ogive db delete`: removes an entry or a range of entries.
 
 use super::store::KeyspaceOptions;
-use crate::args::Outcome;
 use crate::commands::ordered_map::{OrderedMap, RangeOptions};
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use serde_json::json;
 use std::ffi::OsString;

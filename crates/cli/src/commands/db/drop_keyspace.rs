@@ -2,8 +2,8 @@
 
 use super::keys;
 use super::store::{DEFAULT_KEYSPACE, StoreFolder, existing};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use serde_json::json;
 

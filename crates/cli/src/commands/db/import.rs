@@ -2,10 +2,10 @@
 
 use super::keys::Brought;
 use super::store::{KeyspaceName, KeyspaceOptions};
-use crate::args::Outcome;
 use crate::failure::Result;
 use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, positive_count, the_first};

@@ -1,8 +1,8 @@
 //! The summary of a store for `ogive info`.
 
 use super::{keys, rows};
-use crate::commands::info::Info;
 use crate::failure::Result;
+use crate::info::Info;
 use crate::size::{counted, human_bytes};
 use crate::urls::is_url;
 use ogive::lsm::{Db, DbOptions, is_store_file};
@@ -32,6 +32,7 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
     Ok(Some(Info {
         kind: "store",
         text: format!("a store: {count}: {}; {} in tables and value files", listed.join(", "), human_bytes(bytes)),
+        details: Vec::new(),
         facts: json!({
             "keyspaces": keyspaces
                 .iter()
@@ -45,6 +46,6 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
                 .collect::<Vec<_>>(),
             "bytes": bytes,
         }),
-        next: format!("`ogive db scan {0} --limit 10`, `ogive db stats {0}`", folder.display()),
+        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", folder.display()),
     }))
 }

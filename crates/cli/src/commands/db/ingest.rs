@@ -2,9 +2,9 @@
 
 use super::keys::Brought;
 use super::store::{KeyspaceOptions, StoreFolder};
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
 use crate::urls::{self, path_argument};

@@ -3,7 +3,7 @@
 //! A store states the types of its keyspaces. Stores of earlier versions have them in the keyspace `ogive`, which maps
 //! names of keyspaces to key types.
 
-use crate::commands::ordered_map::Bounds;
+use crate::bounds::Bounds;
 use crate::failure::{Failure, Result};
 use crate::key;
 use ogive::block::Slice;

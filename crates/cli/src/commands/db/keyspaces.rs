@@ -2,8 +2,8 @@
 
 use super::store::StoreFolder;
 use super::{keys, rows};
-use crate::args::Outcome;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::human_bytes;
 use crate::table_text::plain_table;
@@ -16,7 +16,7 @@ Examples:
   ogive db keyspaces fruit            names, types of keys, rows and bytes
   ogive db keyspaces fruit --json     the same as JSON
 
-Reads no tables, except to count the rows of small keyspaces. `ogive db count` counts those of any keyspace. The bytes
+Reads no tables, except to count the rows of small keyspaces. `ogive count` counts those of any keyspace. The bytes
 are those of tables, of the values that they point to, and of entries that are still in the log.";
 
 /// Runs the command.

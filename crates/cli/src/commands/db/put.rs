@@ -1,12 +1,13 @@
 //! `ogive db put`: writes an entry.
 
 use super::store::KeyspaceOptions;
-use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::pipe::{InputFile, input_named, shown};
+use crate::pipe::InputFile;
+use crate::standard_input::{input_named, shown};
 use crate::value;
 use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
@@ -19,11 +20,11 @@ Examples:
   ogive db put films night --file night.mkv     write a file of up to 1 GiB as a value
   ogive db put ids 1234 hello --key-type u64    write an entry with an integer key
   ogive db put people 7 'Ann,1990-05-01'        write a row, as a record of CSV
-  ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive db scan` prints them
+  ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive scan` prints them
 
-Keys have the escapes that `ogive db scan` prints. Values of bytes are written as they are, unless --escaped says that
+Keys have the escapes that `ogive scan` prints. Values of bytes are written as they are, unless --escaped says that
 they have the same escapes: \\n, \\r, \\t, \\xNN and \\\\. Single values of other types are read as they are printed;
-rows are records of CSV, as `ogive db export` writes them, while `get` and `scan` print their fields with tabs between.
+rows are records of CSV, as `ogive export` writes them, while `get` and `scan` print their fields with tabs between.
 
 Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For
 many entries, `ogive db import` is faster.";
@@ -43,7 +44,7 @@ pub(crate) struct DbPut {
     #[arg(value_name = "VALUE", allow_negative_numbers = true, required_unless_present = "file")]
     value: Option<OsString>,
 
-    /// Read escapes in a value of bytes, as `ogive db scan` prints them: \n, \r, \t, \xNN and \\
+    /// Read escapes in a value of bytes, as `ogive scan` prints them: \n, \r, \t, \xNN and \\
     #[arg(long, conflicts_with = "file")]
     escaped: bool,
 

@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::store::{check_there, existing};
-use crate::commands::ordered_map::bounds;
+use crate::bounds::bounds;
 use crate::failure::{Failure, Result};
 use ogive::KeyType;
 use ogive::join::JoinSource;

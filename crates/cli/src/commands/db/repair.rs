@@ -1,10 +1,10 @@
-//! `ogive db repair`: repairs a damaged store.
+//! The repair of a damaged store, for `ogive repair`.
 
 use super::keys;
 use super::store::StoreFolder;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
@@ -14,16 +14,7 @@ use ogive::{Cause, Error};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  cp -r fruit fruit-damaged && ogive db repair fruit
-
-Keeps everything that passes its checksums: entries of intact blocks, intact values, and log groups before the first
-damaged one. Reports what is lost. If the newest entry of a key is lost, an older one may reappear. Removes damaged
-files, so copy the folder first.";
-
-/// Runs the command.
+/// Repairs a store in its folder.
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     store.check_there()?;
     store.refuse_url("repaired")?;

@@ -12,7 +12,7 @@ use std::path::Path;
 /// # Errors
 /// Errors of opening the store.
 pub(crate) fn picture(folder: &Path, name: &str, memory: ByteSize) -> Result<StorePicture> {
-    let db = StoreFolder::at(folder.to_owned(), memory).read()?;
+    let db = StoreFolder::at(folder.to_owned(), memory, None).read()?;
     let mut stats = db.stats();
     stats.keyspaces = rows::keyspaces(&db);
     let mut types = BTreeMap::new();

@@ -1,10 +1,10 @@
 //! `ogive db restore`: restores a backup of a store.
 
-use crate::args::Outcome;
 use crate::commands::db::stoppable::Stoppable;
 use crate::commands::db::store::check_backups_there;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, human_bytes};

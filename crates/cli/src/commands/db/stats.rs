@@ -1,4 +1,4 @@
-//! `ogive db stats`: shows statistics of a store.
+//! Statistics of a store, for `ogive stats`.
 
 use super::rows;
 use crate::commands::ordered_map::Report;
@@ -8,20 +8,6 @@ use crate::size::{counted, grouped, human_bytes};
 use crate::table_text::plain_table;
 use ogive::lsm::{DbStats, KeyspaceStats};
 use serde::Serialize;
-
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  ogive db stats fruit            keyspaces, levels, sizes, amplification, models
-  ogive db stats fruit --json     the same as JSON
-
-Rows are counted if that takes a moment, and else estimated from the entries of tables and logs: 'exactly' and 'about'
-say which. `ogive db count` counts them. Lookups and write amplification are counted since the store was opened, here by
-this command. A program that has the store open reads its own counts with `Db::stats`.
-
-The memory given is that of --memory. The least is what an opening for writing needs with the records that are there,
-also to flush and compact them: an opening with less is refused. It grows with the tables, so records written later may
-need more. The JSON has both as memory_bytes and least_memory_bytes.";
 
 impl Report for DbStats {
     fn to_json(&self) -> Result<impl Serialize> {

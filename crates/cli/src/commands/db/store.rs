@@ -4,7 +4,9 @@ use super::keys::{self, Brought, Keys};
 use super::rows;
 use super::stoppable::Stoppable;
 use crate::advice::{Foreign, foreign};
-use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
+use crate::bounds::Bounds;
+use crate::commands::ordered_map::{Change, OrderedMap, Report, Window, WritableMap};
+use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -16,7 +18,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, DbRange, Keyspace};
+use ogive::lsm::{Db, DbOptions, Keyspace};
 use ogive::types::{RecordType, ValueType};
 use ogive::verify::verify_store;
 use ogive::{Cause, Error, FileFormat, KeyType};
@@ -64,7 +66,7 @@ pub(super) struct KeyspaceName {
 
 /// A keyspace of a store and its key type.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct KeyspaceOptions {
+pub(crate) struct KeyspaceOptions {
     #[command(flatten)]
     pub(super) name: KeyspaceName,
 
@@ -75,9 +77,9 @@ pub(super) struct KeyspaceOptions {
     pub(super) keys: Option<KeyType>,
 }
 
-/// An open keyspace, and whether scans print keys only.
+/// An open keyspace.
 #[derive(Debug)]
-pub(super) struct OpenKeyspace {
+pub(crate) struct OpenKeyspace {
     pub(super) db: Db,
     pub(super) keyspace: Keyspace,
     pub(super) keys: Keys,
@@ -85,7 +87,6 @@ pub(super) struct OpenKeyspace {
     pub(super) types: Arc<RecordType>,
     /// The columns of its records, with the key type as requested.
     pub(super) fields: RecordFields,
-    pub(super) keys_only: bool,
     /// Whether this command created it.
     pub(super) is_new: bool,
 }
@@ -113,8 +114,8 @@ impl StoreFolder {
     }
 
     /// The store at a path.
-    pub(crate) fn at(folder: PathBuf, memory: ByteSize) -> Self {
-        Self { folder, memory, open_files: None }
+    pub(crate) fn at(folder: PathBuf, memory: ByteSize, open_files: Option<usize>) -> Self {
+        Self { folder, memory, open_files }
     }
 
     /// Opens the store read-only.
@@ -266,7 +267,7 @@ fn refuse_file(path: &Path) -> Result<()> {
     let (what, commands) = match FileFormat::of_path(path)? {
         Some(FileFormat::Table) => ("a table", "use `ogive get`, `ogive scan` and the other commands on tables"),
         Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
-        Some(_) => ("a file of a store", "use `ogive db` on its folder"),
+        Some(_) => ("a file of a store", "name its folder instead"),
         None => {
             let what = match foreign(path) {
                 Some(Foreign::Input(format)) => format,
@@ -281,11 +282,17 @@ fn refuse_file(path: &Path) -> Result<()> {
 }
 
 impl KeyspaceOptions {
+    /// A keyspace of a store, by default the one that every store has.
+    pub(crate) fn at(store: StoreFolder, keyspace: Option<String>, keys: Option<KeyType>) -> Self {
+        let keyspace = keyspace.unwrap_or_else(|| DEFAULT_KEYSPACE.to_owned());
+        Self { name: KeyspaceName { store, keyspace }, keys }
+    }
+
     /// Opens the keyspace read-only.
     ///
     /// # Errors
     /// [`Failure::Refused`] when there is none of that name.
-    pub(super) fn read(&self) -> Result<OpenKeyspace> {
+    pub(crate) fn read(&self) -> Result<OpenKeyspace> {
         self.existing(self.name.store.read()?)
     }
 
@@ -306,15 +313,7 @@ impl KeyspaceOptions {
             Some(types) => (keyspace.stating(&types)?, Arc::new(types)),
             None => (keyspace.clone(), keyspace.record_type()),
         };
-        Ok(OpenKeyspace {
-            fields: fields(&types, keys),
-            types,
-            db,
-            keyspace,
-            keys,
-            keys_only: false,
-            is_new: !is_there,
-        })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: !is_there })
     }
 
     /// The types of the keyspace, if it is there and they are decided, and whether it has no records.
@@ -343,7 +342,7 @@ impl KeyspaceOptions {
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         let types = keyspace.record_type();
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, is_new: false })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, is_new: false })
     }
 }
 
@@ -369,14 +368,6 @@ impl OpenKeyspace {
     /// The types of its records: as stated, with the key type as requested.
     pub(super) fn types(&self) -> RecordType {
         self.fields.types().clone()
-    }
-
-    /// Prints entries of a range.
-    pub(super) fn print(&self, range: DbRange, window: Window, output: &mut Output) -> Result<()> {
-        window.visit(range.pairs(), |pair| {
-            let value = if self.keys_only { None } else { Some(pair.value()?) };
-            self.print_entry(&pair.key().to_vec(), value.as_deref(), output)
-        })
     }
 
     /// As [`WritableMap::put`], with a value of up to 1 GiB.
@@ -406,6 +397,8 @@ impl OrderedMap for OpenKeyspace {
     type Key = Vec<u8>;
     type Value = Slice;
 
+    const WHAT: &'static str = "the keyspace";
+
     fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
         self.keys.parse(written)
     }
@@ -434,8 +427,50 @@ impl OrderedMap for OpenKeyspace {
         Ok(self.keyspace.get(key)?.into_iter().collect())
     }
 
+    fn value_reader<'a>(&'a self, key: &Vec<u8>) -> Result<Option<Box<dyn Read + 'a>>> {
+        Ok(self.keyspace.get_stream(key)?.map(|reader| Box::new(reader) as Box<dyn Read>))
+    }
+
+    fn remark_on_emptiness(&self) -> Result<Option<String>> {
+        if self.keyspace.name() != DEFAULT_KEYSPACE || !self.keyspace.is_empty()? {
+            return Ok(None);
+        }
+        let others: Vec<String> = keys::named(&self.db).into_iter().filter(|name| name != DEFAULT_KEYSPACE).collect();
+        let hint = || format!("hint: the keyspace {DEFAULT_KEYSPACE} is empty; use --keyspace: {}", others.join(", "));
+        Ok((!others.is_empty()).then(hint))
+    }
+
+    /// Reads the keys before it, and its value.
+    fn nth(&self, position: u64) -> Result<Option<(Vec<u8>, Slice)>> {
+        let position = usize::try_from(position).unwrap_or(usize::MAX);
+        let Some(key) = self.keyspace.iter().keys().nth(position).transpose()? else { return Ok(None) };
+        let key = key.to_vec();
+        Ok(self.keyspace.get(&key)?.map(|value| (key, value)))
+    }
+
+    fn record_type(&self) -> RecordType {
+        self.types()
+    }
+
+    fn expected(&self) -> Option<u64> {
+        let stats = self.db.stats();
+        let found = stats.keyspaces.iter().find(|found| found.name == self.keyspace.name());
+        found.map(|found| found.rows)
+    }
+
+    fn export(&self, range: Bounds<Vec<u8>>, visit: &mut RecordVisitor<'_>) -> Result<()> {
+        for entry in self.keyspace.range(range) {
+            let (key, value) = entry?;
+            visit(&key, &value)?;
+        }
+        Ok(())
+    }
+
     fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
-        self.print(self.keyspace.range(range), window, output)
+        window.visit(self.keyspace.range(range).pairs(), |pair| {
+            let value = if window.keys_only { None } else { Some(pair.value()?) };
+            self.print_entry(&pair.key().to_vec(), value.as_deref(), output)
+        })
     }
 
     fn count(&self, range: Bounds<Vec<u8>>) -> Result<u64> {

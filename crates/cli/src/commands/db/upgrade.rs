@@ -1,8 +1,8 @@
 //! `ogive db upgrade`: raises the format of a store to the newest.
 
 use super::store::StoreFolder;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use ogive::lsm::STORE_FORMAT;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `ogive db verify`: checks all files of a store.
+//! The findings of a verification of a store, for `ogive verify`.
 
 use crate::commands::ordered_map::Report;
 use crate::failure::Result;
@@ -9,16 +9,6 @@ use ogive::verify::StoreReport;
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
-
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  ogive db verify fruit
-  ogive db verify fruit --json
-
-Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
-and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing and takes no lock:
-another process may have the store open, and go on writing. Then it verifies what the store contained at one moment.";
 
 impl Report for StoreReport {
     fn to_json(&self) -> Result<impl Serialize> {
@@ -73,7 +63,7 @@ impl Report for StoreReport {
             remarks.push(format!("{orphans}: not part of the store ({remark})"));
         }
         if !self.is_sound() {
-            let repair = ", or run `ogive db repair` to keep what passes its checksums";
+            let repair = ", or run `ogive repair` to keep what passes its checksums";
             let repair = if is_url(Path::new(name)) { "" } else { repair };
             remarks.push(format!("hint: restore it from a backup{repair}"));
         }

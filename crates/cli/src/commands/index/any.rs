@@ -4,17 +4,20 @@ use super::file::IndexFile;
 use super::stats::IndexReport;
 use super::text::{self, Form};
 use super::verify::IndexFindings;
-use crate::commands::ordered_map::{self, Bounds, Change, OrderedMap, Report, Window, WritableMap};
+use crate::bounds::Bounds;
+use crate::commands::ordered_map::{self, Change, OrderedMap, Report, Window, WritableMap};
+use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::records::RecordFields;
 use crate::size::counted;
 use crate::value;
 use ogive::index::{AnyIndex, RawKey, Word};
-use ogive::types::ValueType;
+use ogive::types::{RecordType, ValueType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::io::{Cursor, Read};
 use std::ops::Bound;
 
 /// Applies an expression to an index of either width.
@@ -30,7 +33,7 @@ pub(super) use either;
 
 /// An open index, and the form of its payloads on the command line: that of their type if none is given.
 #[derive(Debug)]
-pub(super) struct OpenIndex {
+pub(crate) struct OpenIndex {
     pub(super) any: AnyIndex,
     form: Option<Form>,
     /// The columns of its records.
@@ -53,6 +56,8 @@ impl OrderedMap for OpenIndex {
     /// An integer widened to 16 bytes.
     type Key = u128;
     type Value = Vec<u8>;
+
+    const WHAT: &'static str = "the index";
 
     fn parse_key(&self, written: &OsStr) -> Result<u128> {
         text::key_from_argument(self.any.key_type(), written)
@@ -115,10 +120,46 @@ impl OrderedMap for OpenIndex {
         (self.any.layout().payload_bytes == 0).then_some("found; this index has no payloads")
     }
 
+    fn value_reader<'a>(&'a self, key: &u128) -> Result<Option<Box<dyn Read + 'a>>> {
+        let Some(payload) = self.get(key, false)?.into_iter().next() else { return Ok(None) };
+        // What is no value of the type is written as it is.
+        let value = self.any.decode_value(&payload).map_or_else(|_| payload.clone(), Cow::into_owned);
+        Ok(Some(Box::new(Cursor::new(value))))
+    }
+
+    fn nth(&self, position: u64) -> Result<Option<(u128, Vec<u8>)>> {
+        let position = usize::try_from(position).unwrap_or(usize::MAX);
+        either!(&self.any, index => {
+            let entry = index.iter()?.nth(position).transpose()?;
+            Ok(entry.map(|(RawKey(word), payload)| (word.to_u128(), payload)))
+        })
+    }
+
+    fn record_type(&self) -> RecordType {
+        self.any.record_type().clone()
+    }
+
+    fn expected(&self) -> Option<u64> {
+        self.total().ok()
+    }
+
+    fn export(&self, (from, to): Bounds<u128>, visit: &mut RecordVisitor<'_>) -> Result<()> {
+        let key_type = self.any.key_type();
+        either!(&self.any, index => {
+            for entry in index.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)))? {
+                let (RawKey(word), payload) = entry?;
+                visit(&AnyIndex::key_bytes(key_type, word.to_u128()), &index.decode_value(&payload)?)?;
+            }
+            Ok(())
+        })
+    }
+
     fn scan(&self, (from, to): Bounds<u128>, window: Window, output: &mut Output) -> Result<()> {
         either!(&self.any, index => {
             let entries = index.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)))?;
-            window.visit(entries, |(RawKey(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
+            window.visit(entries, |(RawKey(word), payload)| {
+                self.print_entry(&word.to_u128(), window.value(&payload), output)
+            })
         })
     }
 

@@ -1,8 +1,8 @@
 //! `ogive index create`: creates an empty index.
 
 use super::file::Paging;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::replace::refuse_reserved;
 use crate::size::{ByteSize, human_bytes};

@@ -1,9 +1,9 @@
 //! `ogive index delete`: removes entries of a key.
 
 use super::file::IndexEntry;
-use crate::args::Outcome;
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 
 const EXAMPLES: &str = "\

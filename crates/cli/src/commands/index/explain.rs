@@ -1,30 +1,23 @@
-//! `ogive index explain`: shows the nodes that a lookup visits.
+//! The nodes of an index that a lookup visits, for `ogive explain`.
 
 use super::any::either;
-use super::file::IndexLookup;
-use crate::args::Outcome;
+use super::file::IndexFile;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::table_text::plain_table;
 use ogive::index::{AnyIndex, IndexVisit};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  ogive index explain ids.ogx 1234
-  ogive index explain ids.ogx 1234 --json
-
-Prints the path from the root to the entry, node by node, with the pages read. Exits with 1 if the key is absent.";
-
-/// Runs the command.
-pub(crate) fn run(lookup: &IndexLookup, output: &mut Output) -> Result<Outcome> {
-    let open = lookup.file.read(None)?;
-    let key = open.parse_key(&lookup.key)?;
+/// Shows the path of a lookup, node by node.
+pub(crate) fn explain(file: &IndexFile, key: &OsStr, output: &mut Output) -> Result<Outcome> {
+    let open = file.read(None)?;
+    let key = open.parse_key(key)?;
     let path = either!(&open.any, index => index.explain(AnyIndex::raw(key)))?;
     let found = !open.get(&key, false)?.is_empty();
     let blocks = path.iter().map(|visit| visit.page).collect::<BTreeSet<_>>().len() as u64;

@@ -52,17 +52,6 @@ pub(super) struct WritableIndexFile {
     durability: CommitDurability,
 }
 
-/// The index to read, and a key.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct IndexLookup {
-    #[command(flatten)]
-    pub(super) file: IndexFile,
-
-    /// Key to look up
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    pub(super) key: OsString,
-}
-
 /// The index to modify, and the key of an entry.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct IndexEntry {
@@ -112,10 +101,10 @@ impl WritableIndexFile {
 
 /// Text form of payloads. Shared by all commands that read or write them.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct PayloadOptions {
-    /// How payloads are written and printed [default: by the type of the values; as text if they have none]
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub(super) values: Option<Form>,
+pub(crate) struct PayloadOptions {
+    /// Of an index: how payloads are written and printed [default: by their type, as text if they have none]
+    #[arg(long, value_enum, value_name = "FORM", hide_short_help = true)]
+    pub(crate) values: Option<Form>,
 }
 
 impl Paging {
@@ -138,13 +127,18 @@ impl fmt::Display for IndexFile {
 }
 
 impl IndexFile {
+    /// The index at a path.
+    pub(crate) fn at(file: PathBuf, memory: ByteSize, resident: ByteSize, direct: bool) -> Self {
+        Self { file, paging: Paging { memory, resident, direct } }
+    }
+
     /// Refuses the file of the index as an input.
     pub(super) fn refuse_input(&self, input: &Path) -> Result<()> {
         crate::replace::refuse_same(&self.file, input)
     }
 
     /// Opens the index read-only, with payloads in this form.
-    pub(super) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
+    pub(crate) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
         Ok(OpenIndex::new(AnyIndex::open_read_only(&storage, &name, &self.paging.options())?, form))
     }

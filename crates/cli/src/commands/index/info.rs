@@ -1,8 +1,8 @@
 //! The summary of an index for `ogive info`.
 
 use super::any::either;
-use crate::commands::info::Info;
 use crate::failure::{Failure, Result};
+use crate::info::Info;
 use crate::size::{counted, human_bytes};
 use ogive::index::AnyIndex;
 use ogive::io::{LocalStorage, Storage};
@@ -27,6 +27,7 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
     Ok(Info {
         kind: "index",
         text: format!("an index of kind {kind}: {} of {types}, {size}", counted(entries, "entry")),
+        details: Vec::new(),
         facts: json!({
             "structure": kind.name(),
             "key_type": types.keys.to_string(),
@@ -35,7 +36,7 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
             "payload_bytes": index.layout().payload_bytes,
             "file_bytes": file_bytes,
         }),
-        next: format!("`ogive index scan {0} --limit 10`, `ogive index stats {0}`", path.display()),
+        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", path.display()),
     })
 }
 

@@ -3,16 +3,16 @@
 use super::any::either;
 use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::{Format, INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::key;
 use crate::load::{BuildProgress, RECORDS_A_STEP};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
-use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
 use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory, the_first};
+use crate::standard_input::shown;
 use ogive::index::extend::FactoryWord;
 use ogive::index::{AnyIndex, RawKey, WordIndex};
 use ogive::types::{RecordType, ValueType};

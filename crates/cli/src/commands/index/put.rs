@@ -1,9 +1,9 @@
 //! `ogive index put`: writes an entry.
 
 use super::file::{IndexEntry, PayloadOptions};
-use crate::args::Outcome;
 use crate::commands::verbs;
 use crate::failure::Result;
+use crate::outcome::Outcome;
 use crate::output::Output;
 use std::ffi::OsString;
 

@@ -3,11 +3,12 @@
 use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
+use ogive::Cause;
+use ogive::KeyType;
 use ogive::index::{AnyIndex, RawKey, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
-use ogive::{Cause, Error, FileFormat, KeyType};
 use std::path::Path;
 use std::sync::Arc;
 

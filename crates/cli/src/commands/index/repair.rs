@@ -1,43 +1,22 @@
-//! `ogive index repair`: recovers an index without its log.
+//! Recovery of an index whose log is lost, in its file, for `ogive repair`.
 
 use super::any::either;
 use super::file::IndexFile;
 use super::verify::IndexFindings;
 use crate::advice;
-use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::size::{counted, grouped};
 use ogive::page::LostLog;
 use serde_json::json;
 
-const EXAMPLES: &str = "\
-Examples:
-  ogive index repair ids.ogx                  report the loss and change nothing
-  cp ids.ogx ids-damaged.ogx && ogive index repair ids.ogx --accept-loss
-                                              recover without the log
-
-For an index that does not open because its log is missing or damaged. Checks every page of the last checkpoint and
-keeps that state; all later commits are lost, and their number is unknown. Does not change an index that opens, or one
-with damaged pages. `ogive repair` saves what is left of both in a new index, commits before the damage included.";
-
-/// Recover an index whose log is lost
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct IndexRepair {
-    #[command(flatten)]
-    file: IndexFile,
-
-    /// Discard all commits since the last checkpoint; without this option, nothing is changed
-    #[arg(long)]
-    accept_loss: bool,
-}
-
-/// Runs the command.
-pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcome> {
-    let shown = arguments.file.to_string();
-    let Some((index, lost)) = arguments.file.without_log()? else {
-        if let Some(error) = IndexFindings::of(&arguments.file)?.into_error() {
+/// Recovers an index that does not open because its log is missing or damaged: with `accept_loss` it is again what it
+/// was at its last checkpoint, and without it nothing is changed.
+pub(crate) fn recover(file: &IndexFile, accept_loss: bool, output: &mut Output) -> Result<Outcome> {
+    let shown = file.to_string();
+    let Some((index, lost)) = file.without_log()? else {
+        if let Some(error) = IndexFindings::of(file)?.into_error() {
             let message = format!("{shown}: its log is intact, but its pages are not: {}", advice::message(&error));
             return Err(Failure::refused(message, way_out(&shown)));
         }
@@ -58,11 +37,11 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
             ));
         }
     };
-    if arguments.accept_loss {
+    if accept_loss {
         lost.accept()?;
     }
-    tell(&lost, &shown, entries, arguments.accept_loss, output)?;
-    if !arguments.accept_loss {
+    tell(&lost, &shown, entries, accept_loss, output)?;
+    if !accept_loss {
         output.flush()?;
         note("nothing was changed; hint: copy the file, then use --accept-loss");
         return Ok(Outcome::Negative);

@@ -1,4 +1,4 @@
-//! `ogive index stats`: shows statistics of an index.
+//! Statistics of an index, for `ogive stats`.
 
 use super::any::either;
 use crate::commands::ordered_map::Report;
@@ -9,14 +9,6 @@ use crate::table_text::plain_table;
 use ogive::index::{AnyIndex, IndexStatistics};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  ogive index stats ids.ogx            entries, height, nodes and pages per level
-  ogive index stats ids.ogx --json     the same as JSON
-
-Reads all nodes, which takes a while for a large index.";
 
 /// An index and its statistics.
 #[derive(Debug)]

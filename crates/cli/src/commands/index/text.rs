@@ -1,6 +1,6 @@
 //! Conversion of keys and payloads of indexes between text and bytes.
 
-use crate::commands::ordered_map::Bounds;
+use crate::bounds::Bounds;
 use crate::failure::Result;
 use crate::key;
 use ogive::KeyType;
@@ -13,7 +13,7 @@ const NUMBER_BYTES_MAX: usize = 16;
 
 /// Text form of payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Text, padded with zero bytes; other bytes as \xNN
     #[default]
     Text,

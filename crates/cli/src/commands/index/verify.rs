@@ -1,4 +1,4 @@
-//! `ogive index verify`: checks every page and node of an index.
+//! The verification of an index, for `ogive verify`.
 
 use super::any::either;
 use super::file::IndexFile;
@@ -15,15 +15,6 @@ use ogive::{Cause, Error};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
-
-/// Help after the arguments.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  ogive index verify ids.ogx
-  ogive index verify ids.ogx --json
-
-Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, counts, and whether payloads
-are values of the stated type. Reports the first finding and exits with 1.";
 
 /// Result of a verification: counts, or the first finding.
 #[derive(Debug)]

@@ -167,7 +167,8 @@ impl OutputFormat {
 /// The left side.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct LeftSide {
-    /// Left input: a table, an index, a store, or a file (SOSD, lines, CSV, TSV, JSON lines, Parquet)
+    /// Left input: a table, an index, a store, an index of Parquet files, or a file (SOSD, lines, CSV, TSV, JSON lines,
+    /// Parquet)
     #[arg(value_name = "LEFT", value_parser = OsStringValueParser::new().try_map(input_path))]
     left: PathBuf,
 

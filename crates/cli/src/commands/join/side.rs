@@ -2,12 +2,16 @@
 
 use super::arguments::SideOptions;
 use super::records;
+#[cfg(feature = "parquet")]
+use crate::beside::records::relation;
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputError, InputOptions, Schema, open_to_see};
+#[cfg(feature = "parquet")]
+use crate::input::is_beside;
+use crate::input::{Format, InputError, InputOptions, Schema, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
-use crate::pipe::shown;
+use crate::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
@@ -61,6 +65,8 @@ impl OpenSide {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum InputKind {
     Table,
+    #[cfg(feature = "parquet")]
+    Beside,
     Index,
     Store,
     File,
@@ -199,7 +205,9 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
         InputKind::File
     } else {
         let (storage, name) = place(path, opening.direct)?;
-        match open_to_see(&storage, &name) {
+        match open_to_look(&storage, &name) {
+            #[cfg(feature = "parquet")]
+            Ok(table) if is_beside(&table) => InputKind::Beside,
             Ok(_) => InputKind::Table,
             Err(Error { cause: Cause::NotATable, .. }) if !is_url(path) && index::is_index(&storage, &name)? => {
                 InputKind::Index
@@ -223,7 +231,11 @@ impl SideOptions {
 
     /// Refuses flags that would be ignored.
     fn check_flags(&self, found: &InputKind) -> Result<()> {
-        let has_columns = !self.input.key.is_empty() || !self.input.value.is_empty();
+        #[cfg(feature = "parquet")]
+        let takes_values = matches!(found, InputKind::File | InputKind::Beside);
+        #[cfg(not(feature = "parquet"))]
+        let takes_values = *found == InputKind::File;
+        let has_columns = !self.input.key.is_empty() || !self.input.value.is_empty() && !takes_values;
         if has_columns && *found != InputKind::File {
             return Err(Failure::usage(
                 format!("{} is not a file with columns", self.shown()),
@@ -251,6 +263,8 @@ impl SideOptions {
     fn open(&self, found: &InputKind, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
         match found {
             InputKind::Table => self.open_table(opening),
+            #[cfg(feature = "parquet")]
+            InputKind::Beside => self.open_beside(opening),
             InputKind::Index => {
                 let (storage, name) = place(&self.input.path, opening.direct)?;
                 let (source, key_type) = index::relation(&storage, &name, opening.memory_bytes)?;
@@ -323,6 +337,18 @@ impl SideOptions {
             is_empty: table.is_empty(),
             ..OpenSide::of(JoinSource::table(&table), table.key_type())
         })
+    }
+
+    /// The rows of an index of Parquet files, with the columns that are chosen as values, or all.
+    #[cfg(feature = "parquet")]
+    fn open_beside(&self, opening: &Opening<'_>) -> Result<OpenSide> {
+        let path = &self.input.path;
+        let (storage, name) = place(path, opening.direct)?;
+        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
+        let table = Table::open(storage, &name, &options)?;
+        let columns: Vec<String> = self.input.value.iter().map(|column| column.0.clone()).collect();
+        let (source, key_type) = relation(path, table, &columns, opening.profile.clone())?;
+        Ok(OpenSide::of(source, key_type))
     }
 
     fn open_file(&self, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {

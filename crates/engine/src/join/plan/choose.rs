@@ -8,7 +8,7 @@ use crate::join::rows::options::{JoinKind, JoinSide};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct MethodCandidate {
+pub(in crate::join) struct MethodCandidate {
     pub(super) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Option<JoinSide>,

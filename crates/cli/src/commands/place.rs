@@ -1,0 +1,254 @@
+//! The place that a verb is about, whatever it is: a table, an index of Parquet files, an index, or a store.
+//!
+//! This is the one place where a command that takes any of them finds out which it has.
+
+#[cfg(feature = "parquet")]
+use crate::beside::BesideIndex;
+use crate::commands::db::{KeyspaceOptions, OpenKeyspace, StoreFolder};
+use crate::commands::index::{Form, IndexFile, OpenIndex};
+use crate::commands::query::{OpenTable, TableFile};
+use crate::failure::{Failure, Result};
+use crate::size::ByteSize;
+use crate::urls::{is_folder, is_url, path_argument};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use ogive::{FileFormat, KeyType};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Memory for a table or an index, unless it is given.
+const FILE_MEMORY: ByteSize = ByteSize(64 << 20);
+/// Memory for a store, unless it is given: a part of it is for what is written.
+const STORE_MEMORY: ByteSize = ByteSize(256 << 20);
+
+/// The place, and how to open it.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PlaceArguments {
+    /// Table, index, store, or index of Parquet files, by its path or URL
+    #[arg(value_name = "PLACE", value_parser = OsStringValueParser::new().try_map(path_argument))]
+    path: PathBuf,
+
+    /// Of a store: keyspace, a named map within it [default: default]
+    #[arg(long, value_name = "NAME", help_heading = "Place")]
+    keyspace: Option<String>,
+
+    /// Of a store: type of the keys, such as u64, text, date or '(text, date desc)' [default: as imported, else bytes]
+    #[arg(long, alias = "keys", value_name = "TYPE", help_heading = "Place")]
+    key_type: Option<KeyType>,
+
+    /// Memory for what is read and cached [default: 64MiB, of a store 256MiB]
+    #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
+    memory: Option<ByteSize>,
+
+    /// Of a table or an index: bypass the page cache if the file system supports it
+    #[arg(long, help_heading = "Place", hide_short_help = true)]
+    direct: bool,
+
+    /// Of an index: part of --memory reserved for inner pages, filled from the root down [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
+    resident: Option<ByteSize>,
+
+    /// Of a store: maximum number of open files [default: half of the limit of the process]
+    #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
+    open_files: Option<usize>,
+}
+
+/// What is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlaceKind {
+    /// A table, perhaps one that holds an index of Parquet files.
+    Table,
+    Index,
+    Store,
+}
+
+/// What is asked of an open place, besides its records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    /// Whether every read is shown.
+    pub(crate) explain: bool,
+    /// The form of the payloads of an index.
+    pub(crate) form: Option<Form>,
+}
+
+/// An open place.
+#[derive(Debug)]
+pub(crate) enum OpenPlace {
+    Table(Box<OpenTable>),
+    #[cfg(feature = "parquet")]
+    Beside(Box<BesideIndex>),
+    Index(Box<OpenIndex>),
+    Store(Box<OpenKeyspace>),
+}
+
+/// Does one thing with an ordered map of any kind, and another with an index of Parquet files.
+macro_rules! with_map {
+    ($place:expr, $map:ident => $do:expr, $beside:ident => $other:expr $(,)?) => {
+        match $place {
+            $crate::commands::place::OpenPlace::Table($map) => $do,
+            $crate::commands::place::OpenPlace::Index($map) => $do,
+            $crate::commands::place::OpenPlace::Store($map) => $do,
+            #[cfg(feature = "parquet")]
+            $crate::commands::place::OpenPlace::Beside($beside) => $other,
+        }
+    };
+}
+pub(crate) use with_map;
+
+impl PlaceKind {
+    /// What a path or URL leads to; `None` for a file that is none of these, or is no part of a place of its own.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub(crate) fn of(path: &Path) -> ogive::Result<Option<Self>> {
+        if is_folder(path)? {
+            return Ok(Some(Self::Store));
+        }
+        Ok(match FileFormat::of_path(path)? {
+            Some(FileFormat::Table) => Some(Self::Table),
+            Some(FileFormat::PageFile) => Some(Self::Index),
+            _ => None,
+        })
+    }
+
+    /// What it is, with an article.
+    fn named(self) -> &'static str {
+        match self {
+            Self::Table => "a table",
+            Self::Index => "an index",
+            Self::Store => "a store",
+        }
+    }
+}
+
+impl OpenPlace {
+    /// Whether it is a store.
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+
+    /// Whether it is an index of Parquet files.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_beside(&self) -> bool {
+        matches!(self, Self::Beside(_))
+    }
+}
+
+impl fmt::Display for PlaceArguments {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(formatter)
+    }
+}
+
+impl PlaceArguments {
+    /// The path or URL.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the place is, after a check that the options are for it. What is none of the kinds, or cannot be told, is
+    /// left to the opening of a table, which says more of it.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an option of another kind.
+    pub(crate) fn kind(&self) -> Result<PlaceKind> {
+        let kind = PlaceKind::of(&self.path).ok().flatten().unwrap_or(PlaceKind::Table);
+        self.check_options(kind)?;
+        Ok(kind)
+    }
+
+    /// Opens the place for reading. A table, which is the most frequent, is opened without a look at its kind before:
+    /// behind a URL each look is a request.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an option of another kind; errors of the engine.
+    pub(crate) fn open(&self, reading: Reading) -> Result<OpenPlace> {
+        if !is_url(&self.path) && self.path.is_dir() {
+            return self.open_as(PlaceKind::Store, reading);
+        }
+        match self.open_table(reading) {
+            Err(failure @ (Failure::Engine(_) | Failure::File { .. })) => match self.kind()? {
+                PlaceKind::Table => Err(failure),
+                kind => self.open_as(kind, reading),
+            },
+            opened => opened,
+        }
+    }
+
+    fn open_as(&self, kind: PlaceKind, Reading { explain, form }: Reading) -> Result<OpenPlace> {
+        self.check_options(kind)?;
+        if explain {
+            let hint = match kind {
+                PlaceKind::Index => format!("`ogive explain {self} KEY` shows the nodes that a lookup visits"),
+                _ => format!("`ogive stats {self}` shows its levels, and `ogive report {self} -o PAGE` draws them"),
+            };
+            let message = format!("--explain shows the reads of tables, but {self} is {}", kind.named());
+            return Err(Failure::usage(message, hint));
+        }
+        if kind == PlaceKind::Index {
+            return Ok(OpenPlace::Index(Box::new(self.index().read(form)?)));
+        }
+        check_form(form, self, kind)?;
+        Ok(OpenPlace::Store(Box::new(self.keyspace().read()?)))
+    }
+
+    fn open_table(&self, Reading { explain, form }: Reading) -> Result<OpenPlace> {
+        let file = self.table();
+        let open = file.open_any(explain)?;
+        self.check_options(PlaceKind::Table)?;
+        check_form(form, self, PlaceKind::Table)?;
+        #[cfg(feature = "parquet")]
+        if open.is_beside() {
+            return Ok(OpenPlace::Beside(Box::new(BesideIndex::new(&file, open, explain)?)));
+        }
+        Ok(OpenPlace::Table(Box::new(file.plain(open)?)))
+    }
+
+    /// Refuses options of other kinds.
+    fn check_options(&self, kind: PlaceKind) -> Result<()> {
+        let given = [
+            ("--keyspace", self.keyspace.is_some(), PlaceKind::Store),
+            ("--key-type", self.key_type.is_some(), PlaceKind::Store),
+            ("--open-files", self.open_files.is_some(), PlaceKind::Store),
+            ("--resident", self.resident.is_some(), PlaceKind::Index),
+        ];
+        let is_other = |(_, is_given, of): &&(&str, bool, PlaceKind)| *is_given && *of != kind;
+        if let Some((flag, _, of)) = given.iter().find(is_other) {
+            let message = format!("{flag} is for {}, but {self} is {}", of.named(), kind.named());
+            return Err(Failure::usage(message, format!("remove {flag}")));
+        }
+        if self.direct && kind == PlaceKind::Store {
+            let message = format!("--direct is for tables and indexes, but {self} is a store");
+            return Err(Failure::usage(message, "remove --direct"));
+        }
+        Ok(())
+    }
+
+    /// The place as a table.
+    pub(crate) fn table(&self) -> TableFile {
+        TableFile::at(self.path.clone(), self.memory.unwrap_or(FILE_MEMORY), self.direct)
+    }
+
+    /// The place as an index.
+    pub(crate) fn index(&self) -> IndexFile {
+        let resident = self.resident.unwrap_or(ByteSize(0));
+        IndexFile::at(self.path.clone(), self.memory.unwrap_or(FILE_MEMORY), resident, self.direct)
+    }
+
+    /// The place as a store.
+    pub(crate) fn store(&self) -> StoreFolder {
+        StoreFolder::at(self.path.clone(), self.memory.unwrap_or(STORE_MEMORY), self.open_files)
+    }
+
+    /// The place as a keyspace of a store.
+    fn keyspace(&self) -> KeyspaceOptions {
+        KeyspaceOptions::at(self.store(), self.keyspace.clone(), self.key_type)
+    }
+}
+
+/// Refuses a form of payloads where values have types.
+fn check_form(form: Option<Form>, place: &PlaceArguments, kind: PlaceKind) -> Result<()> {
+    if form.is_none() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("--values is for an index, but {place} is {}", kind.named()), "remove --values"))
+}

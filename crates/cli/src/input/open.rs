@@ -1,0 +1,130 @@
+//! The choice of a reader for an input, by its format.
+
+use super::InputError;
+use super::columns::{self, Column};
+use super::csv::CsvRows;
+use super::json::JsonRows;
+use super::lines::LineRows;
+use super::options::{Format, InputOptions, sosd_key_bytes};
+use super::payload::WithPayload;
+use super::record::{Input, InputFacts};
+use super::rows::{TextInput, TextRows};
+use super::schema::{SAMPLE_RECORDS, Schema};
+use super::sosd::SosdInput;
+#[cfg(not(feature = "parquet"))]
+use crate::failure::Failure;
+use crate::failure::Result;
+use crate::sample::sample;
+use ogive::KeyType;
+use ogive::tune::Sample;
+use ogive_text::{Layout, Separated};
+
+impl InputOptions {
+    /// The columns to read, with their types: as given, else guessed from the first records, or from all of them if
+    /// `is_whole`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
+    pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
+        self.check()?;
+        match self.format() {
+            Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
+            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
+                let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
+                Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
+            }
+            #[cfg(feature = "parquet")]
+            Format::Parquet => super::parquet::schema(self),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => Err(no_parquet()),
+        }
+    }
+
+    /// Opens the input.
+    ///
+    /// # Errors
+    /// As [`Self::schema`].
+    pub(crate) fn open(&self, schema: &Schema) -> Result<Box<dyn Input + Send>> {
+        let input: Box<dyn Input + Send> = match self.format() {
+            Format::Sosd => Box::new(self.open_sosd()?),
+            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
+                Box::new(TextInput::new(&self.path, self.rows(&schema.names)?, schema))
+            }
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => return Err(no_parquet()),
+        };
+        Ok(match self.payload {
+            Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
+            None => input,
+        })
+    }
+
+    /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
+    /// file without objects has the columns of known records, and those that are asked for.
+    fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
+        let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
+        let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
+            Err(InputError::Empty { .. })
+                if self.known.is_some() || !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) =>
+            {
+                let mut names = self.known.as_ref().map_or_else(Vec::new, |known| known.names().to_vec());
+                for Column(name) in self.key.iter().chain(&self.value) {
+                    names.extend((!names.contains(name)).then(|| name.clone()));
+                }
+                return Ok(names);
+            }
+            names => names?,
+        };
+        let asked = self.key.iter().chain(&self.value).chain(self.column_types.iter().map(|given| &given.column));
+        let is_there = |column: &Column| columns::find(&self.path, &names, column).is_ok();
+        if is_whole || asked.into_iter().all(is_there) { Ok(names) } else { Ok(among_first(u64::MAX)?) }
+    }
+
+    /// The rows of a text input; those of JSON have fields of these names.
+    fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
+        let form = match self.format() {
+            Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
+            Format::Jsonl => {
+                let takes_some = self.keys_only || self.payload.is_some() || !self.value.is_empty();
+                let rows = JsonRows::open(self.file()?, &self.path, self.row_limit.0, names, takes_some)?;
+                return Ok(Box::new(rows));
+            }
+            Format::Tsv => Separated::tsv(self.quote),
+            _ => Separated::CSV,
+        };
+        let layout = Layout {
+            form: Separated { delimiter: self.delimiter.unwrap_or(form.delimiter), ..form },
+            is_lenient: self.lenient,
+            has_header: !self.no_header,
+            record_limit_bytes: self.row_limit.0,
+        };
+        Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
+    }
+
+    /// A sample of the keys, if available without reading the whole file.
+    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+        if self.format() != Format::Sosd || self.is_fetched() {
+            return Ok(None);
+        }
+        let mut input = self.open_sosd()?;
+        let records = input.facts().records.unwrap_or(0);
+        let runs = input.runs()?;
+        let width = self.payload.unwrap_or(0);
+        let varied = InputFacts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
+        Ok(Some(sample(runs, records, f64::from(width), varied)))
+    }
+
+    fn open_sosd(&self) -> Result<SosdInput> {
+        Ok(SosdInput::open(self.source(), &self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet() -> Failure {
+    Failure::usage(
+        "this ogive was built without Parquet",
+        "install it with `cargo install --path crates/cli --features parquet`, or convert the file to CSV",
+    )
+}
