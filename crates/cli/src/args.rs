@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::urls::StorageOption;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use std::sync::LazyLock;
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::failure::Result;
 use crate::sample::sample;
 use ogive::KeyType;
-use ogive::tune::Sample;
+use ogive::tune::TableSample;
 use ogive_text::{Layout, Separated};
 
 impl InputOptions {
@@ -104,7 +104,7 @@ impl InputOptions {
     }
 
     /// A sample of the keys, if available without reading the whole file.
-    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+    pub(crate) fn quick_sample(&self) -> Result<Option<TableSample>> {
         if self.format() != Format::Sosd || self.is_fetched() {
             return Ok(None);
         }

@@ -13,7 +13,6 @@ use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
-use ogive::tune::TableSample;
 use ogive::{Cause, Error, FileFormat, KeyType};
 use ogive_text::{FieldForm, Quote, Separated, parse_quote};
 use std::ffi::OsString;

@@ -35,27 +35,6 @@ pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -
     }
 }
 
-impl FromStr for ColumnType {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (column, name) = text.rsplit_once('=').ok_or("write it as COL=TYPE, such as price=decimal(8,2)")?;
-        let (name, nullable) = name.trim().strip_suffix('?').map_or((name, false), |name| (name, true));
-        let key_type: KeyType = name.parse().map_err(|error: ogive::Error| crate::advice::told(&error))?;
-        if matches!(key_type, KeyType::Tuple(_)) {
-            return Err("a column cannot be a tuple".to_owned());
-        }
-        Ok(Self { column: Column(column.trim().to_owned()), key_type, nullable })
-    }
-}
-
-impl ColumnType {
-    /// The type of the column.
-    pub(crate) fn key_type(&self) -> KeyType {
-        self.key_type
-    }
-}
-
 /// A column that is read, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadColumn {

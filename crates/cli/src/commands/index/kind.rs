@@ -4,5 +4,18 @@ use crate::failure::Result;
 use ogive::index::AnyIndex;
 use ogive::io::Storage;
 use ogive::page::PageOptions;
-use ogive::{Error, FileFormat};
+use ogive::{Cause, Error, FileFormat};
 use std::sync::Arc;
+
+/// Whether a file is an index, even a damaged one.
+pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
+    // Other files may have several names.
+    if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
+        return Ok(false);
+    }
+    match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
+        Err(Error { cause: Cause::NotAnIndex, .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(true),
+    }
+}

@@ -3,7 +3,6 @@
 use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
-use ogive::Cause;
 use ogive::KeyType;
 use ogive::index::{AnyIndex, RawKey, Word};
 use ogive::io::Storage;
@@ -11,19 +10,6 @@ use ogive::join::JoinSource;
 use ogive::page::PageOptions;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Whether a file is an index, even a damaged one.
-pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
-    // Other files may have several names.
-    if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
-        return Ok(false);
-    }
-    match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
-        Err(Error { cause: Cause::NotAnIndex, .. }) => Ok(false),
-        Err(error) => Err(error.into()),
-        Ok(_) => Ok(true),
-    }
-}
 
 /// The entries of an index as an input of `ogive build`.
 ///
