@@ -137,7 +137,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     if !is_taken {
         return Ok(place);
     }
-    let table = || Table::open(storage, &place.name, &TableOptions::default());
+    let table = || Table::open((storage, &place.name), &TableOptions::default());
     let is_of_kind = kind == OutputKind::Table && !matches!(table(), Err(Error::NotATable { .. }));
     match force {
         _ if is_of_kind => Ok(place),
@@ -200,7 +200,7 @@ impl OutputKind {
     /// Whether a file is of this kind, even if damaged.
     fn is_that_of(self, path: &Path) -> bool {
         match self {
-            Self::Table => !matches!(Table::open_path(path, &TableOptions::default()), Err(Error::NotATable { .. })),
+            Self::Table => !matches!(Table::open(path, &TableOptions::default()), Err(Error::NotATable { .. })),
             Self::Profile => Profile::load(path).is_ok(),
             Self::Page => is_page(path),
             Self::Plain => false,

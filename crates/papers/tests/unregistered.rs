@@ -8,7 +8,6 @@ use ogive::Error;
 use ogive::block::checksum;
 use ogive::index::{Index, IndexKind, IndexOptions};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::page::PageOptions;
 use ogive_papers::{ALEX, register};
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ const ALEX_CODE: u8 = 6;
 fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    drop(Index::<u64, u64>::create(storage.clone(), "f", &IndexOptions::default()).unwrap());
+    drop(Index::<u64, u64>::create((storage.clone(), "f"), &IndexOptions::default()).unwrap());
     let mut file = memory.content("f").unwrap();
     let file_id = u64::from_le_bytes(file[16..24].try_into().unwrap());
     for slot in [0, SLOT_BYTES] {
@@ -31,7 +30,7 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
         checksum::seal(file_id, slot as u64, header);
     }
     memory.put("f", file).unwrap();
-    let open = || Index::<u64, u64>::open(storage.clone(), "f", &PageOptions::default());
+    let open = || Index::<u64, u64>::open((storage.clone(), "f"), &IndexOptions::default());
     let error = open().unwrap_err();
     assert!(matches!(error, Error::UnregisteredKind { code: ALEX_CODE, kind: Some("alex"), .. }), "{error:?}");
     for part in ["kind 'alex'", "ogive_papers::register()", "command `ogive`"] {
@@ -40,9 +39,9 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let error = "alex".parse::<IndexKind>().unwrap_err();
     assert!(error.contains("ogive-papers"), "{error}");
     let options = IndexOptions::default().kind(ALEX);
-    let error = Index::<u64, u64>::create(storage.clone(), "g", &options).unwrap_err();
+    let error = Index::<u64, u64>::create((storage.clone(), "g"), &options).unwrap_err();
     assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
     assert!(!storage.exists("g").unwrap());
     register();
-    Index::<u64, u64>::create(storage, "g", &options).unwrap();
+    Index::<u64, u64>::create((storage, "g"), &options).unwrap();
 }

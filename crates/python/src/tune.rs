@@ -112,7 +112,7 @@ impl Comparison {
             task.report(built, total);
             built += 1;
             let storage = StoppableStorage::new(Arc::new(DiscardStorage), task.stop.clone());
-            let mut writer = match TableWriter::create(storage, name, options) {
+            let mut writer = match TableWriter::create((storage, name), options) {
                 Err(Error::InvalidArgument(reason)) => return Ok(Err(reason)),
                 writer => writer?,
             };

@@ -69,7 +69,7 @@ fn look(path: &Path) -> Result<Info> {
             next: "`ogive db put STORE KEY VALUE` creates a store".into(),
         }));
     }
-    match FileFormat::of_path(path)? {
+    match FileFormat::at(path)? {
         Some(FileFormat::Table) => table(path),
         Some(FileFormat::PageFile) => {
             refuse_updated(path)?;
@@ -113,7 +113,7 @@ fn is_lock_of_store(path: &Path) -> Result<bool> {
 }
 
 fn table(path: &Path) -> Result<Info> {
-    let table = Table::open_path(path, &TableOptions::default())?;
+    let table = Table::open(path, &TableOptions::default())?;
     #[cfg(feature = "parquet")]
     if let Some(text) = crate::beside::info(path, table.clone())? {
         let next = format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display());

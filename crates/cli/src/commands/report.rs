@@ -126,7 +126,7 @@ impl Picture {
         if let Some(foreign) = words::foreign(path) {
             return Err(not_reported(path, &foreign));
         }
-        if FileFormat::of_path(path)? != Some(FileFormat::PageFile) {
+        if FileFormat::at(path)? != Some(FileFormat::PageFile) {
             return of_table(arguments, interrupt);
         }
         if arguments.keys.len() > 1 {
@@ -203,7 +203,7 @@ fn of_table(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Pictur
         .profile(profile.clone())
         // Lookups of the page show all of their reads.
         .fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    let table = Table::open(storage, &name, &options)?;
+    let table = Table::open((storage, &name), &options)?;
     if crate::input::is_beside(&table) {
         return of_parquet(arguments, interrupt, table, profile);
     }

@@ -19,7 +19,7 @@ pub(crate) fn open(options: &InputOptions, keyspace: &str) -> Result<Option<Box<
         Some(db::input(path, keyspace)?)
     } else {
         let (storage, name) = urls::place(path, false)?;
-        match FileFormat::of_path(path)? {
+        match FileFormat::at(path)? {
             Some(FileFormat::Table) => Some(Box::new(table_input(path, &open_to_see(&storage, &name)?))),
             Some(FileFormat::PageFile) => Some(index::input(path, &storage, &name)?),
             _ => None,

@@ -16,10 +16,10 @@ const BESIDE_PROPERTY: &str = "parquet";
 /// # Errors
 /// As [`Table::open`] and [`refuse_beside`].
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
-    let table = match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
+    let table = match Table::open((Arc::clone(storage), name), &TableOptions::default()) {
         Err(Error::MemoryShort { needed_bytes, .. }) => {
             let options = TableOptions::default().memory_bytes(needed_bytes);
-            Table::open(Arc::clone(storage), name, &options)
+            Table::open((Arc::clone(storage), name), &options)
         }
         opened => opened,
     }?;

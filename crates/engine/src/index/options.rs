@@ -22,7 +22,8 @@ impl Default for IndexLayout {
     }
 }
 
-/// Options of a new index. All but `pages` are stored in the file and read from it when it is opened.
+/// Options for creating and opening an index. All but `pages` are stored in the file: an index that is opened takes
+/// them from there, whatever the options say.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexOptions {

@@ -45,8 +45,10 @@ pub(crate) use storage::frozen::FrozenFiles;
 pub(crate) use storage::lenient::is_of_no_file;
 pub use storage::lenient::{LenientStorage, UnreadablePart};
 pub use storage::memory::MemoryStorage;
+pub use storage::place::Place;
 pub use storage::schemes::{
-    FolderUrl, Place, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
+    FolderUrl, LocatedFile, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url,
+    without_query,
 };
 pub use storage::stoppable::StoppableStorage;
 pub use storage::traits::{

@@ -3,7 +3,7 @@
 use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
-use ogive::index::{AnyIndex, RawKey, Word};
+use ogive::index::{AnyIndex, IndexOptions, RawKey, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
@@ -17,7 +17,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
     if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
         return Ok(false);
     }
-    match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
+    match AnyIndex::open_read_only((storage, name), &IndexOptions::default()) {
         Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),
@@ -29,7 +29,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 /// # Errors
 /// Those of opening it.
 pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Result<Box<dyn Input>> {
-    let index = AnyIndex::open_read_only(storage, name, &PageOptions::default())?;
+    let index = AnyIndex::open_read_only((storage, name), &IndexOptions::default())?;
     let types = index.record_type().clone();
     let key_type = types.keys;
     let width = match (types.values.is_bytes(), types.values.width()) {
@@ -59,7 +59,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
 pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(JoinSource, KeyType)> {
     let mut pages = PageOptions::default();
     pages.memory_bytes = memory_bytes;
-    let index = AnyIndex::open_read_only(storage, name, &pages)?;
+    let index = AnyIndex::open_read_only((storage, name), &IndexOptions::default().pages(pages.clone()))?;
     let key_type = index.key_type();
     Ok((JoinSource::any_index(&index)?, key_type))
 }

@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::words::of_command;
 use ogive::Error;
-use ogive::index::{AnyIndex, IndexVerifyReport, Word};
+use ogive::index::{AnyIndex, IndexOptions, IndexVerifyReport, Word};
 use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;
 use serde::Serialize;
@@ -84,8 +84,8 @@ fn wrong_value(any: &AnyIndex) -> Result<Option<String>> {
 /// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
 pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Result<u64, Error>> {
     let storage = &LenientStorage::around(storage);
-    let verified =
-        AnyIndex::open_read_only(storage, name, options).and_then(|any| either!(&any, index => index.verify()));
+    let verified = AnyIndex::open_read_only((storage, name), &IndexOptions::default().pages(options.clone()))
+        .and_then(|any| either!(&any, index => index.verify()));
     match unreadable(&**storage).map_or(verified, Err) {
         Err(error @ Error::Damaged { .. }) => Ok(Err(error)),
         report => Ok(Ok(report?.entries)),

@@ -115,7 +115,7 @@ impl<W: Word> WordRescue<W> {
             pages: self.pages.clone(),
             tunables: tunables.clone(),
         };
-        Index::create(Arc::clone(storage), name, &options)
+        Index::create((Arc::clone(storage), name), &options)
     }
 
     /// The next entry with its payload, or the next gap.

@@ -5,7 +5,7 @@ use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
 use crate::index::{AnyIndex, Index, Key, Payload};
-use crate::io::Storage;
+use crate::io::{LocatedFile, Place};
 use crate::join::rows::stream::RowStream;
 use crate::join::rows::task::{MemoryGrant, Task};
 use crate::lsm::{DbSnapshot, Keyspace};
@@ -191,8 +191,9 @@ impl JoinSource {
     /// [`Error::Unsorted`]: crate::Error::Unsorted
     /// [`Error::NotRecords`]: crate::Error::NotRecords
     /// [`Error::InvalidArgument`]: crate::Error::InvalidArgument
-    pub fn records(storage: &dyn Storage, name: &str, records: RecordFile, is_sorted: bool) -> Result<Self> {
-        Ok(Self::of(FileRelation::open(storage, name, records, is_sorted)?))
+    pub fn records(place: impl Into<Place>, records: RecordFile, is_sorted: bool) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        Ok(Self::of(FileRelation::open(&*storage, &name, records, is_sorted)?))
     }
 
     /// Records supplied by the caller, in any order. `records` must return the same records each time it is called,

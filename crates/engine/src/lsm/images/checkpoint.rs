@@ -5,14 +5,13 @@
 
 use super::closed_image::{ClosedImage, in_new_folder};
 use crate::error::Result;
-use crate::io::Storage;
+use crate::io::{Place, Storage};
 use crate::lsm::handles::db::Db;
 use crate::lsm::state::core::Core;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::table_file::TableFile;
 use crate::lsm::state::value_files::ValueFiles;
 use crate::lsm::state::version::ManifestState;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The state of a store, with its files pinned: they are not removed while this exists.
@@ -43,9 +42,10 @@ impl Db {
         self.core().pin_files()
     }
 
-    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
-    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
-    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
+    /// Creates a consistent copy of the store at a [place](Place): in a new or empty folder, or a storage without a
+    /// store. It has everything written before the call. Tables and value files are hard-linked if the folder is on the
+    /// same file system, which takes little time and space; otherwise they are copied. Reads and writes continue in the
+    /// meantime. The copy is an independent store.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -59,15 +59,11 @@ impl Db {
     /// [`Error::NotAStore`](crate::Error::NotAStore) if it contains other files;
     /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storage. After an error, the partial copy
     /// is removed.
-    pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
-        in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))
+    pub fn checkpoint(&self, place: impl Into<Place>) -> Result<()> {
+        in_new_folder(place.into(), |target| self.copy_into(target))
     }
 
-    /// As [`Self::checkpoint`], into any storage.
-    ///
-    /// # Errors
-    /// As [`Self::checkpoint`].
-    pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+    fn copy_into(&self, target: &Arc<dyn Storage>) -> Result<()> {
         self.flush()?;
         let pinned = self.core().pin_files();
         // No file of this store will have this number.

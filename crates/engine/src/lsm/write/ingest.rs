@@ -9,7 +9,7 @@
 use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::{Place, Storage, locate};
+use crate::io::{LocatedFile, Storage, locate};
 use crate::lsm::handles::keyspace::Keyspace;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::state::core::{Core, SharedState, StateChange};
@@ -79,7 +79,7 @@ impl Keyspace {
     /// # Errors
     /// As [`locate`].
     pub fn can_adopt(&self, path: impl AsRef<Path>) -> Result<bool> {
-        let Place { storage, name } = locate(path)?;
+        let LocatedFile { storage, name } = locate(path)?;
         Ok(self.core().adopts(&*storage, &name).is_some())
     }
 
@@ -114,7 +114,8 @@ impl Keyspace {
 }
 
 fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Arc<dyn Storage>, String)>> {
-    let located = paths.into_iter().map(|path| locate(path.as_ref()).map(|Place { storage, name }| (storage, name)));
+    let located =
+        paths.into_iter().map(|path| locate(path.as_ref()).map(|LocatedFile { storage, name }| (storage, name)));
     located.collect()
 }
 
