@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .compression(Compression::None)
         .learning(learning(name)?)
         .threads(0);
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     for number in 0..records {
         db.insert(key(number * STRIDE % records), [7; 64])?;
     }

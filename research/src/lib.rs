@@ -25,7 +25,7 @@
 //! let storage = Arc::new(MemoryStorage::new());
 //! let tunables = AlexOptions { max_node_pages: 4, ..AlexOptions::default() }.tunables();
 //! let options = IndexOptions::default().kind(ALEX).tunables(tunables);
-//! let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
+//! let index: Index<u64, u64> = Index::create((storage, "squares"), &options)?;
 //! index.bulk_load((0..1000).map(|i| (i * i, i)))?;
 //! assert_eq!(index.get(144)?, Some(12));
 //! # Ok::<(), ogive::Error>(())

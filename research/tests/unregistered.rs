@@ -7,7 +7,6 @@
 use ogive::block::checksum;
 use ogive::index::{Index, IndexKind, IndexOptions};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::page::PageOptions;
 use ogive::{Cause, Error};
 use ogive_research::{ALEX, register};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ const ALEX_CODE: u8 = 6;
 fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    drop(Index::<u64, u64>::create(storage.clone(), "f", &IndexOptions::default()).unwrap());
+    drop(Index::<u64, u64>::create((storage.clone(), "f"), &IndexOptions::default()).unwrap());
     let mut file = memory.content("f").unwrap();
     let file_id = u64::from_le_bytes(file[16..24].try_into().unwrap());
     for slot in [0, SLOT_BYTES] {
@@ -31,7 +30,7 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
         checksum::seal(file_id, slot as u64, header);
     }
     memory.put("f", file).unwrap();
-    let open = || Index::<u64, u64>::open(storage.clone(), "f", &PageOptions::default());
+    let open = || Index::<u64, u64>::open((storage.clone(), "f"), &IndexOptions::default());
     let error = open().unwrap_err();
     assert_eq!((error.cause, error.name()), (Cause::UnregisteredKind { code: ALEX_CODE }, "alex"));
     for part in ["kind 'alex'", "use the command `ogive-research`"] {
@@ -40,9 +39,9 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let error = "alex".parse::<IndexKind>().unwrap_err();
     assert!(error.contains("command `ogive-research`"), "{error}");
     let options = IndexOptions::default().kind(ALEX);
-    let error = Index::<u64, u64>::create(storage.clone(), "g", &options).unwrap_err();
+    let error = Index::<u64, u64>::create((storage.clone(), "g"), &options).unwrap_err();
     assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error:?}");
     assert!(!storage.exists("g").unwrap());
     register();
-    Index::<u64, u64>::create(storage, "g", &options).unwrap();
+    Index::<u64, u64>::create((storage, "g"), &options).unwrap();
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     (0..100_u64).for_each(|key| writer.append(&key.to_be_bytes(), b"").unwrap());
     writer.finish().unwrap();
-    let table = JoinSource::table(&Table::open(storage, "t", &TableOptions::default()).unwrap());
+    let table = JoinSource::table(&Table::open((storage, "t"), &TableOptions::default()).unwrap());
     let ran = |method: JoinMethod| -> Result<u64> {
         let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = JoinOptions::default().method(method).spill(Some((spill, "spilled".into())));

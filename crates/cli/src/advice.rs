@@ -92,7 +92,7 @@ impl fmt::Display for Foreign {
 /// for all others, which may be damaged, and for what cannot be read.
 pub(crate) fn foreign(path: &Path) -> Option<Foreign> {
     let has_our_name = path.extension().is_some_and(|extension| extension == "ogive" || extension == "ogx");
-    if has_our_name || !path.is_file() || FileFormat::of_path(path).ok()?.is_some() {
+    if has_our_name || !path.is_file() || FileFormat::at(path).ok()?.is_some() {
         return None;
     }
     if let Some(format) = input_format(path) {
@@ -159,7 +159,7 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         return both("verify", "repair", folder);
     }
-    match FileFormat::of_path(path) {
+    match FileFormat::at(path) {
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
         Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.

@@ -122,7 +122,7 @@ fn open(path: &Path, profile: &Profile, workload: &WorkloadOptions) -> Result<Ta
         .profile(profile.clone())
         // Each lookup is priced from an empty cache, if no memory is given.
         .fast_paths(FastPaths { cache: memory_bytes.is_some(), ..FastPaths::ALL });
-    match Table::open(storage, &name, &options) {
+    match Table::open((storage, &name), &options) {
         Err(ogive::Error { cause: ogive::Cause::NotATable, .. }) => Err(Failure::refused(
             format!("{} is not a table, and --assess is about the index that a table has", path.display()),
             "remove --assess to compare designs, or build a table first",

@@ -236,7 +236,7 @@ fn write_table(source: &dyn RecordSource, place: &OutputFile, work: &mut ExportW
     let options = TableWriteOptions::default().record_type(source.record_type()).replace(true);
     // Interrupts also stop the end of a table, where its index is built.
     let storage = StoppableStorage::new(place.storage(LocalStorage::new), work.interrupt.flag());
-    let mut writer = TableWriter::create(storage, &place.name, options)?;
+    let mut writer = TableWriter::create((storage, &place.name), options)?;
     source.visit(&mut |key, value| {
         writer.append(key, value)?;
         work.step()

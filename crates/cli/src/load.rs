@@ -194,9 +194,9 @@ pub(crate) fn pour(
             None => storage.clone(),
         };
         let (target, name) = (storage.clone(), &target.name);
-        Writer::Sorting(SortingWriter::create_with_scratch(target, name, options, budget_bytes, beside)?)
+        Writer::Sorting(SortingWriter::create_with_scratch((target, name), options, budget_bytes, beside)?)
     } else {
-        Writer::Sorted(TableWriter::create(storage.clone(), &target.name, options)?)
+        Writer::Sorted(TableWriter::create((storage.clone(), &target.name), options)?)
     };
     let mut build = BuildProgress::start(what, facts.length_bytes);
     let mut records = 0_u64;

@@ -137,7 +137,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     if !is_taken {
         return Ok(place);
     }
-    let table = || Table::open(storage, &place.name, &TableOptions::default());
+    let table = || Table::open((storage, &place.name), &TableOptions::default());
     let is_of_kind = kind == OutputKind::Table && !matches!(table(), Err(Error { cause: Cause::NotATable, .. }));
     match force {
         _ if is_of_kind => Ok(place),
@@ -201,7 +201,7 @@ impl OutputKind {
     fn is_that_of(self, path: &Path) -> bool {
         match self {
             Self::Table => {
-                !matches!(Table::open_path(path, &TableOptions::default()), Err(Error { cause: Cause::NotATable, .. }))
+                !matches!(Table::open(path, &TableOptions::default()), Err(Error { cause: Cause::NotATable, .. }))
             }
             Self::Profile => Profile::load(path).is_ok(),
             Self::Page => is_page(path),

@@ -6,7 +6,8 @@
 use crate::disk_cache::CacheArgument;
 use crate::failure::{Failure, Result};
 use ogive::io::{
-    LocalStorage, PendingReads, Place, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage, open_compared,
+    LocalStorage, LocatedFile, PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage,
+    open_compared,
 };
 use ogive::{Error, io::locate};
 use std::collections::{BTreeMap, VecDeque};
@@ -69,7 +70,7 @@ impl std::str::FromStr for StorageOption {
 pub(crate) fn path_argument(argument: OsString) -> Result<PathBuf, String> {
     let path = PathBuf::from(argument);
     if path.to_str().is_some_and(|text| text.starts_with("file://")) {
-        return Ok(locate(&path).map_or(path, |Place { storage, name }| storage.path(&name)));
+        return Ok(locate(&path).map_or(path, |LocatedFile { storage, name }| storage.path(&name)));
     }
     if let Some(text) = path.to_str()
         && let Some((scheme, rest)) = text.split_once(":/").filter(|(_, rest)| !rest.starts_with('/'))
@@ -133,7 +134,7 @@ fn register_stores(_options: &[StorageOption], _cache: Option<&CacheArgument>) {
 /// The storage and the name of a file. `direct` bypasses the page cache of local files.
 pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage>, String)> {
     if is_url(path) {
-        let Place { storage, name } = locate(path)?;
+        let LocatedFile { storage, name } = locate(path)?;
         return Ok((storage, name));
     }
     let (folder, name) = LocalStorage::split_path(path)?;

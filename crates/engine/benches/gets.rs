@@ -34,7 +34,7 @@ fn main() -> ogive::Result<()> {
     let records = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(RECORDS);
     let gets = records / GETS_DIVISOR;
     let options = DbOptions::default().threads(0).durability(Durability::Buffered).memory_bytes(1 << 30);
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     for i in 0..records {
         db.insert(key(i), [0; 64])?;
     }

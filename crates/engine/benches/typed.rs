@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     let given = std::env::args().find_map(|word| word.parse().ok());
     let (records, rounds) = (given.unwrap_or(RECORDS), if given.is_some() { 1 } else { ROUNDS });
     let options = DbOptions::default().threads(0).durability(Durability::Buffered).memory_bytes(1 << 30);
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     let (typed, untyped) = (db.keyspace("typed")?.typed::<u64, u64>()?, db.keyspace("untyped")?);
     let (mut gets, mut inserts) = (Vec::new(), Vec::new());
     for _ in 0..rounds {

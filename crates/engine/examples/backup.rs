@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = |name: &str| folder.path().join(name);
     let db = Db::open(path("store"), &DbOptions::default())?;
     let source: Arc<dyn Storage> = Arc::new(LocalStorage::new(path("store")));
-    let backups = Backups::in_folder(path("backups"));
+    let backups = Backups::at(path("backups"))?;
     let options = BackupOptions::default().keep(7);
 
     (0..10_000_u32).try_for_each(|id| db.insert(id.to_be_bytes(), "monday"))?;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(tuesday.copied_bytes < monday.copied_bytes);
 
     assert!(backups.verify(&mut |_, _| ())?.is_empty());
-    backups.restore_to_folder(Some(monday.backup.number), path("restored"), &mut |_, _| ())?;
+    backups.restore(Some(monday.backup.number), path("restored"), &mut |_, _| ())?;
     let restored = Db::open(path("restored"), &DbOptions::default())?;
     assert_eq!(restored.get(7_u32.to_be_bytes())?.as_deref(), Some(&b"monday"[..]));
     // A backup can also be read where it is.

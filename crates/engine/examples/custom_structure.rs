@@ -192,7 +192,7 @@ pub(crate) fn main() -> Result<()> {
     DIRECTORY.register()?;
     let storage = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(DIRECTORY);
-    let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
+    let index: Index<u64, u64> = Index::create((storage, "squares"), &options)?;
     index.bulk_load((0..100_000).map(|i| (i * i, i)))?;
     let mut transaction = index.write()?;
     (0..1000).try_for_each(|i| transaction.insert(i * i + 1, i).map(|_| ()))?;

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     index_records(storage.clone(), "prices.bin", "prices.ogive", form, TableWriteOptions::default())?;
 
     // Keys are asked for big-endian, so that they order as byte strings.
-    let table = Table::open(storage, "prices.ogive", &TableOptions::default())?;
+    let table = Table::open((storage, "prices.ogive"), &TableOptions::default())?;
     assert_eq!(table.get(&300_u64.to_be_bytes())?, Some(10_000_u64.to_le_bytes().to_vec()));
     assert!(!table.contains_key(&301_u64.to_be_bytes())?);
     println!("{} records, indexed in place", table.len());

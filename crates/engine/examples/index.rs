@@ -2,13 +2,13 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::{Index, IndexOptions, LocalStorage, PageOptions};
+use ogive::{Index, IndexOptions, LocalStorage};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let storage = Arc::new(LocalStorage::new(folder.path()));
-    let index: Index<u64, u64> = Index::create(storage.clone(), "orders", &IndexOptions::default())?;
+    let index: Index<u64, u64> = Index::create((storage.clone(), "orders"), &IndexOptions::default())?;
     index.bulk_load((0..100_000).map(|order| (order * 10, order)))?;
 
     let reader = index.reader()?;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop(reader);
     index.close()?;
 
-    let index: Index<u64, u64> = Index::open(storage, "orders", &PageOptions::default())?;
+    let index: Index<u64, u64> = Index::open((storage, "orders"), &IndexOptions::default())?;
     let from_10: Vec<(u64, u64)> = index.range(10..40)?.collect::<Result<_, _>>()?;
     println!("{from_10:?}");
     assert_eq!(from_10, [(10, 1), (15, 1), (30, 3)]);

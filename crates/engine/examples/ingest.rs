@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     db.insert("key 00000007", "older")?;
 
     let storage = Arc::new(LocalStorage::new(folder.path()));
-    let mut writer = TableWriter::create(storage, "night.ogive", TableWriteOptions::default())?;
+    let mut writer = TableWriter::create((storage, "night.ogive"), TableWriteOptions::default())?;
     (0..10_000).try_for_each(|i| writer.append(format!("key {i:08}").as_bytes(), b"of last night"))?;
     writer.finish()?;
 

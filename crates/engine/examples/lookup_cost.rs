@@ -24,14 +24,14 @@ fn keys() -> Vec<u64> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
     let options = TableWriteOptions::default().key_type(KeyType::U64).profile(Profile::named("s3")?);
-    let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+    let mut writer = TableWriter::create((storage.clone(), "t"), options)?;
     let keys = keys();
     keys.iter().try_for_each(|key| writer.append(&key.to_be_bytes(), &key.to_le_bytes()))?;
     let report = writer.finish()?;
     println!("{} bytes of index for {} bytes of data", report.index_bytes, report.data_bytes);
 
     storage.reset();
-    let table = Table::open(storage.clone(), "t", &TableOptions::default())?;
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default())?;
     let opening = storage.reset().reads;
     assert!(table.contains_key(&keys[4_711].to_be_bytes())?);
     let lookup = storage.reset().reads;

@@ -22,7 +22,7 @@ type Key = [u8; 8];
 fn make(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(LocalStorage::new(folder));
     let options = TableWriteOptions::default().key_type(KeyType::U64);
-    let mut writer = TableWriter::create(storage, "table.ogive", options)?;
+    let mut writer = TableWriter::create((storage, "table.ogive"), options)?;
     let db = Db::open(folder.join("store"), &DbOptions::default())?;
     let mut batch = db.batch();
     for key in (0..RECORDS).map(|key| (key * 7).to_be_bytes()) {
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys: Vec<Key> = asked.as_chunks().0.iter().map(|key| u64::from_le_bytes(*key).to_be_bytes()).collect();
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
 
-    let table = Table::open(Arc::new(LocalStorage::new(folder)), "table.ogive", &TableOptions::default())?;
+    let table = Table::open((Arc::new(LocalStorage::new(folder)), "table.ogive"), &TableOptions::default())?;
     measure("table.multi_get", &keys, |keys| Ok(table.multi_get(keys)?.iter().flatten().count()))?;
     measure("table.get", &keys, |keys| {
         keys.iter().try_fold(0, |found, key| Ok(found + usize::from(table.get(key)?.is_some())))

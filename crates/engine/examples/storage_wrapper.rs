@@ -26,11 +26,11 @@ impl StorageWrapper for Counting {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(Counting::default());
-    let db = Db::open_in(storage.clone(), &DbOptions::default())?;
+    let db = Db::open(storage.clone(), &DbOptions::default())?;
     (0..1_000_u32).try_for_each(|key| db.insert(key.to_be_bytes(), "value"))?;
     db.flush()?;
     db.close()?;
-    drop(Db::open_in(storage.clone(), &DbOptions::default())?);
+    drop(Db::open(storage.clone(), &DbOptions::default())?);
     let opened = storage.opened.lock().unwrap_or_else(PoisonError::into_inner);
     println!("{opened:?}");
     assert!(opened.keys().any(|name| name.ends_with(".table")));

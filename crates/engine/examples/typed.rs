@@ -51,11 +51,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Tables have the same types, and refuse others by name.
     let storage = Arc::new(LocalStorage::new(folder.path()));
-    let mut writer = TypedTableWriter::<i64, str>::create(storage.clone(), "years", TableWriteOptions::default())?;
+    let mut writer = TypedTableWriter::<i64, str>::create((storage.clone(), "years"), TableWriteOptions::default())?;
     writer.append(-300, "Euclid")?;
     writer.append(1815, "Ada")?;
     writer.finish()?;
-    let years = Table::open(storage, "years", &TableOptions::default())?;
+    let years = Table::open((storage, "years"), &TableOptions::default())?;
     println!("{}", years.typed::<u64, str>().err().ok_or("the keys are signed")?);
     let (year, name) = years.typed::<i64, str>()?.first()?.ok_or("there are two")?;
     println!("{} was born about {}", name.value()?, year.value()?);

@@ -1,7 +1,7 @@
 //! The formats of Ogive files, recognised by their magic numbers.
 
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::{Place, Purpose, ReadRequest, ReadableFile, locate};
+use crate::io::{LocatedFile, Place, Purpose, ReadRequest, ReadableFile};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -113,12 +113,12 @@ impl FileFormat {
         Ok(None)
     }
 
-    /// [`Self::of_file`] of the file at a path or URL.
+    /// [`Self::of_file`] of the file at a place.
     ///
     /// # Errors
-    /// Those of [`Self::of_file`] and of [`locate`].
-    pub fn of_path(path: &Path) -> Result<Option<Self>> {
-        let Place { storage, name } = locate(path)?;
+    /// Those of [`Self::of_file`] and of [`Place::file`].
+    pub fn at(place: impl Into<Place>) -> Result<Option<Self>> {
+        let LocatedFile { storage, name } = place.into().file()?;
         match storage.open(&name) {
             // A pipe or a device.
             Err(Error { cause: Cause::Io(ErrorKind::NotSeekable), .. }) => Ok(None),

@@ -10,7 +10,8 @@
 //! | keys and values of any length, many threads | [`Db`] | a crash-safe log-structured store with keyspaces |
 //! | matching two inputs by key, larger than memory | [`join`](fn@join) | by the cheapest of several methods |
 //!
-//! A store is a folder:
+//! Each is opened at a [`Place`]: a path, a URL, or a storage, with a name in it for a table or an index. URLs of
+//! object stores need `ogive_object_store::register()`. A store is a folder:
 //!
 //! ```
 //! use ogive::{Db, DbOptions};
@@ -37,7 +38,7 @@
 //!
 //! let storage = Arc::new(MemoryStorage::new()); // or `LocalStorage::new(folder)`
 //! let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).profile(Profile::named("s3")?);
-//! let mut writer = TableWriter::create(storage.clone(), "squares", options)?;
+//! let mut writer = TableWriter::create((storage.clone(), "squares"), options)?;
 //! for i in 0..10_000_u64 {
 //!     // Keys are byte strings, compared bytewise: integers are big-endian.
 //!     writer.append(&(i * i).to_be_bytes(), &i.to_le_bytes())?;
@@ -45,7 +46,7 @@
 //! let report = writer.finish()?;
 //! println!("{} bytes of index for {} blocks", report.index_bytes, report.blocks);
 //!
-//! let table = Table::open(storage, "squares", &TableOptions::default())?;
+//! let table = Table::open((storage, "squares"), &TableOptions::default())?;
 //! let mut trace = ReadTrace::new();
 //! let value = table.traced(&mut trace).get(&144_u64.to_be_bytes())?;
 //! assert_eq!(value, Some(12_u64.to_le_bytes().to_vec()));
@@ -61,7 +62,7 @@
 //! use std::sync::Arc;
 //!
 //! let storage = Arc::new(MemoryStorage::new());
-//! let index: Index<u64, u64> = Index::create(storage, "ages", &IndexOptions::default())?;
+//! let index: Index<u64, u64> = Index::create((storage, "ages"), &IndexOptions::default())?;
 //! let mut transaction = index.write()?;
 //! transaction.insert(1815, 36)?;
 //! transaction.commit()?;
@@ -132,7 +133,7 @@ pub use file_format::FileFormat;
 pub use index::{
     Index, IndexKind, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Payload, WriteTransaction,
 };
-pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
+pub use io::{LocalStorage, MemoryStorage, Place, Profile, Storage};
 #[cfg(feature = "join")]
 pub use join::{
     JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinRow, JoinRows, JoinSource, RecordShape,

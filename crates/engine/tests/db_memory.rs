@@ -77,14 +77,14 @@ fn holds(options: &DbOptions, value_bytes: usize) {
         work();
         within(phase, ALLOCATOR.peak_usage().saturating_sub(start));
     };
-    let db = Db::open_in(storage.clone(), options).unwrap();
+    let db = Db::open(storage.clone(), options).unwrap();
     since_start("loading", &|| load(&db, records, value_bytes));
     since_start("reading", &|| read(&db, records, value_bytes));
     since_start("compacting", &|| db.compact().unwrap());
     since_start("reading what was compacted", &|| read(&db, records, value_bytes));
     db.close().unwrap();
     since_start("opening and reading", &|| {
-        read(&Db::open_in(storage.clone(), options).unwrap(), records, value_bytes);
+        read(&Db::open(storage.clone(), options).unwrap(), records, value_bytes);
     });
     if let Some(resident) = resident_peak_bytes() {
         assert!(resident <= MEMORY_BYTES as usize + RESIDENT_SLACK_BYTES, "{resident} bytes are resident");

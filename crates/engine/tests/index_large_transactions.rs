@@ -43,7 +43,7 @@ fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
         let mut options = IndexOptions::default().kind(kind);
         little(&mut options.pages);
-        let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
+        let index = Numbers::create((storage.clone(), NAME), &options).unwrap();
         let (mut map, mut random) = (Map::new(), Random::new(1));
         insert(&index, &mut map, &mut random, 20_000);
         let bytes = log_written(&meter);
@@ -52,7 +52,11 @@ fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
         drop(index);
         let mut again = PageOptions::default();
         little(&mut again);
-        assert_same(&Numbers::open(storage.clone(), NAME, &again).unwrap(), &map, kind.name());
+        assert_same(
+            &Numbers::open((storage.clone(), NAME), &IndexOptions::default().pages(again.clone())).unwrap(),
+            &map,
+            kind.name(),
+        );
     }
 }
 
@@ -62,7 +66,7 @@ fn a_transaction_larger_than_memory_logs_each_page_of_a_loaded_index_once() {
     let storage: Arc<dyn Storage> = Arc::new(meter.clone());
     let mut options = IndexOptions::default();
     little(&mut options.pages);
-    let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
+    let index = Numbers::create((storage.clone(), NAME), &options).unwrap();
     let mut map: Map = (0..200_000).map(|i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i)).collect();
     index.bulk_load(map.clone()).unwrap();
     let pages = index.page_statistics().pages;
@@ -81,7 +85,7 @@ fn a_large_transaction_that_is_given_up_leaves_nothing_and_blocks_no_other() {
     let mut options = IndexOptions::default();
     little(&mut options.pages);
     options.pages.memory_bytes = 16 << 20;
-    let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
+    let index = Numbers::create((storage.clone(), NAME), &options).unwrap();
     let (mut map, mut random) = (Map::new(), Random::new(3));
     insert(&index, &mut map, &mut random, 5_000);
     for round in 0..3 {
@@ -104,7 +108,7 @@ fn hundreds_of_thousands_of_random_inserts_are_one_transaction() {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
         let mut options = IndexOptions::default();
         options.pages.memory_bytes = memory_bytes;
-        let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
+        let index = Numbers::create((storage.clone(), NAME), &options).unwrap();
         let step = u64::MAX / loaded.max(1);
         index.bulk_load((0..loaded).map(|i| (i * step, i))).unwrap();
         let before = index.page_statistics();

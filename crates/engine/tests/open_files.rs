@@ -39,12 +39,12 @@ fn store_of(storage: &LocalStorage, folder: &std::path::Path, tables: u64) -> Db
     for table in 0..tables {
         let name = format!("{table}.ogive");
         let options = TableWriteOptions::default().key_type(KeyType::U64);
-        let mut writer = TableWriter::create(Arc::clone(&sources), &name, options).unwrap();
+        let mut writer = TableWriter::create((Arc::clone(&sources), &name), options).unwrap();
         keys(table).for_each(|key| writer.append(&key.to_be_bytes(), &value(key)).unwrap());
         writer.finish().unwrap();
         files.push((Arc::clone(&sources), name));
     }
-    let db = Db::open_in(Arc::new(storage.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options()).unwrap();
     assert_eq!(db.ingest_from(&files).unwrap().tables, tables);
     db
 }
@@ -72,7 +72,7 @@ fn work_with(tables: u64) {
     let db = store_of(&storage, sources.path(), tables);
     check(&db, tables);
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(storage.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options()).unwrap();
     check(&db, tables);
     db.checkpoint(folder.path().join("copy")).unwrap();
     // What is removed by the compaction is still read by who began before it.
@@ -112,7 +112,7 @@ fn a_hundred_value_files_are_written_read_and_collected_with_16_handles() {
     let folder = tempfile::tempdir_in(".").unwrap();
     let storage = LocalStorage::new(folder.path()).with_open_files(16);
     let options = options().separation_threshold(0).dead_share(0.01).level_bytes(u64::MAX / 64);
-    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
     for round in 0..100_u64 {
         db.insert(round.to_be_bytes(), value(round)).unwrap();
         db.insert(b"again", value(round)).unwrap();
@@ -131,7 +131,7 @@ fn a_hundred_value_files_are_written_read_and_collected_with_16_handles() {
     db.compact().unwrap();
     check(&db);
     db.close().unwrap();
-    check(&Db::open_in(Arc::new(storage.clone()), &options).unwrap());
+    check(&Db::open(Arc::new(storage.clone()), &options).unwrap());
     let counts = storage.open_files();
     assert!(counts.open_max <= 20 && counts.reopened > 50, "{counts:?}");
 }

@@ -37,7 +37,7 @@ fn dense(design: &str) -> TableWriteOptions {
 fn write(storage: &Arc<dyn Storage>, name: &str, records: u64, options: TableWriteOptions) {
     let mut random = Random::new(records);
     let mut key = 0_u64;
-    let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(storage), name), options).unwrap();
     for i in 0..records {
         key += 1 + random.below(1 << 40);
         writer.append(&key.to_be_bytes(), &i.to_le_bytes()).unwrap();
@@ -70,7 +70,7 @@ fn tables_share_the_memory_of_a_cache() {
     let names: Vec<String> = (0..tables).map(|number| format!("t{number}")).collect();
     for (number, name) in names.iter().enumerate() {
         let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(4096);
-        let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
         for key in 0..records {
             writer.append(&key.to_be_bytes(), &(key + number as u64).to_le_bytes()).unwrap();
         }
@@ -78,7 +78,8 @@ fn tables_share_the_memory_of_a_cache() {
     }
     let peak = peak_of(|| {
         let options = TableOptions::default().memory_bytes(1 << 20).cache(TableCache::new(cache_bytes));
-        let open: Vec<Table> = names.iter().map(|name| Table::open(storage.clone(), name, &options).unwrap()).collect();
+        let open: Vec<Table> =
+            names.iter().map(|name| Table::open((storage.clone(), name), &options).unwrap()).collect();
         let mut random = Random::new(7);
         let mut look_up = |table: usize, keys: u64| {
             let key = random.below(keys);
@@ -112,7 +113,7 @@ fn an_open_table_stays_within_its_budget() {
         for budget in [1_u64 << 20, 4 << 20] {
             let peak = peak_of(|| {
                 let options = TableOptions::default().memory_bytes(budget);
-                let table = Table::open(Arc::clone(&storage), "t", &options).unwrap();
+                let table = Table::open((Arc::clone(&storage), "t"), &options).unwrap();
                 let mut random = Random::new(7);
                 for _ in 0..4000 {
                     table.get(&(random.next_u64() >> 5).to_be_bytes()).unwrap();
@@ -141,11 +142,11 @@ fn a_large_file_of_another_kind_is_refused_without_being_read() {
     let hole = std::fs::File::create(directory.path().join("hole")).unwrap();
     hole.set_len((8 << 30) + 511).unwrap();
     let peak = peak_of(|| {
-        let opened = Table::open(Arc::clone(&storage), "hole", &TableOptions::default());
+        let opened = Table::open((Arc::clone(&storage), "hole"), &TableOptions::default());
         assert!(matches!(opened, Err(Error { cause: Cause::NotATable, .. })));
         let options = TableWriteOptions::default().replace(true);
         assert!(matches!(
-            TableWriter::create(Arc::clone(&storage), "hole", options),
+            TableWriter::create((Arc::clone(&storage), "hole"), options),
             Err(Error { cause: Cause::NotATable, .. })
         ));
     });
@@ -161,7 +162,7 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     let options = dense("coded").properties(properties).replace(true);
     write(&storage, "t", 1000, options);
     let small = TableOptions::default().memory_bytes(1 << 20);
-    let refused = Table::open(Arc::clone(&storage), "t", &small);
+    let refused = Table::open((Arc::clone(&storage), "t"), &small);
     let Err(error @ Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) = refused else {
         panic!("{refused:?}")
     };
@@ -169,10 +170,10 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     assert_eq!(error.advice(), Some(&Advice::Raise { option: Setting::TableMemory, to: Some(needed_bytes) }));
     // The stated amount suffices, and is not excessive.
     let raised = small.clone().memory_bytes(needed_bytes);
-    assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
+    assert!(Table::open((Arc::clone(&storage), "t"), &raised).is_ok());
     let less = small.memory_bytes(needed_bytes - 1);
-    assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error { cause: Cause::Memory { .. }, .. })));
+    assert!(matches!(Table::open((Arc::clone(&storage), "t"), &less), Err(Error { cause: Cause::Memory { .. }, .. })));
     // A writer that replaces the table needs only to know that it is a table.
     write(&storage, "t", 1000, dense("coded").replace(true));
-    assert!(Table::open(storage, "t", &TableOptions::default()).is_ok());
+    assert!(Table::open((storage, "t"), &TableOptions::default()).is_ok());
 }

@@ -58,7 +58,7 @@ fn options() -> DbOptions {
 fn a_store_reports_rare_work_and_lookups_nothing() {
     with_events(|lines| {
         let storage = Arc::new(MemoryStorage::new());
-        let db = Db::open_in(storage.clone(), &options()).unwrap();
+        let db = Db::open(storage.clone(), &options()).unwrap();
         assert_events(&lines.take(), &[" INFO ogive::lsm::telemetry: opened"]);
         db.insert("a", "1").unwrap();
         db.flush().unwrap();
@@ -73,7 +73,7 @@ fn a_store_reports_rare_work_and_lookups_nothing() {
         db.insert("c", "3").unwrap();
         assert_eq!(lines.take(), Vec::<String>::new());
         drop(db);
-        let _db = Db::open_in(storage, &options()).unwrap();
+        let _db = Db::open(storage, &options()).unwrap();
         let events = lines.take();
         assert_events(&events, &["opened"]);
         assert!(events.iter().any(|event| event.contains("is_new=false was_closed=true")), "{events:?}");
@@ -84,7 +84,7 @@ fn a_store_reports_rare_work_and_lookups_nothing() {
 fn a_failure_is_reported_once_with_its_cause() {
     with_events(|lines| {
         let injector = Arc::new(FaultInjector::new(Arc::new(MemoryStorage::new())));
-        let db = Db::open_in(injector.clone(), &options()).unwrap();
+        let db = Db::open(injector.clone(), &options()).unwrap();
         lines.take();
         injector.fail_once(Operation::Sync, 0, Fault::NoSpace);
         assert!(db.insert("a", "1").is_err());
@@ -101,10 +101,10 @@ fn a_failure_is_reported_once_with_its_cause() {
 fn a_writer_that_is_taken_over_and_the_one_that_takes_over_say_so() {
     with_events(|lines| {
         let storage = Arc::new(MemoryStorage::objects());
-        let before = Db::open_in(storage.clone(), &options()).unwrap();
+        let before = Db::open(storage.clone(), &options()).unwrap();
         before.insert("a", "1").unwrap();
         lines.take();
-        let _after = Db::open_in(storage, &options()).unwrap();
+        let _after = Db::open(storage, &options()).unwrap();
         assert_events(&lines.take(), &["took over from another writer", "opened"]);
         assert!(before.insert("b", "2").is_err());
         assert_events(&lines.take(), &["taken over by another writer"]);
@@ -115,7 +115,7 @@ fn a_writer_that_is_taken_over_and_the_one_that_takes_over_say_so() {
 fn a_checkpoint_of_an_index_is_reported_and_lookups_are_not() {
     with_events(|lines| {
         let index: Index<u64, u64> =
-            Index::create(Arc::new(MemoryStorage::new()), "ages", &IndexOptions::default()).unwrap();
+            Index::create((Arc::new(MemoryStorage::new()), "ages"), &IndexOptions::default()).unwrap();
         let mut transaction = index.write().unwrap();
         transaction.insert(1815, 36).unwrap();
         transaction.commit().unwrap();
@@ -184,10 +184,10 @@ mod metrics {
         let mut length_bytes = 0;
         let text = rendered(|| {
             let storage = Arc::new(LocalStorage::new(folder.path()));
-            let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default()).unwrap();
+            let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default()).unwrap();
             writer.append(b"apple", b"red").unwrap();
             writer.finish().unwrap();
-            let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+            let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
             assert!(table.get(b"apple").unwrap().is_some());
             assert!(table.get(b"apple").unwrap().is_some());
             length_bytes = storage.open("t").unwrap().len();

@@ -6,7 +6,7 @@
 
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, STORE_FORMAT, checkpoint_store_in, set_newest_format};
+use ogive::lsm::{Db, DbOptions, STORE_FORMAT, checkpoint_store, set_newest_format};
 use ogive::verify::verify_store;
 use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Operation};
@@ -42,7 +42,7 @@ fn options() -> DbOptions {
 /// A closed store of the older release, with tables, values and a log.
 fn store() -> Arc<MemoryStorage> {
     let storage = Arc::new(MemoryStorage::new());
-    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    let db = Db::open(storage.clone(), &options()).unwrap();
     for i in 0..300_u64 {
         db.insert(i.to_be_bytes(), vec![i as u8; if i % 10 == 0 { 300 } else { 20 }]).unwrap();
     }
@@ -53,7 +53,7 @@ fn store() -> Arc<MemoryStorage> {
 }
 
 fn check(storage: &Arc<MemoryStorage>) {
-    let db = Db::open_read_only_in(storage.clone(), &options()).unwrap();
+    let db = Db::open_read_only(storage.clone(), &options()).unwrap();
     assert_eq!(db.iter().count(), 301);
     assert_eq!(db.get(7_u64.to_be_bytes()).unwrap().as_deref(), Some(&[7; 20][..]));
     let shared: Arc<dyn Storage> = storage.clone();
@@ -74,42 +74,42 @@ fn two_releases_share_a_store_until_it_is_upgraded_and_the_older_one_refuses_it_
     let storage = store();
     let shared: Arc<dyn Storage> = storage.clone();
     release.newer();
-    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    let db = Db::open(storage.clone(), &options()).unwrap();
     db.insert(7_u64.to_be_bytes(), [7; 20]).unwrap();
-    let backups = Backups::new(Arc::new(MemoryStorage::new()));
+    let backups = Backups::at(Arc::new(MemoryStorage::new())).unwrap();
     backups.create(&shared, &BackupOptions::default(), &mut |_, _| {}).unwrap();
     let copies = [(); 3].map(|()| Arc::new(MemoryStorage::new()));
     let [checkpoint, live, restored] = copies.clone().map(|copy| copy as Arc<dyn Storage>);
-    checkpoint_store_in(&shared, &live).unwrap();
-    db.checkpoint_in(&checkpoint).unwrap();
+    checkpoint_store(&shared, &live).unwrap();
+    db.checkpoint(&checkpoint).unwrap();
     backups.restore(None, &restored, &mut |_, _| {}).unwrap();
     assert_eq!(db.stats().format, STORE_FORMAT);
     db.close().unwrap();
     release.older_again();
     for copy in copies.iter().chain([&storage]) {
         assert_eq!(format_of(copy), STORE_FORMAT);
-        Db::open_in(copy.clone(), &options()).unwrap().close().unwrap();
+        Db::open(copy.clone(), &options()).unwrap().close().unwrap();
         check(copy);
     }
 
     release.newer();
-    let db = Db::open_in(storage.clone(), &options().upgrade(true)).unwrap();
+    let db = Db::open(storage.clone(), &options().upgrade(true)).unwrap();
     assert_eq!(db.stats().format, NEWER);
     db.close().unwrap();
     assert_eq!(format_of(&storage), NEWER);
     check(&storage);
     let new = Arc::new(MemoryStorage::new());
-    Db::open_in(new.clone(), &options()).unwrap().close().unwrap();
+    Db::open(new.clone(), &options()).unwrap().close().unwrap();
     assert_eq!(format_of(&new), NEWER, "a new store has the newest format");
 
     release.older_again();
     let contents = || storage.list().unwrap().iter().map(|name| storage.content(name).unwrap()).collect::<Vec<_>>();
     let before = contents();
     let refusals = [
-        Db::open_in(storage.clone(), &options()).unwrap_err(),
-        Db::open_read_only_in(storage.clone(), &options()).unwrap_err(),
+        Db::open(storage.clone(), &options()).unwrap_err(),
+        Db::open_read_only(storage.clone(), &options()).unwrap_err(),
         backups.create(&shared, &BackupOptions::default(), &mut |_, _| {}).unwrap_err(),
-        checkpoint_store_in(&shared, &(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>)).unwrap_err(),
+        checkpoint_store(&shared, &(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>)).unwrap_err(),
     ];
     for refused in refusals {
         assert!(matches!(refused, Error { cause: Cause::Version { found: NEWER, .. }, .. }), "{refused}");
@@ -130,10 +130,10 @@ fn an_upgrade_that_fails_leaves_the_format_as_it_was() {
             release.newer();
             let injector = FaultInjector::new(storage.clone());
             injector.fail_from(operation, at, Fault::NoSpace);
-            let opened = Db::open_in(Arc::new(injector.clone()), &options().upgrade(true));
+            let opened = Db::open(Arc::new(injector.clone()), &options().upgrade(true));
             let is_upgraded = opened.is_ok();
             let closed = opened.and_then(|db| db.close());
-            let format = Db::open_read_only_in(storage.clone(), &options()).unwrap().stats().format;
+            let format = Db::open_read_only(storage.clone(), &options()).unwrap().stats().format;
             assert_eq!(format == NEWER, is_upgraded, "{operation:?} {at}: {closed:?}");
             check(&storage);
             if closed.is_ok() {

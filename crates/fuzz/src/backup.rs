@@ -22,7 +22,7 @@ pub fn record(data: &[u8]) {
     if memory.put("000002.backup", file).is_err() {
         return;
     }
-    let backups = Backups::new(Arc::new(memory));
+    let Ok(backups) = Backups::at(Arc::new(memory)) else { return };
     let listed = backups.list();
     let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let restored = backups.restore(None, &target, &mut |_, _| ());

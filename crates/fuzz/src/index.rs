@@ -25,9 +25,14 @@ pub fn header(data: &[u8]) {
     if PageFile::create(&storage, "index", &options, data).is_err() {
         return;
     }
-    if let Ok(index) = Index::<RawKey<u64>, Vec<u8>>::open(Arc::clone(&storage), "index", &options) {
+    if let Ok(index) = Index::<RawKey<u64>, Vec<u8>>::open(
+        (Arc::clone(&storage), "index"),
+        &IndexOptions::default().pages(options.clone()),
+    ) {
         use_types(&index);
-    } else if let Ok(index) = Index::<RawKey<u128>, Vec<u8>>::open(storage, "index", &options) {
+    } else if let Ok(index) =
+        Index::<RawKey<u128>, Vec<u8>>::open((storage, "index"), &IndexOptions::default().pages(options.clone()))
+    {
         use_types(&index);
     }
 }
@@ -63,8 +68,8 @@ pub fn header_seeds() -> Vec<Vec<u8>> {
         let is_short = keys.width()? <= 8;
         let options = IndexOptions::default().record_type(types).payload_bytes(*payload_bytes);
         match is_short {
-            true => drop(Index::<RawKey<u64>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
-            false => drop(Index::<RawKey<u128>, Vec<u8>>::create(Arc::clone(&storage), "index", &options).ok()?),
+            true => drop(Index::<RawKey<u64>, Vec<u8>>::create((Arc::clone(&storage), "index"), &options).ok()?),
+            false => drop(Index::<RawKey<u128>, Vec<u8>>::create((Arc::clone(&storage), "index"), &options).ok()?),
         }
         Some(PageFile::open(&storage, "index", &PageOptions::default()).ok()?.header().to_vec())
     };

@@ -31,7 +31,7 @@ pub fn open(data: &[u8]) {
     }
     let storage: Arc<dyn Storage> = Arc::new(memory);
     let options = DbOptions::default().memory_bytes(4 << 20).memtable_bytes(1 << 20).threads(0);
-    if let Ok(db) = Db::open_read_only_in(Arc::clone(&storage), &options) {
+    if let Ok(db) = Db::open_read_only(Arc::clone(&storage), &options) {
         let _ = (db.get("key"), db.iter().take(10).count(), db.keyspaces(), db.stats());
     }
     let _ = verify_store(&storage, &mut |_, _| ());

@@ -28,6 +28,6 @@ fn seed(key: &str) -> Vec<u8> {
     let folder = Arc::new(FolderMap::flat(storage.clone()));
     let options = BuildOptions::new("a.parquet", &[key]);
     ParquetIndex::build(storage.clone(), "index", folder, options).expect("an index of a sound file");
-    let table = Table::open(storage, "index", &TableOptions::default()).expect("the index that was built");
+    let table = Table::open((storage, "index"), &TableOptions::default()).expect("the index that was built");
     table.property("parquet").map(<[u8]>::to_vec).unwrap_or_default()
 }

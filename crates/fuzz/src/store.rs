@@ -28,7 +28,7 @@ fn files() -> &'static Files {
     FILES.get_or_init(|| {
         let storage = Arc::new(MemoryStorage::new());
         let made = (|| {
-            let db = Db::open_in(storage.clone(), &options().create(true))?;
+            let db = Db::open(storage.clone(), &options().create(true))?;
             for i in 0..40_u32 {
                 db.insert(format!("key {i:03}"), vec![i as u8; if i % 8 == 0 { 300 } else { 10 }])?;
             }
@@ -65,7 +65,7 @@ pub fn open(mut data: &[u8]) {
     }
     let shared: Arc<dyn Storage> = storage.clone();
     let is_sound = verify_store(&shared, &mut |_, _| ()).is_ok_and(|report| report.is_sound());
-    let Ok(db) = Db::open_read_only_in(storage, &options()) else { return };
+    let Ok(db) = Db::open_read_only(storage, &options()) else { return };
     for name in db.keyspaces() {
         let Ok(keyspace) = db.keyspace(&name) else { continue };
         let shown: Vec<_> = keyspace.iter().map_while(Result::ok).map(|(key, _)| key).collect();

@@ -53,7 +53,7 @@ fn sealed(mut data: &[u8]) -> ogive::Result<Table> {
     seal(&mut file, mode);
     let storage = MemoryStorage::new();
     storage.put(NAME, file)?;
-    Table::open(Arc::new(storage), NAME, &TableOptions::default().memory_bytes(BUDGET_BYTES))
+    Table::open((Arc::new(storage), NAME), &TableOptions::default().memory_bytes(BUDGET_BYTES))
 }
 
 /// Asks all that can be asked of one key.
@@ -102,7 +102,7 @@ fn texts(compression: Compression) -> Result<Vec<u8>, Box<dyn Error>> {
         .block_bytes(PART_BYTES as u32)
         .compression(compression)
         .filter_bits_per_key(Some(10));
-    let mut writer = TableWriter::create(Arc::new(storage.clone()), NAME, options)?;
+    let mut writer = TableWriter::create((Arc::new(storage.clone()), NAME), options)?;
     for number in 0..300_u32 {
         let value = vec![number as u8; if number % 100 == 99 { 1000 } else { number as usize % 7 }];
         writer.append(format!("key/{:05}", number / 2 * 37).as_bytes(), &value)?;
@@ -121,7 +121,7 @@ fn numbers(design: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         // Blocks of one number of records need no counts, whose checksum is not at the end of a part.
         .coding(false)
         .design(design.parse()?);
-    let mut writer = TableWriter::create(Arc::new(storage.clone()), NAME, options)?;
+    let mut writer = TableWriter::create((Arc::new(storage.clone()), NAME), options)?;
     for number in 0..2600_u64 {
         writer.append(&(number * number * 7919).to_be_bytes(), &number.to_le_bytes())?;
     }

@@ -45,14 +45,14 @@ fn print(what: &str, lookups: u64, counts: &Counts) {
 fn open(storage: &Arc<dyn Storage>, profile: &Profile) -> Result<Table, Box<dyn Error>> {
     // Without a cache of blocks, so that all is read.
     let options = TableOptions::default().profile(profile.clone()).memory_bytes(1 << 20);
-    Ok(Table::open(Arc::clone(storage), "t", &options)?)
+    Ok(Table::open((Arc::clone(storage), "t"), &options)?)
 }
 
 fn table(number: u64, profile: &Profile) -> Result<(), Box<dyn Error>> {
     let store = FaultyStore::new();
     let storage = store.storage(ObjectOptions::default());
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(Some(8)).profile(profile.clone());
-    let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
+    let mut writer = TableWriter::create((Arc::clone(&storage), "t"), options)?;
     let mut random = Random::new(1);
     for place in 0..number {
         writer.append(&key(place), &random.next_u64().to_le_bytes())?;
@@ -128,7 +128,7 @@ fn store(number: u64) -> Result<(), Box<dyn Error>> {
         .level_bytes((last_bytes / 200).max(64 << 10))
         .level_factor(4)
         .object_gather_ms(0);
-    let db = Db::open_in(Arc::clone(&storage), &options)?;
+    let db = Db::open(Arc::clone(&storage), &options)?;
     let mut random = Random::new(3);
     for _ in 0..number / 1000 {
         let mut batch = db.batch();
@@ -148,7 +148,7 @@ fn store(number: u64) -> Result<(), Box<dyn Error>> {
     store.take_counts();
     let mut uncached = options.clone();
     uncached.fast_paths.cache = false;
-    let reader = Db::open_read_only_in(Arc::clone(&storage), &uncached)?;
+    let reader = Db::open_read_only(Arc::clone(&storage), &uncached)?;
     print("opening, read only", 1, &store.take_counts());
     let mut present = Counts::default();
     let mut found = 0;

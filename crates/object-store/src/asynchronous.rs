@@ -46,7 +46,7 @@ impl AsyncTable {
     /// # Errors
     /// As [`Table::open`].
     pub async fn open(storage: &ObjectStorage, name: &str, options: &TableOptions) -> Result<Self> {
-        let table = Replay::default().call(|| Table::open(Arc::new(storage.clone()), name, options)).await?;
+        let table = Replay::default().call(|| Table::open((Arc::new(storage.clone()), name), options)).await?;
         Ok(Self { table: Arc::new(table) })
     }
 
@@ -102,7 +102,7 @@ impl AsyncDb {
     /// # Errors
     /// As [`Db::open_read_only`].
     pub async fn open(storage: &ObjectStorage, options: &DbOptions) -> Result<Self> {
-        let db = Replay::default().call(|| Db::open_read_only_in(Arc::new(storage.clone()), options)).await?;
+        let db = Replay::default().call(|| Db::open_read_only(Arc::new(storage.clone()), options)).await?;
         Ok(Self { db })
     }
 

@@ -2,18 +2,18 @@
 //!
 //! ```
 //! use ogive::KeyType;
-//! use ogive::io::{Place, locate};
+//! use ogive::io::{LocatedFile, locate};
 //! use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 //! use std::path::Path;
 //!
 //! ogive_object_store::register();
 //! let url = "memory://bucket/fruit.table"; // or s3://, gs://, az://
-//! let Place { storage, name } = locate(url)?;
-//! let mut writer = TableWriter::create(storage, &name, TableWriteOptions::default().key_type(KeyType::Text))?;
+//! let LocatedFile { storage, name } = locate(url)?;
+//! let mut writer = TableWriter::create((storage, &name), TableWriteOptions::default().key_type(KeyType::Text))?;
 //! writer.append(b"apple", b"red")?;
 //! writer.finish()?;
 //!
-//! let table = Table::open_path(Path::new(url), &TableOptions::default())?;
+//! let table = Table::open(Path::new(url), &TableOptions::default())?;
 //! assert_eq!(table.get(b"apple")?, Some(b"red".to_vec()));
 //! # Ok::<(), ogive::Error>(())
 //! ```

@@ -36,7 +36,7 @@ impl ParquetIndex {
     ) -> Result<(VerifyReport, u64)> {
         let reading = TableOptions::default().profile(options.table.profile.clone());
         let place = Place::claim(storage, name)?;
-        let open = Table::open(place.storage.clone(), name, &reading)?;
+        let open = Table::open((place.storage.clone(), name), &reading)?;
         let mut catalog = Catalog::of_table(&open)?;
         let accepted = with_times_of_now(&mut catalog, &*folder)?;
         let index = Self::of_catalog(open, catalog.clone(), folder.clone(), &reading)?;

@@ -433,7 +433,7 @@ pub(crate) fn write_catalog(
     catalog: &Catalog,
     options: TableWriteOptions,
 ) -> Result<TableReport> {
-    let writer = TableWriter::create(place.target.clone(), &place.name, table_options(data, options, catalog))?;
+    let writer = TableWriter::create((place.target.clone(), &place.name), table_options(data, options, catalog))?;
     place.check()?;
     place.finished(writer.finish())
 }
@@ -459,7 +459,7 @@ pub(crate) fn sorting_writer(place: &Place, data: &Data, options: &BuildOptions)
         .value_type(ValueType::Scalar(value_type))
         .value_width(width as u32);
     let scratch = options.scratch.clone().unwrap_or_else(|| Arc::clone(&place.storage));
-    Ok(SortingWriter::create_with_scratch(target, name, table, options.memory_bytes, scratch)?)
+    Ok(SortingWriter::create_with_scratch((target, name), table, options.memory_bytes, scratch)?)
 }
 
 /// Bytes of the number of a row.

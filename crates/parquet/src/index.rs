@@ -81,7 +81,7 @@ impl ParquetIndex {
         folder: Arc<dyn Folder>,
         options: &TableOptions,
     ) -> Result<Self> {
-        let table = Table::open(storage, name, options)?;
+        let table = Table::open((storage, name), options)?;
         Self::of_table(table, folder, options)
     }
 

@@ -68,7 +68,7 @@ impl Target {
         };
         let watched = |storage: Arc<dyn Storage>| StoppableStorage::new(storage, task.stop.clone());
         let memory = self.memory.unwrap_or(SORT_MEMORY_BYTES);
-        SortingWriter::create_with_scratch(watched(place.storage), &place.name, options, memory, watched(scratch))
+        SortingWriter::create_with_scratch((watched(place.storage), &place.name), options, memory, watched(scratch))
     }
 }
 

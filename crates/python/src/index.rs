@@ -15,7 +15,7 @@ use crate::range::{Part, RecordIterator};
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
 use ogive::index::extend::FactoryWord;
-use ogive::index::{AnyIndex, RawKey, WordIndex, WriteTransaction};
+use ogive::index::{AnyIndex, IndexOptions, RawKey, WordIndex, WriteTransaction};
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
 use ogive::types::RecordType;
@@ -77,7 +77,10 @@ impl Index {
         let (storage, name) = place(path)?;
         let mut pages = PageOptions::default();
         pages.memory_bytes = memory;
-        JoinSource::any_index(&AnyIndex::open_read_only(&storage, &name, &pages)?)
+        JoinSource::any_index(&AnyIndex::open_read_only(
+            (&storage, &name),
+            &IndexOptions::default().pages(pages.clone()),
+        )?)
     }
 
     /// The index as an input of a join.

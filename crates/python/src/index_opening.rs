@@ -66,11 +66,11 @@ impl IndexOpening {
         let pages = self.pages()?;
         let is_there = storage.exists(&name).or_raise()?;
         if !is_there && !self.read_only && self.create {
-            return AnyIndex::create(&storage, &name, &self.options(&stated.of_new(), pages)?).or_raise();
+            return AnyIndex::create((&storage, &name), &self.options(&stated.of_new(), pages)?).or_raise();
         }
         let found = match self.read_only {
-            true => AnyIndex::open_read_only(&storage, &name, &pages),
-            false => AnyIndex::open(&storage, &name, &pages),
+            true => AnyIndex::open_read_only((&storage, &name), &IndexOptions::default().pages(pages.clone())),
+            false => AnyIndex::open((&storage, &name), &IndexOptions::default().pages(pages.clone())),
         };
         let found = found.or_raise()?;
         self.check(path, stated, &found)?;

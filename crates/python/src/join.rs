@@ -134,7 +134,7 @@ impl Prepared {
             return Ok(join::join(left, right, output, &self.options(task).spill(spill))?.rows);
         }
         let types = self.records.record_type().clone();
-        let mut writer = TableWriter::create(storage, &place.name, options.record_type(types))?;
+        let mut writer = TableWriter::create((storage, &place.name), options.record_type(types))?;
         let ordered = Self { options: self.options.clone().any_order(false), ..self.clone() };
         for row in ordered.run(task)? {
             let (key, value) = row?;

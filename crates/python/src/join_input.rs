@@ -240,7 +240,7 @@ fn of_path(path: &PathBuf, memory: u64, profile: Option<&str>) -> PyResult<JoinS
     }
     let place = locate(path).or_raise()?;
     let options = open_options(&place, Some(memory), profile).or_raise()?;
-    match ogive::Table::open(place.storage, &place.name, &options) {
+    match ogive::Table::open((place.storage, &place.name), &options) {
         Ok(table) if ogive_parquet::ParquetIndex::is_one(&table) => {
             let message = format!("{} is an index beside Parquet files; join the Parquet file", path.display());
             Err(errors::of_file("WrongFile", &message, path))

@@ -41,7 +41,7 @@ impl Opened {
         version: Option<StoreVersion>,
     ) -> ogive::Result<Self> {
         let db = match version {
-            Some(version) => Db::open_version_in(&locate_folder(&path)?, &options, version)?,
+            Some(version) => Db::open_version(&locate_folder(&path)?, &options, version)?,
             None if is_read_only => Db::open_read_only(&path, &options)?,
             None => Db::open(&path, &options)?,
         };

@@ -15,7 +15,7 @@ use arc_swap::ArcSwapOption;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::TableWriteOptions;
-use ogive::io::{LocalStorage, Place, Profile, StoppableStorage, Storage, locate};
+use ogive::io::{LocalStorage, LocatedFile, Profile, StoppableStorage, Storage, locate};
 use ogive::types::KeyType;
 use ogive_parquet::{BuildOptions, Folder, ParquetScan, PathFolder, Trace};
 use pyo3::prelude::*;
@@ -71,7 +71,7 @@ pub(crate) struct ParquetBuild {
 
 impl ParquetBuild {
     fn run(&self, partitions: Vec<(String, KeyType)>, task: &Task) -> ogive_parquet::Result<Json> {
-        let Place { storage, name } = locate(&self.path)?;
+        let LocatedFile { storage, name } = locate(&self.path)?;
         let folder = PathFolder::of_index(&self.path)?;
         let mut root = folder.root_of(&self.data)?;
         if self.update && root.is_empty() {

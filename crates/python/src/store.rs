@@ -115,7 +115,7 @@ impl Store {
     fn checkpoint(&self, py: Python<'_>, target: PathBuf) -> PyResult<()> {
         let db = self.opened.db()?;
         interruptible(py, None, |_| match ogive::io::remote_url(&target) {
-            Some(_) => db.checkpoint_in(&ogive::io::locate_folder(&target)?),
+            Some(_) => db.checkpoint(&ogive::io::locate_folder(&target)?),
             None => db.checkpoint(&target),
         })
     }

@@ -11,7 +11,7 @@ use crate::object::Object;
 use crate::range::{Part, RecordIterator};
 use crate::wait::interruptible;
 use arc_swap::ArcSwapOption;
-use ogive::io::{FastPaths, Place, Profile, locate};
+use ogive::io::{FastPaths, LocatedFile, Profile, locate};
 use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
 use ogive_report::notebook;
@@ -64,7 +64,11 @@ pub(crate) fn reads_json(reads: &[TracedRead]) -> Value {
 }
 
 /// Options to open a table: with the profile that is stated, else that of its storage.
-pub(crate) fn open_options(place: &Place, memory: Option<u64>, profile: Option<&str>) -> ogive::Result<TableOptions> {
+pub(crate) fn open_options(
+    place: &LocatedFile,
+    memory: Option<u64>,
+    profile: Option<&str>,
+) -> ogive::Result<TableOptions> {
     let mut options = TableOptions::default();
     if let Some(memory) = memory {
         options = options.memory_bytes(memory);
@@ -81,7 +85,7 @@ impl Table {
     fn uncached(&self) -> ogive::Result<ogive::Table> {
         let place = locate(&self.path)?;
         let options = TableOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-        ogive::Table::open(place.storage, &place.name, &options)
+        ogive::Table::open((place.storage, &place.name), &options)
     }
 }
 
@@ -93,7 +97,7 @@ impl Table {
         let table = py.detach(|| {
             let place = locate(&path)?;
             let options = open_options(&place, memory, profile)?;
-            ogive::Table::open(place.storage, &place.name, &options)
+            ogive::Table::open((place.storage, &place.name), &options)
         });
         let table = table.or_raise()?;
         if ogive_parquet::ParquetIndex::is_one(&table) {

@@ -112,7 +112,7 @@ impl Comparison {
             task.report(built, total);
             built += 1;
             let storage = StoppableStorage::new(Arc::new(DiscardStorage), task.stop.clone());
-            let mut writer = match TableWriter::create(storage, name, options) {
+            let mut writer = match TableWriter::create((storage, name), options) {
                 Err(error @ Error { cause: Cause::Input, .. }) => return Ok(Err(error.detail().to_owned())),
                 writer => writer?,
             };

@@ -77,7 +77,7 @@ fn open(folder: &Path, settings: &StoreSettings, learning: Learning) -> Result<B
 
 fn open_with(folder: &Path, settings: &StoreSettings, options: &DbOptions) -> Result<Box<dyn StoreSessions>> {
     let storage = if settings.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-    Ok(Box::new(OgiveStore(Db::open_in(Arc::new(storage), options)?)))
+    Ok(Box::new(OgiveStore(Db::open(Arc::new(storage), options)?)))
 }
 
 impl KeyValueStore for OgiveStore {

@@ -21,7 +21,7 @@ fn example() -> Vec<u8> {
 fn made<V: Payload>(kind: IndexKind) -> Vec<u8> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(kind);
-    drop(Index::<u64, V>::create(storage.clone(), "index", &options).unwrap());
+    drop(Index::<u64, V>::create((storage.clone(), "index"), &options).unwrap());
     PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec()
 }
 
@@ -29,7 +29,7 @@ fn made<V: Payload>(kind: IndexKind) -> Vec<u8> {
 fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     drop(PageFile::create(&storage, "index", &PageOptions::default(), header)?);
-    Index::open(storage, "index", &PageOptions::default())
+    Index::open((storage, "index"), &IndexOptions::default())
 }
 
 #[test]

@@ -14,7 +14,7 @@ const BLOCK_BYTES: u32 = 4096;
 fn write(set: &KeySet, value_bytes: u32, options: TableWriteOptions) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
     let options = options.key_type(KeyType::U64).value_width(value_bytes).coding(false);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     let value = vec![7; value_bytes as usize];
     for key in set.stream().unwrap() {
         writer.append(&key.unwrap().to_be_bytes(), &value).unwrap();
@@ -35,7 +35,7 @@ fn check_coded(spec: &str, most_bytes_a_block: f64) {
     assert!(index <= most_bytes_a_block, "{spec}: {index} bytes of index a block");
     assert!(a_block(report.count_bytes) <= 1.0, "{spec}: {} bytes of counts a block", a_block(report.count_bytes));
     assert_eq!(report.location_bytes, 0);
-    let table = Table::open(storage, "t", &TableOptions::default().memory_bytes(0)).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default().memory_bytes(0)).unwrap();
     let step = (report.records / 2000).max(1) as usize;
     for key in set.stream().unwrap().step_by(step) {
         let key = key.unwrap();

@@ -37,7 +37,7 @@ const MUTATIONS: u64 = 4_000;
 
 fn write_numbers(folder: &Path, rows: u64) -> String {
     let options = TableWriteOptions::default().key_type(KeyType::U64).replace(true);
-    let mut writer = TableWriter::create(Arc::new(LocalStorage::new(folder)), "t.ogive", options).unwrap();
+    let mut writer = TableWriter::create((Arc::new(LocalStorage::new(folder)), "t.ogive"), options).unwrap();
     for number in 0..rows {
         writer.append(&(number * 3).to_be_bytes(), number.to_string().as_bytes()).unwrap();
     }
@@ -351,8 +351,8 @@ async fn tables_of_one_process_and_secrets_are_not_sent() {
     let context = SessionContext::new_with_config(session_config(&Arc::default()));
     let storage = Arc::new(ogive::MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64);
-    TableWriter::create(storage.clone(), "m.ogive", options).unwrap().finish().unwrap();
-    let table = ogive::Table::open(storage, "m.ogive", &TableOptions::default()).unwrap();
+    TableWriter::create((storage.clone(), "m.ogive"), options).unwrap().finish().unwrap();
+    let table = ogive::Table::open((storage, "m.ogive"), &TableOptions::default()).unwrap();
     let codec = context.state().config().ballista_logical_extension_codec();
     let table: Arc<dyn TableProvider> = Arc::new(OgiveTable::new(table).unwrap());
     let error = codec.try_encode_table_provider(&"m".into(), table, &mut Vec::new()).unwrap_err().to_string();

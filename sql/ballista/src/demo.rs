@@ -146,7 +146,7 @@ fn write_table(folder: &Path, rows: u64) -> ogive::Result<()> {
     let row_type = RowType::new(fields)?;
     let types = RecordType::new(KeyType::U64, ValueType::Row(row_type.clone()));
     let options = TableWriteOptions::default().record_type(types);
-    let mut writer = TableWriter::create(Arc::new(LocalStorage::new(folder)), "events.ogive", options)?;
+    let mut writer = TableWriter::create((Arc::new(LocalStorage::new(folder)), "events.ogive"), options)?;
     let mut row = RowBuilder::new(row_type);
     for key in 0..rows {
         let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;

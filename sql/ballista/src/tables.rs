@@ -109,7 +109,7 @@ mod tests {
 
     fn write(folder: &Path, name: &str) -> String {
         let options = TableWriteOptions::default().key_type(KeyType::U64).replace(true);
-        TableWriter::create(Arc::new(LocalStorage::new(folder)), name, options).unwrap().finish().unwrap();
+        TableWriter::create((Arc::new(LocalStorage::new(folder)), name), options).unwrap().finish().unwrap();
         folder.join(name).display().to_string()
     }
 

@@ -103,7 +103,7 @@ impl FilesWriter {
         let records = RecordEncoder::new(schema, &table.key, None).map_err(records_error)?;
         let options = TableWriteOptions::default().record_type(records.types().clone());
         let options = options.profile(profile.clone()).replace(true);
-        let writer = TableWriter::create(storage, &table.ogive(), options).map_err(engine)?;
+        let writer = TableWriter::create((storage, &table.ogive()), options).map_err(engine)?;
         Ok(Self { ogive: Some((writer, records)), parquet: None, key })
     }
 

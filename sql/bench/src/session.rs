@@ -89,7 +89,7 @@ pub fn register_ogive(context: &SessionContext, storage: Arc<dyn Storage>, table
         Some(profile) => TableOptions::default().profile(profile.clone()),
         None => TableOptions::default(),
     };
-    let opened = Table::open(storage, &table.ogive(), &options).map_err(engine)?;
+    let opened = Table::open((storage, &table.ogive()), &options).map_err(engine)?;
     context.register_table(table.name.as_str(), Arc::new(OgiveTable::new(opened).map_err(engine)?))?;
     Ok(())
 }

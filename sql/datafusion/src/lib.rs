@@ -18,14 +18,14 @@
 //! # let folder = tempfile::tempdir()?;
 //! let storage = Arc::new(LocalStorage::new(folder.path()));
 //! let options = TableWriteOptions::default().key_type(KeyType::U64);
-//! let mut writer = TableWriter::create(storage.clone(), "squares.ogive", options)?;
+//! let mut writer = TableWriter::create((storage.clone(), "squares.ogive"), options)?;
 //! for number in 0..1_000_u64 {
 //!     writer.append(&(number * number).to_be_bytes(), number.to_string().as_bytes())?;
 //! }
 //! writer.finish()?;
 //!
 //! let context = SessionContext::new();
-//! let table = Table::open(storage, "squares.ogive", &TableOptions::default())?;
+//! let table = Table::open((storage, "squares.ogive"), &TableOptions::default())?;
 //! context.register_table("squares", Arc::new(OgiveTable::new(table)?))?;
 //! let found = context.sql("select count(*) from squares where key between 100 and 400").await?.collect().await?;
 //! println!("{}", datafusion::arrow::util::pretty::pretty_format_batches(&found)?);

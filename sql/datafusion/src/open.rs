@@ -8,10 +8,10 @@ use crate::table::OgiveTable;
 use datafusion::common::plan_err;
 use datafusion::error::{DataFusionError, Result};
 use ogive::index::AnyIndex;
-use ogive::io::{Place, local_path, locate, locate_folder, remote_url};
+use ogive::io::{LocatedFile, local_path, locate, locate_folder, remote_url};
 use ogive::lsm::has_store;
 use ogive::types::RecordType;
-use ogive::{Cause, Db, DbOptions, Error, FileFormat, PageOptions, Profile, Storage, Table, TableOptions};
+use ogive::{Cause, Db, DbOptions, Error, FileFormat, IndexOptions, PageOptions, Profile, Storage, Table, TableOptions};
 use ogive_parquet::{ParquetIndex, PathFolder};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -121,7 +121,7 @@ impl OgiveOptions {
         if !has_store(&*storage).map_err(external)? {
             return Ok(None);
         }
-        Db::open_read_only_in(storage, &self.store).map(Some).map_err(external)
+        Db::open_read_only(storage, &self.store).map(Some).map_err(external)
     }
 
     fn open_place(&self, location: &str, keyspace: Option<&str>) -> Result<Option<OgiveTable>> {
@@ -160,10 +160,10 @@ impl OgiveOptions {
 
     /// The relation in a file; `None` if the file is none of Ogive's.
     fn open_file(&self, location: &str) -> Result<Option<Arc<dyn Relation>>> {
-        let Place { storage, name } = locate(location).map_err(external)?;
+        let LocatedFile { storage, name } = locate(location).map_err(external)?;
         let options = with_profile(&self.table, &*storage);
         let path = absolute(location);
-        match Table::open(storage.clone(), &name, &options) {
+        match Table::open((storage.clone(), &name), &options) {
             Ok(table) if ParquetIndex::is_one(&table) => {
                 let folder = Arc::new(PathFolder::of_index(Path::new(location)).map_err(of_parquet)?);
                 let index = ParquetIndex::of_table(table, folder, &options).map_err(of_parquet)?;
@@ -178,7 +178,9 @@ impl OgiveOptions {
                     _ if name.ends_with(TABLE_SUFFIX) => return Err(external(error)),
                     _ => return Ok(None),
                 }
-                let index = AnyIndex::open_read_only(&storage, &name, &self.index).map_err(external)?;
+                let index =
+                    AnyIndex::open_read_only((&storage, &name), &IndexOptions::default().pages(self.index.clone()))
+                        .map_err(external)?;
                 Ok(Some(Arc::new(IndexRelation::new(index, path, options.profile.clone()).map_err(external)?)))
             }
             Err(error) => Err(external(error)),

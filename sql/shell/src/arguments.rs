@@ -165,7 +165,7 @@ pub(crate) fn has_table_name(path: &str) -> bool {
 
 /// Whether a file is a table or an index, whatever its name.
 fn is_of_ogive(path: &Path) -> bool {
-    matches!(FileFormat::of_path(path), Ok(Some(FileFormat::Table | FileFormat::PageFile)))
+    matches!(FileFormat::at(path), Ok(Some(FileFormat::Table | FileFormat::PageFile)))
 }
 
 fn is_statement(argument: &str) -> bool {

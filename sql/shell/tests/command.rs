@@ -16,7 +16,7 @@ fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let storage = Arc::new(LocalStorage::new(folder.path()));
     let options = TableWriteOptions::default().key_type(KeyType::U64);
-    let mut writer = TableWriter::create(storage, "squares.ogive", options).unwrap();
+    let mut writer = TableWriter::create((storage, "squares.ogive"), options).unwrap();
     for number in 0..100_u64 {
         writer.append(&(number * number).to_be_bytes(), number.to_string().as_bytes()).unwrap();
     }

@@ -296,11 +296,11 @@ fn not_kept(arguments: &BuildArguments, new: &TableReport) -> Option<String> {
     // Opening a pipe again would wait for another writer.
     let may_be_table =
         !arguments.external && arguments.input.format.is_none() && (path.is_file() || urls::is_url(path));
-    if !may_be_table || !matches!(FileFormat::of_path(path), Ok(Some(FileFormat::Table))) {
+    if !may_be_table || !matches!(FileFormat::at(path), Ok(Some(FileFormat::Table))) {
         return None;
     }
     // The table was just read, so an error is no reason to fail.
-    let old = Table::open_path(path, &TableOptions::default()).ok()?.explain();
+    let old = Table::open(path, &TableOptions::default()).ok()?.explain();
     let mut lost = Vec::new();
     if old.compression != new.compression && new.compression == Compression::None.name() {
         lost.push(format!("its compression (--compress {})", old.compression));

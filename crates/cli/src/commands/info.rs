@@ -60,7 +60,7 @@ fn look(path: &Path) -> Result<Info> {
             next: "`ogive db put STORE KEY VALUE` creates a store".into(),
         }));
     }
-    match FileFormat::of_path(path)? {
+    match FileFormat::at(path)? {
         Some(FileFormat::Table) => table(path),
         Some(FileFormat::PageFile) => {
             refuse_updated(path)?;
@@ -108,7 +108,7 @@ fn is_lock_of_store(path: &Path) -> Result<bool> {
 }
 
 fn table(path: &Path) -> Result<Info> {
-    let table = Table::open_path(path, &TableOptions::default())?;
+    let table = Table::open(path, &TableOptions::default())?;
     #[cfg(feature = "parquet")]
     if let Some(info) = crate::beside::info(path, table.clone())? {
         return Ok(info);

@@ -10,6 +10,7 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, counted, grouped};
+use ogive::index::IndexOptions;
 use ogive::io::{LenientStorage, LocalStorage, StoppableStorage, Storage};
 use ogive::lsm::is_store_file;
 use ogive::page::PageOptions;
@@ -203,7 +204,7 @@ fn name_of_new(path: &Path) -> PathBuf {
 fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
     match kind {
         Kind::Table => {
-            match Table::open(Arc::clone(storage), name, &TableOptions::default().memory_bytes(pages.memory_bytes)) {
+            match Table::open((Arc::clone(storage), name), &TableOptions::default().memory_bytes(pages.memory_bytes)) {
                 Ok(table) => {
                     let verified = Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress));
                     Ok(verified?.is_sound())
@@ -235,7 +236,7 @@ fn copy(
     let (from, to) = ((storage, name), (&new, place.name.as_str()));
     Ok(Progress::during("repairing", Unit::Items, |progress| match kind {
         Kind::Table => repair_table(from, to, progress),
-        Kind::Index => repair_index(from, to, pages, progress),
+        Kind::Index => repair_index(from, to, &IndexOptions::default().pages(pages.clone()), progress),
     })?)
 }
 

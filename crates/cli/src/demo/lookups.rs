@@ -23,7 +23,7 @@ pub(crate) struct ColdTable<'a> {
 impl ColdTable<'_> {
     /// Opens the table and looks up a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<(Table, Option<Vec<u8>>, ReadTrace)> {
-        let table = Table::open(Arc::clone(&self.storage), self.name, &TableOptions::default())?;
+        let table = Table::open((Arc::clone(&self.storage), self.name), &TableOptions::default())?;
         let mut trace = ReadTrace { reads: vec![table.opening()] };
         let value = table.traced(&mut trace).get(key)?;
         Ok((table, value, trace))

@@ -89,7 +89,7 @@ fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt:
     let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0, lookups: None };
     let poured = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt);
     let report = poured.map_err(|failure| place.left(failure))?;
-    let table = Table::open(storage, &place.name, &TableOptions::default())?;
+    let table = Table::open((storage, &place.name), &TableOptions::default())?;
     let cold = ColdTable { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
     let present = look_up(&cold, files, order, true, LOOK_UPS)?;
     let absent = look_up(&cold, files, order, false, LOOK_UPS)?;

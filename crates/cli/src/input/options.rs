@@ -163,7 +163,7 @@ impl InputOptions {
         if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
             return Ok(());
         }
-        match Table::open_path(&self.path, &TableOptions::default()) {
+        match Table::open(&self.path, &TableOptions::default()) {
             Err(development @ Error { cause: Cause::Version { found: 0, .. }, .. }) => Err(development.into()),
             Ok(_)
             | Err(Error {
@@ -187,7 +187,7 @@ impl InputOptions {
         if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
             return Ok(());
         }
-        let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
+        let (what, advice) = match (FileFormat::at(&self.path)?, extension(&self.path).as_str()) {
             (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive export` on its folder"),
             (Some(FileFormat::Backup), _) => ("is the record of a backup", "use `ogive db restore` on its folder"),
             (Some(FileFormat::PageFile), _) => {

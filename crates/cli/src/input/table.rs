@@ -26,10 +26,10 @@ pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Tabl
 /// # Errors
 /// As [`Table::open`].
 pub(crate) fn open_to_look(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
-    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
+    match Table::open((Arc::clone(storage), name), &TableOptions::default()) {
         Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
             let options = TableOptions::default().memory_bytes(needed_bytes);
-            Table::open(Arc::clone(storage), name, &options)
+            Table::open((Arc::clone(storage), name), &options)
         }
         opened => opened,
     }

@@ -244,7 +244,7 @@ fn what_a_program_wrote_as_bytes_is_found_and_not_joined() {
     let values: ValueType = "{a: u8, b: u8?}".parse().unwrap();
     let options = IndexOptions::default().record_type(RecordType::new(ogive::KeyType::U64, values));
     let storage = Arc::new(LocalStorage::new(folder.path("")));
-    let made = Index::<u64, [u8; 4]>::create(storage, "i.ogx", &options).unwrap();
+    let made = Index::<u64, [u8; 4]>::create((storage, "i.ogx"), &options).unwrap();
     let mut transaction = made.write().unwrap();
     transaction.insert(1, [1, 2, 3, 4]).unwrap();
     transaction.commit().unwrap();

@@ -4,7 +4,6 @@
 use super::run::{Folder, grouped};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
-use ogive::page::PageOptions;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 fn crashed(folder: &Folder) -> Vec<PathBuf> {
     let elsewhere = Folder::new();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
-    let index = Index::<u64, u64>::create(storage.clone(), "ids", &IndexOptions::default()).unwrap();
+    let index = Index::<u64, u64>::create((storage.clone(), "ids"), &IndexOptions::default()).unwrap();
     let put = |keys: std::ops::Range<u64>| {
         let mut transaction = index.write().unwrap();
         keys.for_each(|key| _ = transaction.insert(key, key).unwrap());
@@ -34,8 +33,10 @@ fn crashed(folder: &Folder) -> Vec<PathBuf> {
     }
     assert!(!segments.is_empty());
     drop(index);
-    let sound =
-        Index::<u64, u64>::open_read_only(Arc::new(LocalStorage::new(folder.path(""))), "ids", &PageOptions::default());
+    let sound = Index::<u64, u64>::open_read_only(
+        (Arc::new(LocalStorage::new(folder.path(""))), "ids"),
+        &IndexOptions::default(),
+    );
     assert_eq!(sound.unwrap().len().unwrap(), 1500);
     segments
 }
@@ -60,7 +61,7 @@ fn a_pipe_in_the_place_of_a_log_is_like_a_lost_one_and_is_not_waited_for() {
 fn commits_of_an_unknown_number_are_not_called_0_records() {
     let (folder, elsewhere) = (Folder::new(), Folder::new());
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
-    let index = Index::<u64, u64>::create(storage, "ids", &IndexOptions::default()).unwrap();
+    let index = Index::<u64, u64>::create((storage, "ids"), &IndexOptions::default()).unwrap();
     index.bulk_load((0..1000).map(|key| (key, key))).unwrap();
     // As after a kill, but without the log, which alone says that the pages are in use.
     fs::copy(elsewhere.path("ids"), folder.path("ids")).unwrap();

@@ -32,9 +32,9 @@ fn a_missing_file_is_no_entity() {
 fn the_holder_of_a_lock_is_named() {
     let folder = Folder::new();
     let storage = Arc::new(LocalStorage::new(folder.path("")));
-    let index = Index::<u64, u64>::create(storage.clone(), "ids", &IndexOptions::default()).unwrap();
+    let index = Index::<u64, u64>::create((storage.clone(), "ids"), &IndexOptions::default()).unwrap();
     folder.run(&["index", "put", "ids", "1", "2"]).exits_with(1).complains_of("locked by another process");
-    let error = Index::<u64, u64>::open(storage, "ids", &ogive::page::PageOptions::default()).unwrap_err();
+    let error = Index::<u64, u64>::open((storage, "ids"), &ogive::IndexOptions::default()).unwrap_err();
     assert!(error.to_string().contains("locked by this process"), "{error}");
     drop(index);
     folder.run(&["index", "put", "ids", "1", "2"]).exits_with(0);

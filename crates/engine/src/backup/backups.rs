@@ -5,7 +5,7 @@ use super::create;
 use super::record::BackupRecord;
 use super::restore;
 use crate::error::Result;
-use crate::io::{LocalStorage, Storage, locate_folder};
+use crate::io::{LocalStorage, Place, Storage};
 use crate::lsm::images::closed_image::in_new_folder;
 use crate::lsm::{Db, DbOptions, LOCK_NAME};
 use serde::Serialize;
@@ -25,16 +25,16 @@ use std::sync::Arc;
 ///
 /// // `LocalStorage::new("folder")` is a folder.
 /// let store: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-/// let db = Db::open_in(Arc::clone(&store), &DbOptions::default())?;
+/// let db = Db::open(Arc::clone(&store), &DbOptions::default())?;
 /// db.insert("apple", "red")?;
 ///
-/// let backups = Backups::new(Arc::new(MemoryStorage::new()));
+/// let backups = Backups::at(Arc::new(MemoryStorage::new()))?;
 /// let made = backups.create(&store, &BackupOptions::default().keep(7), &mut |_, _| ())?;
 /// db.remove("apple")?;
 ///
 /// let restored: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 /// backups.restore(Some(made.backup.number), &restored, &mut |_, _| ())?;
-/// let restored = Db::open_in(restored, &DbOptions::default())?;
+/// let restored = Db::open(restored, &DbOptions::default())?;
 /// assert_eq!(restored.get("apple")?.as_deref(), Some(&b"red"[..]));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -130,29 +130,20 @@ pub struct BackupFinding {
 }
 
 impl Backups {
-    /// The backups in a storage. Nothing is accessed yet.
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage, folder: None }
-    }
-
-    /// The backups in a folder, which the first backup creates. Nothing is accessed yet.
-    pub fn in_folder(folder: impl AsRef<Path>) -> Self {
-        let folder = folder.as_ref();
-        Self { storage: Arc::new(LocalStorage::new(folder)), folder: Some(folder.to_owned()) }
-    }
-
-    /// The backups in a folder, given by its path or [URL](crate::io::locate_folder), which the first backup creates.
-    /// Nothing is accessed yet.
+    /// The backups at a [place](Place): in a folder, which the first backup creates, or in a storage. Nothing is
+    /// accessed yet.
     ///
     /// # Errors
-    /// As [`locate_folder`].
-    pub fn at(place: impl AsRef<Path>) -> Result<Self> {
-        let storage = locate_folder(place)?;
-        let folder = storage.folder().map(Path::to_owned);
+    /// As [`Place::folder`].
+    pub fn at(place: impl Into<Place>) -> Result<Self> {
+        let place = place.into();
+        let is_path = place.path().is_some();
+        let storage = place.folder()?;
+        let folder = storage.folder().filter(|_| is_path).map(Path::to_owned);
         Ok(Self { storage, folder })
     }
 
-    /// Makes a backup of the store in `source`, which may be open in any process. New files are verified after they
+    /// Makes a backup of the store at `source`, which may be open in any process. New files are verified after they
     /// were copied. `progress` receives the bytes processed so far, and the total.
     ///
     /// Writes that are not durable yet may be missing in the backup; [`Db::persist`] makes them durable. What a killed
@@ -167,10 +158,11 @@ impl Backups {
     /// each case, earlier backups are as they were.
     pub fn create(
         &self,
-        source: &Arc<dyn Storage>,
+        source: impl Into<Place>,
         options: &BackupOptions,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<BackupSummary> {
+        let source = &source.into().folder()?;
         let Some(folder) = &self.folder else { return create::create(&self.storage, source, options, progress) };
         let missing = LocalStorage::missing_folders(folder);
         LocalStorage::create_folder(folder)?;
@@ -205,8 +197,8 @@ impl Backups {
         restore::verify(&self.storage, progress)
     }
 
-    /// Restores a backup, by default the newest, to a storage without a store, as a store of its own. Each file is
-    /// compared with its checksum.
+    /// Restores a backup, by default the newest, as a store of its own, to a [place](Place): to a new or empty folder,
+    /// or a storage without a store. Each file is compared with its checksum.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) if there is no such backup; an error of kind
@@ -216,31 +208,18 @@ impl Backups {
     pub fn restore(
         &self,
         number: Option<u64>,
-        target: &Arc<dyn Storage>,
+        target: impl Into<Place>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<BackupInfo> {
-        restore::restore(&self.storage, number, target, progress)
-    }
-
-    /// As [`Self::restore`], to a new or empty folder.
-    ///
-    /// # Errors
-    /// As [`Self::restore`]; [`Cause::NotAStore`](crate::Cause::NotAStore) if the folder contains other files.
-    pub fn restore_to_folder(
-        &self,
-        number: Option<u64>,
-        folder: impl AsRef<Path>,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<BackupInfo> {
-        in_new_folder(folder.as_ref(), |target| self.restore(number, target, progress))
+        in_new_folder(target.into(), |target| restore::restore(&self.storage, number, target, progress))
     }
 
     /// Opens a backup, by default the newest, without restoring it, for reading only.
     ///
     /// # Errors
-    /// As [`Self::restore`] and [`Db::open_read_only_in`].
+    /// As [`Self::restore`] and [`Db::open_read_only`].
     pub fn open(&self, number: Option<u64>, options: &DbOptions) -> Result<Db> {
         let record = Catalog::read(&*self.storage)?.into_record(&*self.storage, number)?;
-        Db::open_read_only_in(record.image(&self.storage)?.files, options)
+        Db::open_read_only(record.image(&self.storage)?.files, options)
     }
 }

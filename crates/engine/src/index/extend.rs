@@ -50,7 +50,7 @@
 //! FULL_BTREE.register()?;
 //! let storage = Arc::new(MemoryStorage::new());
 //! let options = IndexOptions::default().kind("full-btree".parse().unwrap());
-//! let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
+//! let index: Index<u64, u64> = Index::create((storage, "squares"), &options)?;
 //! index.bulk_load((0..1000).map(|i| (i * i, i)))?;
 //! assert_eq!(index.get(144)?, Some(12));
 //! # Ok::<(), ogive::Error>(())

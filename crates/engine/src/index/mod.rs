@@ -11,7 +11,7 @@
 //! // `LocalStorage::new(folder)` keeps indexes as files.
 //! let storage = Arc::new(MemoryStorage::new());
 //! let options = IndexOptions::default().kind(IndexKind::BTREE);
-//! let index: Index<u64, u32> = Index::create(storage, "squares", &options)?;
+//! let index: Index<u64, u32> = Index::create((storage, "squares"), &options)?;
 //! index.bulk_load((0..10_000).map(|i| (u64::from(i) * u64::from(i), i)))?;
 //!
 //! let mut transaction = index.write()?;

@@ -5,7 +5,8 @@ use super::tree::layout::IndexLayout;
 use crate::page::PageOptions;
 use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 
-/// Options of a new index. All but `pages` are stored in the file and read from it when it is opened.
+/// Options for creating and opening an index. All but `pages` are stored in the file: an index that is opened takes
+/// them from there, whatever the options say.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexOptions {

@@ -9,11 +9,11 @@
 /// # use ogive::io::{FastPaths, MemoryStorage};
 /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-/// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+/// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
 /// # writer.append(b"apple", b"red")?;
 /// # writer.finish()?;
 /// let uncached = TableOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-/// assert_eq!(Table::open(storage, "t", &uncached)?.get(b"apple")?, Some(b"red".to_vec()));
+/// assert_eq!(Table::open((storage, "t"), &uncached)?.get(b"apple")?, Some(b"red".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```
 #[doc(hidden)]

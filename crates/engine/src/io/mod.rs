@@ -47,8 +47,10 @@ pub use storage::lenient::LenientStorage;
 pub(crate) use storage::lenient::is_of_no_file;
 pub use storage::memory::MemoryStorage;
 pub use storage::request::{Purpose, ReadRequest, UnreadablePart};
+pub use storage::place::Place;
 pub use storage::schemes::{
-    FolderUrl, Place, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
+    FolderUrl, LocatedFile, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url,
+    without_query,
 };
 pub use storage::stoppable::StoppableStorage;
 pub use storage::traits::{

@@ -79,10 +79,10 @@
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 //! let table = |name: &str, step: u64| -> ogive::Result<Table> {
 //!     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
-//!     let mut writer = TableWriter::create(storage.clone(), name, options)?;
+//!     let mut writer = TableWriter::create((storage.clone(), name), options)?;
 //!     (0..1000).try_for_each(|i| writer.append(&(i * step).to_be_bytes(), b""))?;
 //!     writer.finish()?;
-//!     Table::open(storage.clone(), name, &TableOptions::default())
+//!     Table::open((storage.clone(), name), &TableOptions::default())
 //! };
 //! let (left, right) = (JoinSource::table(&table("left", 3)?), JoinSource::table(&table("right", 2)?));
 //! let options = JoinOptions::default().kind(JoinKind::Semi).method("inlj:semi".parse()?).inner(JoinSide::Right);

@@ -39,10 +39,10 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// let storage = Arc::new(MemoryStorage::new());
 /// let table = |name: &str, rows: &[(&str, &str)]| -> ogive::Result<Table> {
 ///     let options = TableWriteOptions::default().key_type(KeyType::Text);
-///     let mut writer = TableWriter::create(storage.clone(), name, options)?;
+///     let mut writer = TableWriter::create((storage.clone(), name), options)?;
 ///     rows.iter().try_for_each(|(key, value)| writer.append(key.as_bytes(), value.as_bytes()))?;
 ///     writer.finish()?;
-///     Table::open(storage.clone(), name, &TableOptions::default())
+///     Table::open((storage.clone(), name), &TableOptions::default())
 /// };
 /// let colours = table("colours", &[("apple", "red"), ("banana", "yellow"), ("banana", "green")])?;
 /// let prices = table("prices", &[("banana", "3"), ("cherry", "7")])?;

@@ -13,10 +13,10 @@ const ROWS: u64 = 20_000;
 
 fn table(storage: &Arc<dyn Storage>, name: &str, step: u64) -> Table {
     let options = TableWriteOptions { key_type: KeyType::U64, ..TableWriteOptions::default() };
-    let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(storage), name), options).unwrap();
     (0..ROWS).for_each(|row| writer.append(&(row * step).to_be_bytes(), &row.to_be_bytes()).unwrap());
     writer.finish().unwrap();
-    Table::open(Arc::clone(storage), name, &TableOptions::default()).unwrap()
+    Table::open((Arc::clone(storage), name), &TableOptions::default()).unwrap()
 }
 
 fn joined(left: &Table, right: &Table, output: JoinOutput) -> Result<u64> {
@@ -61,7 +61,7 @@ fn an_output_needs_no_thread_to_write_behind() {
         let output = JoinOutput::table(Arc::clone(&storage), &name, JoinOutput::options());
         match refusing(at, false, || joined(&left, &right, output)).0 {
             Ok(_) => {
-                let table = Table::open(Arc::clone(&storage), &name, &TableOptions::default()).unwrap();
+                let table = Table::open((Arc::clone(&storage), &name), &TableOptions::default()).unwrap();
                 assert_eq!(table.len(), ROWS.div_ceil(3), "{at}");
                 assert!(table.verify(&mut |_, _| {}).unwrap().is_sound(), "{at}");
             }

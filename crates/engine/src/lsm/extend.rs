@@ -49,7 +49,7 @@
 //! }
 //!
 //! let storage = Arc::new(ogive::io::MemoryStorage::new());
-//! let db = Db::open_in(storage, &DbOptions::default().learning(Learning::new(Middle)))?;
+//! let db = Db::open(storage, &DbOptions::default().learning(Learning::new(Middle)))?;
 //! db.insert("apple", "red")?;
 //! db.flush()?;
 //! assert_eq!(db.get("apple")?.as_deref(), Some(&b"red"[..]));

@@ -52,7 +52,7 @@ pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
 pub use handles::table_stats::{TableKeyRange, TableStats};
-pub use images::closed_image::{checkpoint_store, checkpoint_store_in};
+pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
 pub use open::folder::{has_store, is_store_file, is_store_object};
 pub use state::counters::Activity;

@@ -4,9 +4,8 @@ use super::losses::{FileRepairReport, Losses};
 use crate::error::{Cause, Error, Result};
 use crate::index::extend::FactoryWord;
 use crate::index::extend::Rescued;
-use crate::index::{RescuedIndex, WordRescue};
-use crate::io::{Storage, remove_if_present};
-use crate::page::PageOptions;
+use crate::index::{IndexOptions, RescuedIndex, WordRescue};
+use crate::io::{LocatedFile, Place, Storage, remove_if_present};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use std::sync::Arc;
 const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 
 /// Copies the entries of the intact leaves of an index to a new index of the same kind, types, layout and page size.
-/// Both are given as storage and name. The damaged index is not changed, but must not be open for writing. `options`
+/// Both are [places](Place). The damaged index is not changed, but must not be open for writing. `options`
 /// has the memory for each, beyond which about 70 bytes per leaf are taken.
 ///
 /// A leaf is intact if its page, or the records of the log that make it up, pass their checksums and are those of the
@@ -27,14 +26,15 @@ const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 /// from other pages; [`Cause::Locked`] while the index is open for writing; [`Cause::Io`] of kind `AlreadyExists` if
 /// the name of the new one is taken; errors of the storage.
 pub fn repair_index(
-    (storage, name): (&Arc<dyn Storage>, &str),
-    (new_storage, new_name): (&Arc<dyn Storage>, &str),
-    options: &PageOptions,
+    damaged: impl Into<Place>,
+    new: impl Into<Place>,
+    options: &IndexOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<FileRepairReport> {
-    match RescuedIndex::open(storage, name, options)? {
-        RescuedIndex::Short(rescue) => copy(rescue, new_storage, new_name, progress),
-        RescuedIndex::Long(rescue) => copy(rescue, new_storage, new_name, progress),
+    let (LocatedFile { storage, name }, new) = (damaged.into().file()?, new.into().file()?);
+    match RescuedIndex::open(&storage, &name, &options.pages)? {
+        RescuedIndex::Short(rescue) => copy(rescue, &new.storage, &new.name, progress),
+        RescuedIndex::Long(rescue) => copy(rescue, &new.storage, &new.name, progress),
     }
 }
 

@@ -7,7 +7,7 @@ use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::{foreign, in_place as repair_in_place, rebuild};
 use crate::block::header::StoreBinding;
 use crate::error::{Cause, Error, Result};
-use crate::io::{LenientStorage, Storage, UnreadablePart};
+use crate::io::{LenientStorage, Place, Storage, UnreadablePart};
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, TableForm, run_job};
 use crate::lsm::core::wal;
 use crate::lsm::images::closed_image::no_store;
@@ -58,16 +58,17 @@ pub struct RepairReport {
 /// Stands for a missing manifest, whose number is unknown.
 const NO_MANIFEST: &str = "*.manifest";
 
-/// Repairs a damaged store that is not open: keeps all entries that checksums prove, and drops the rest. Damaged files
-/// are removed, so back up the folder first. If the newest version of a key is lost, an older one may reappear.
+/// Repairs a damaged store, given by its [place](Place), that is not open: keeps all entries that checksums prove, and
+/// drops the rest. Damaged files are removed, so back up the folder first. If the newest version of a key is lost, an
+/// older one may reappear.
 ///
 /// `progress` receives the bytes processed so far, and the total.
 ///
 /// # Errors
 /// [`Cause::NotAStore`]; [`Cause::Locked`] while another process has the store open; [`Cause::Version`]; errors
 /// of the storage. The store is then unchanged, except for additional files that the next repair removes.
-pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
-    let storage = &LenientStorage::around(storage);
+pub fn repair_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
+    let storage = &LenientStorage::around(&place.into().folder()?);
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
         return Err(no_store(&**storage));
@@ -226,7 +227,7 @@ fn continues_history(storage: &Arc<dyn Storage>, state: &ManifestState, strays: 
                 ValueFile::binding_of(&**storage, number)?.is_some_and(|binding| state.knows(binding))
             }
             Some((_, FileKind::Table)) => {
-                let table = Table::open(Arc::clone(storage), name, &TableOptions::default())?;
+                let table = Table::open((Arc::clone(storage), name), &TableOptions::default())?;
                 let openings = table.property(OPENINGS_PROPERTY).and_then(Openings::decode);
                 openings.is_some_and(|found| state.knows(StoreBinding { store: state.owner, nonce: found.nonce }))
             }
@@ -355,7 +356,7 @@ impl RepairContext {
         let mut outcome = run_job(&context, job)?;
         for meta in &mut outcome.tables {
             let name = Self::table_name(meta.number);
-            meta.file_id = Some(Table::open(Arc::clone(&self.storage), &name, &TableOptions::default())?.file_id());
+            meta.file_id = Some(Table::open((Arc::clone(&self.storage), &name), &TableOptions::default())?.file_id());
         }
         Ok(outcome)
     }

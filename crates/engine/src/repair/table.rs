@@ -2,12 +2,12 @@
 
 use super::losses::{FileRepairReport, Losses};
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::{LenientStorage, Storage};
+use crate::io::{LenientStorage, LocatedFile, Place, Storage};
 use crate::table::{Table, TableOptions, TableWriter};
 use std::sync::Arc;
 
 /// Copies the records of the undamaged blocks of a table to a new table, with the same types, block size, compression
-/// and properties, and a new index. Both are given as storage and name. The damaged table is not changed.
+/// and properties, and a new index. Both are [places](Place). The damaged table is not changed.
 ///
 /// A block is undamaged if it can be read, and its checksum and its layout are. All its records are saved, except those
 /// whose long value is damaged; damage to the index, to the filter or to the counts loses nothing. If no record can be
@@ -18,13 +18,14 @@ use std::sync::Arc;
 /// for an external index, whose records are in another file, and for a table of a store; [`Cause::Io`] of kind
 /// `AlreadyExists` if the name of the new one is taken; errors of the storage.
 pub fn repair_table(
-    (storage, name): (&Arc<dyn Storage>, &str),
-    (new_storage, new_name): (&Arc<dyn Storage>, &str),
+    damaged: impl Into<Place>,
+    new: impl Into<Place>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<FileRepairReport> {
-    let storage = &LenientStorage::around(storage);
-    let table = open(storage, name)?;
-    let mut writer = TableWriter::create(Arc::clone(new_storage), new_name, table.write_options())?;
+    let LocatedFile { storage, name } = damaged.into().file()?;
+    let storage = &LenientStorage::around(&storage);
+    let table = open(storage, &name)?;
+    let mut writer = TableWriter::create(new, table.write_options())?;
     let (mut losses, mut saved_records, mut damaged_parts) = (Losses::default(), 0, 0);
     let mut last: Vec<u8> = Vec::new();
     let blocks = table.block_count();

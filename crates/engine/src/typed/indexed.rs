@@ -91,7 +91,7 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// }
     ///
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
     /// let orders = db.keyspace("orders")?.typed::<u64, Order>()?;
     /// let orders = orders.with_index("by_item", |_, order| Some(order.item.clone()))?;
     /// orders.insert(1, Order { item: "fig".into(), amount: 3 })?;

@@ -24,7 +24,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
     /// let ages = db.keyspace("ages")?.typed::<str, u32>()?;
     /// ages.insert("ada", 36)?;
     /// assert_eq!(ages.load("ada")?, Some(36));

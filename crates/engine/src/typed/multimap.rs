@@ -61,7 +61,7 @@ impl Db {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
     /// let tags = db.multimap::<u64, str>("tags")?;
     /// tags.insert(7, "sweet")?;
     /// tags.insert(7, "fruit")?;

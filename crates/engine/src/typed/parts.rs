@@ -8,7 +8,7 @@ use crate::types::{Component, KeyType, NullOrder, TupleType};
 ///
 /// ```
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-/// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+/// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
 /// use ogive::typed::Desc;
 ///
 /// // The newest reading of each sensor comes first.

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 ///
 /// ```
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-/// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+/// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
 /// use ogive::typed::Postcard;
 ///
 /// let tags = db.keyspace("tags")?.typed::<str, Postcard<Vec<String>>>()?;

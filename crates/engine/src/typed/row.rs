@@ -89,7 +89,7 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for Option<T> {
 /// }
 ///
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-/// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+/// # let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
 /// let orders = db.keyspace("orders")?.typed::<u64, Order>()?;
 /// let fig = Order { item: "fig".into(), price: Some(0.25) };
 /// orders.insert(7, &fig)?;

@@ -5,14 +5,13 @@ use super::guard::{TypedGuard, TypedRange, TypedRecord, byte_bounds, read};
 use super::keyspace::prefix_bytes;
 use super::parts::TypedPrefix;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::Place;
 use crate::table::{Table, TableRange, TableReport, TableWriteOptions, TableWriter};
 use crate::types::RecordType;
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::sync::Arc;
 
 /// A table with keys of type `K` and values of type `V`: see [`Table::typed`]. It is cheap to clone.
 pub struct TypedTable<K: ?Sized, V: ?Sized> {
@@ -29,12 +28,13 @@ impl Table {
     /// use ogive::typed::TypedTableWriter;
     /// use ogive::{Table, TableOptions, TableWriteOptions};
     ///
-    /// let mut writer = TypedTableWriter::<i64, str>::create(storage.clone(), "years", TableWriteOptions::default())?;
+    /// let options = TableWriteOptions::default();
+    /// let mut writer = TypedTableWriter::<i64, str>::create((storage.clone(), "years"), options)?;
     /// writer.append(-300, "Euclid")?;
     /// writer.append(1815, "Ada")?;
     /// writer.finish()?;
     ///
-    /// let years = Table::open(storage, "years", &TableOptions::default())?.typed::<i64, str>()?;
+    /// let years = Table::open((storage, "years"), &TableOptions::default())?.typed::<i64, str>()?;
     /// let ada = years.get(1815)?.expect("it was written");
     /// assert_eq!((ada.value()?, years.rank(0)?), ("Ada", 1));
     /// # Ok::<(), ogive::Error>(())
@@ -194,11 +194,11 @@ pub struct TypedTableWriter<K: ?Sized, V: ?Sized> {
 }
 
 impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTableWriter<K, V> {
-    /// Creates a table named `name`. The types of the options are replaced; names of key columns are kept.
+    /// Creates a table at a [place](Place). The types of the options are replaced; names of key columns are kept.
     ///
     /// # Errors
     /// As [`TableWriter::create`].
-    pub fn create(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Result<Self> {
+    pub fn create(place: impl Into<Place>, options: TableWriteOptions) -> Result<Self> {
         let stated = V::record_type::<K>()?;
         let types = match options.key_columns.clone() {
             columns if columns.is_empty() => stated,
@@ -206,7 +206,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTableWriter<K, V> {
             columns => stated.key_columns(columns),
         };
         let options = options.record_type(types);
-        Ok(Self { writer: TableWriter::create(storage, name, options)?, data: PhantomData })
+        Ok(Self { writer: TableWriter::create(place, options)?, data: PhantomData })
     }
 
     /// Appends a record.

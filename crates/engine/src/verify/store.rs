@@ -3,7 +3,7 @@
 use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Cause, Error, Result};
-use crate::io::{LenientStorage, Storage, is_of_no_file};
+use crate::io::{LenientStorage, Place, Storage, is_of_no_file};
 use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
 use crate::lsm::images::live::{StoreImage, all_names, named_files};
 use crate::lsm::open::newest_state::{changed, is_removal};
@@ -36,18 +36,18 @@ pub(crate) struct StoreVerifier<'p> {
     pub(crate) follows_pointers: bool,
 }
 
-/// Verifies a store, whether or not it is open in this process or another: reads every byte of every file, compares
-/// each file with the manifest, follows every pointer to its value, and checks the order of entries. `progress`
-/// receives the bytes processed so far, and the total. Nothing is changed, and no lock is taken. Defects are listed in
-/// the report, and the verification continues after them if possible.
+/// Verifies the store at a [place](Place), whether or not it is open in this process or another: reads every byte of
+/// every file, compares each file with the manifest, follows every pointer to its value, and checks the order of
+/// entries. `progress` receives the bytes processed so far, and the total. Nothing is changed, and no lock is taken.
+/// Defects are listed in the report, and the verification continues after them if possible.
 ///
 /// Of a store that is written to meanwhile, this verifies what it contained at one moment after the call.
 ///
 /// # Errors
 /// [`Cause::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
 /// storage. A part of a file that the device cannot read is a finding, unless there are very many.
-pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
-    let storage = &LenientStorage::around(storage);
+pub fn verify_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+    let storage = &LenientStorage::around(&place.into().folder()?);
     let mut report = verify_image(storage, progress)?;
     report.add_unreadable(&**storage);
     Ok(report)

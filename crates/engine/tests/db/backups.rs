@@ -47,7 +47,7 @@ impl Work {
 
     fn reopen(&mut self) {
         self.db = None;
-        self.db = Some(Db::open_in(shared(&self.store), &self.draws.next()).unwrap());
+        self.db = Some(Db::open(shared(&self.store), &self.draws.next()).unwrap());
     }
 
     fn db(&self) -> &Db {
@@ -82,7 +82,7 @@ impl Work {
 }
 
 fn back_up(backups: &Backups, store: &MemoryStorage, keep: usize) -> ogive::Result<ogive::backup::BackupSummary> {
-    backups.create(&shared(store), &BackupOptions::default().keep(keep), &mut |_, _| ())
+    backups.create(shared(store), &BackupOptions::default().keep(keep), &mut |_, _| ())
 }
 
 fn numbers(backups: &Backups) -> Vec<u64> {
@@ -91,7 +91,7 @@ fn numbers(backups: &Backups) -> Vec<u64> {
 
 fn restored(backups: &Backups, number: Option<u64>) -> ogive::Result<MemoryStorage> {
     let target = MemoryStorage::new();
-    let outcome = backups.restore(number, &shared(&target), &mut |_, _| ());
+    let outcome = backups.restore(number, shared(&target), &mut |_, _| ());
     if outcome.is_err() {
         let left: Vec<String> = target.list()?.into_iter().filter(|name| name != "LOCK").collect();
         assert!(left.is_empty(), "a failed restore has left {left:?}");
@@ -106,14 +106,14 @@ fn contents(db: &Db) -> Records {
 /// Restores a backup, verifies the store, and opens it for writing.
 fn drill(backups: &Backups, number: Option<u64>, expected: &Records, options: &DbOptions) {
     let target = restored(backups, number).unwrap();
-    let report = verify_store(&shared(&target), &mut |_, _| ()).unwrap();
+    let report = verify_store(shared(&target), &mut |_, _| ()).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
-    let db = Db::open_in(shared(&target), &options.clone().create(false)).unwrap();
+    let db = Db::open(shared(&target), &options.clone().create(false)).unwrap();
     assert!(contents(&db) == *expected, "backup {number:?} differs");
     db.insert("new", "one").unwrap();
     db.compact().unwrap();
     db.close().unwrap();
-    let db = Db::open_in(shared(&target), options).unwrap();
+    let db = Db::open(shared(&target), options).unwrap();
     assert_eq!(contents(&db).len(), expected.len() + 1);
 }
 
@@ -122,7 +122,7 @@ fn each_kept_backup_is_restored_to_what_the_store_contained() {
     for (objects, seed) in seeds(1..=2).into_iter().flat_map(|seed| [(false, seed), (true, seed)]) {
         let _repeat = Repeat::new("db", seed);
         let target = if objects { MemoryStorage::objects() } else { MemoryStorage::new() };
-        let (backups, mut work, mut kept) = (Backups::new(shared(&target)), Work::new(seed), Kept::new());
+        let (backups, mut work, mut kept) = (Backups::at(shared(&target)).unwrap(), Work::new(seed), Kept::new());
         for round in 0..8 {
             let steps = work.random.below(150);
             work.go_on(steps);
@@ -149,7 +149,7 @@ fn only_named_files(target: &MemoryStorage) {
     for name in target.list().unwrap().into_iter().filter(|name| name != "LOCK" && !name.ends_with(".backup")) {
         let without = memory(&files(target));
         without.remove(&name).unwrap();
-        let problems = Backups::new(shared(&without)).verify(&mut |_, _| ()).unwrap();
+        let problems = Backups::at(shared(&without)).unwrap().verify(&mut |_, _| ()).unwrap();
         assert!(problems.iter().any(|problem| problem.file == name), "{name} belongs to no backup");
     }
 }
@@ -157,7 +157,7 @@ fn only_named_files(target: &MemoryStorage) {
 #[test]
 fn an_unchanged_file_is_copied_once() {
     let (target, mut work) = (MemoryStorage::new(), Work::new(31));
-    let backups = Backups::new(shared(&target));
+    let backups = Backups::at(shared(&target)).unwrap();
     work.go_on(400);
     let first = back_up(&backups, &work.store, 9).unwrap();
     assert_eq!(first.copied_files, first.backup.files);
@@ -181,7 +181,7 @@ fn an_unchanged_file_is_copied_once() {
 /// Two backups, and a store that has changed since: the files, the store, and the contents of each.
 fn two_backups(seed: u64) -> (Files, Work, Kept) {
     let (target, mut work, mut kept) = (MemoryStorage::new(), Work::new(seed), Kept::new());
-    let backups = Backups::new(shared(&target));
+    let backups = Backups::at(shared(&target)).unwrap();
     for number in 1..=2 {
         work.go_on(60);
         back_up(&backups, &work.store, 9).unwrap();
@@ -193,7 +193,7 @@ fn two_backups(seed: u64) -> (Files, Work, Kept) {
 
 /// Checks that all backups that are listed can be restored, and that the next backup succeeds and leaves no leftovers.
 fn check_after(storage: Arc<dyn Storage>, work: &Work, kept: &Kept, is_made: bool) -> Result<(), String> {
-    let backups = Backups::new(storage);
+    let backups = Backups::at(storage).unwrap();
     let list = backups.list().map_err(|error| error.to_string())?;
     let listed: Vec<u64> = list.backups.iter().map(|backup| backup.number).collect();
     let is_expected = match is_made {
@@ -206,7 +206,7 @@ fn check_after(storage: Arc<dyn Storage>, work: &Work, kept: &Kept, is_made: boo
     for number in listed {
         let expected = kept.get(&number).unwrap_or(&work.model);
         let target = restored(&backups, Some(number)).map_err(|error| error.to_string())?;
-        let db = Db::open_in(shared(&target), &options()).map_err(|error| error.to_string())?;
+        let db = Db::open(shared(&target), &options()).map_err(|error| error.to_string())?;
         if contents(&db) != *expected {
             return Err(format!("backup {number} differs"));
         }
@@ -226,7 +226,7 @@ fn a_kill_at_any_call_of_a_backup_leaves_the_earlier_ones() {
         let crash = CrashOptions { random_images: 2, stride: 1, seed };
         let start = SimulatedDisk::with_files(image);
         let attempt = |disk: &SimulatedDisk| {
-            let backups = Backups::new(Arc::new(disk.clone()));
+            let backups = Backups::at(Arc::new(disk.clone())).unwrap();
             back_up(&backups, &work.store, 2).is_ok_and(|made| made.removed == [1])
         };
         let report = enumerate_crashes(crash, &start, attempt, |is_made, disk, _| {
@@ -257,7 +257,7 @@ fn a_failure_at_any_call_of_a_backup_leaves_the_earlier_ones() {
     for (fault, operations) in cases {
         for &operation in operations {
             let make = || Arc::new(memory(&image)) as Arc<dyn Storage>;
-            let attempt = |storage| back_up(&Backups::new(storage), &work.store, 2);
+            let attempt = |storage| back_up(&Backups::at(storage).unwrap(), &work.store, 2);
             failures += enumerate_faults(operation, fault, make, attempt, |at, outcome, storage| {
                 let is_complete = outcome.as_ref().is_ok_and(|made| made.removal_failure.is_none());
                 let names = storage.list().unwrap();
@@ -280,11 +280,11 @@ fn a_failed_read_of_the_store_leaves_the_earlier_backups() {
         let target: Arc<MemoryStorage> = Arc::new(memory(&image));
         let make = || shared(&work.store);
         let attempt = |store: Arc<dyn Storage>| {
-            Backups::new(target.clone()).create(&store, &BackupOptions::default(), &mut |_, _| ())
+            Backups::at(target.clone()).unwrap().create(&store, &BackupOptions::default(), &mut |_, _| ())
         };
         let failures = enumerate_faults(operation, Fault::DeviceError, make, attempt, |at, outcome, _| {
             assert!(outcome.is_err(), "{operation:?} {at}");
-            assert_eq!(numbers(&Backups::new(target.clone())), [1, 2]);
+            assert_eq!(numbers(&Backups::at(target.clone()).unwrap()), [1, 2]);
         });
         assert!(failures > 5, "{failures}");
         let unused = memory(&files(&target));
@@ -315,7 +315,7 @@ fn damage_of_any_file_of_a_backup_is_found_and_not_restored() {
     for name in image.keys() {
         for _ in 0..6 {
             let damaged = damage(&image, name, &mut random);
-            let backups = Backups::new(shared(&damaged));
+            let backups = Backups::at(shared(&damaged)).unwrap();
             // A record that is gone is a backup that was removed.
             if name.ends_with(".backup") && !damaged.exists(name).unwrap() {
                 continue;
@@ -330,7 +330,7 @@ fn damage_of_any_file_of_a_backup_is_found_and_not_restored() {
                     }
                     Ok(target) => {
                         assert!(!found[0].backups.contains(&number), "{name}: backup {number} was restored");
-                        let db = Db::open_in(shared(&target), &options()).unwrap();
+                        let db = Db::open(shared(&target), &options()).unwrap();
                         assert!(contents(&db) == *expected);
                     }
                 }
@@ -357,7 +357,7 @@ fn damage_of_any_file_of_the_store_is_named_and_leaves_the_earlier_backups() {
     let store = files(&work.store);
     let needed = {
         let copy = MemoryStorage::new();
-        let backups = Backups::new(shared(&copy));
+        let backups = Backups::at(shared(&copy)).unwrap();
         back_up(&backups, &work.store, 1).unwrap();
         let names = copy.list().unwrap().into_iter();
         names.filter_map(|name| Some(name.split_once('-')?.1.to_owned())).collect::<Vec<_>>()
@@ -370,7 +370,7 @@ fn damage_of_any_file_of_the_store_is_named_and_leaves_the_earlier_backups() {
         for _ in 0..6 {
             let damaged = damage(&store, name, &mut random);
             let target = memory(&image);
-            let backups = Backups::new(shared(&target));
+            let backups = Backups::at(shared(&target)).unwrap();
             match back_up(&backups, &damaged, 1) {
                 // Only the remains of an older log, or padding, were hit.
                 Ok(_) => drill(&backups, None, &work.model, &options()),
@@ -393,7 +393,7 @@ fn backups_refuse_other_stores_other_folders_and_each_other() {
     let (image, work, _) = two_backups(7);
     let other = Work::new(8);
     let target = memory(&image);
-    let backups = Backups::new(shared(&target));
+    let backups = Backups::at(shared(&target)).unwrap();
     let refused = back_up(&backups, &other.store, 1).unwrap_err();
     assert!(refused.to_string().contains("backups of another store"), "{refused}");
     let refused = restored(&backups, Some(9)).unwrap_err();
@@ -406,22 +406,22 @@ fn backups_refuse_other_stores_other_folders_and_each_other() {
     drop(lock);
     assert!(files(&target) == image);
 
-    let refused = back_up(&Backups::new(shared(&work.store)), &other.store, 1).unwrap_err();
+    let refused = back_up(&Backups::at(shared(&work.store)).unwrap(), &other.store, 1).unwrap_err();
     assert!(refused.to_string().contains("no backups"), "{refused}");
-    let refused = backups.restore(None, &shared(&other.store), &mut |_, _| ()).unwrap_err();
+    let refused = backups.restore(None, shared(&other.store), &mut |_, _| ()).unwrap_err();
     assert!(matches!(refused, Error { cause: Cause::Locked { .. }, .. }), "{refused}");
     other.db().close().unwrap();
-    let refused = backups.restore(None, &shared(&other.store), &mut |_, _| ()).unwrap_err();
+    let refused = backups.restore(None, shared(&other.store), &mut |_, _| ()).unwrap_err();
     let kind = |error: &Error| matches!(error, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. });
     assert!(kind(&refused), "{refused}");
-    assert!(Backups::new(Arc::new(MemoryStorage::new())).list().unwrap().backups.is_empty());
+    assert!(Backups::at(Arc::new(MemoryStorage::new())).unwrap().list().unwrap().backups.is_empty());
 }
 
 /// An object store has no locks; a running backup marks itself, and others that see the mark remove nothing.
 #[test]
 fn a_backup_in_an_object_store_removes_nothing_while_another_may_be_running() {
     let (target, mut work) = (MemoryStorage::objects(), Work::new(9));
-    let backups = Backups::new(shared(&target));
+    let backups = Backups::at(shared(&target)).unwrap();
     work.go_on(50);
     back_up(&backups, &work.store, 1).unwrap();
     let now_ms = ogive::io::unix_time_ms();

@@ -75,7 +75,7 @@ fn batches_of_any_shape_answer_as_single_lookups_do() {
         let mut contents = Contents::new();
         for _ in 0..3 {
             let options = options(&mut random);
-            let db = Db::open_in(storage.clone(), &options).unwrap();
+            let db = Db::open(storage.clone(), &options).unwrap();
             write(&db, &mut contents, &mut random, keys, is_text);
             let (snapshot, then) = (db.snapshot(), contents.clone());
             match random.below(3) {
@@ -170,7 +170,7 @@ fn calls_of_a_batch(separates: bool, memory_bytes: u64, keys: &[[u8; 8]]) -> Vec
     let storage = Noting::new();
     let options = DbOptions::default().threads(0).memory_bytes(memory_bytes);
     let options = options.separation_threshold(if separates { 50 } else { 1 << 20 }).block_bytes(4096);
-    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
     let mut batch = db.batch();
     for number in 0..20_000_u64 {
         batch.insert(&db, (number * 5).to_be_bytes(), [number as u8; 100]);
@@ -178,7 +178,7 @@ fn calls_of_a_batch(separates: bool, memory_bytes: u64, keys: &[[u8; 8]]) -> Vec
     batch.commit().unwrap();
     db.compact().unwrap();
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
     // The first lookup of a table reads its filter.
     assert!(db.get(1_u64.to_be_bytes()).unwrap().is_none());
     storage.take();
@@ -236,7 +236,7 @@ fn a_batch_whose_reads_fail_fails_and_the_next_one_answers() {
     let injector = FaultInjector::new(Arc::new(inner));
     let options = DbOptions::default().threads(0).separation_threshold(150).block_bytes(1024);
     let options = options.fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    let db = Db::open_in(Arc::new(injector.clone()), &options).unwrap();
+    let db = Db::open(Arc::new(injector.clone()), &options).unwrap();
     let value = |number: u64| vec![number as u8; (number % 300) as usize];
     (0..3000_u64).for_each(|number| db.insert(number.to_be_bytes(), value(number)).unwrap());
     db.compact().unwrap();

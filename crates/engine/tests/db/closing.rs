@@ -24,7 +24,7 @@ fn a_closed_store_is_durable_and_free_while_handles_live() {
     for threads in [0, 2] {
         let disk = SimulatedDisk::new();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        let db = Db::open_in(Arc::clone(&storage), &options(threads)).unwrap();
+        let db = Db::open(Arc::clone(&storage), &options(threads)).unwrap();
         let keyspace = db.keyspace("other").unwrap();
         keyspace.insert("a", "1").unwrap();
         db.insert("b", "2").unwrap();
@@ -42,14 +42,14 @@ fn a_closed_store_is_durable_and_free_while_handles_live() {
         let mut batch = batch;
         batch.insert(&keyspace, "d", "4");
         assert!(is_closed(batch.commit()));
-        let read_only = Db::open_read_only_in(Arc::clone(&storage), &options(threads)).unwrap();
+        let read_only = Db::open_read_only(Arc::clone(&storage), &options(threads)).unwrap();
         assert_eq!(read_only.get("b").unwrap().as_deref(), Some(&b"2"[..]));
         read_only.close().unwrap();
         assert!(is_closed(read_only.get("b")));
         // The lock is free, and what was never synced before is durable.
         let crashed: Arc<dyn Storage> = Arc::new(disk.crash(Survival::Nothing));
         for storage in [storage, crashed] {
-            let again = Db::open_in(storage, &options(threads)).unwrap();
+            let again = Db::open(storage, &options(threads)).unwrap();
             assert_eq!(again.get("b").unwrap().as_deref(), Some(&b"2"[..]));
             assert_eq!(again.keyspace("other").unwrap().get("a").unwrap().as_deref(), Some(&b"1"[..]));
             assert_eq!(collect(again.iter()).unwrap().len(), 1);
@@ -61,7 +61,7 @@ fn a_closed_store_is_durable_and_free_while_handles_live() {
 #[test]
 fn a_closed_store_releases_the_dropped_keyspaces_of_its_snapshots() {
     let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::new());
-    let db = Db::open_in(Arc::clone(&storage), &options(0)).unwrap();
+    let db = Db::open(Arc::clone(&storage), &options(0)).unwrap();
     let keyspace = db.keyspace("passing").unwrap();
     keyspace.insert("a", "1").unwrap();
     db.flush().unwrap();
@@ -78,7 +78,7 @@ fn a_closed_store_releases_the_dropped_keyspaces_of_its_snapshots() {
     db.close().unwrap();
     assert!(is_closed(snapshot.get(&keyspace, "a")) && is_closed(range.next().unwrap()));
     let named: Vec<String> = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".table")).collect();
-    let again = Db::open_in(Arc::clone(&storage), &options(0)).unwrap();
+    let again = Db::open(Arc::clone(&storage), &options(0)).unwrap();
     drop((snapshot, range));
     assert!(named.iter().all(|name| !storage.exists(name).unwrap()), "{named:?}");
     again.close().unwrap();
@@ -89,7 +89,7 @@ fn closing_beside_writers_keeps_every_acknowledged_write() {
     for threads in [0, 2] {
         let disk = SimulatedDisk::new();
         let options = options(threads).memory_bytes(64 << 20);
-        let db = Db::open_in(Arc::new(disk.clone()), &options).unwrap();
+        let db = Db::open(Arc::new(disk.clone()), &options).unwrap();
         let acknowledged: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
         std::thread::scope(|scope| {
             for (writer, count) in acknowledged.iter().enumerate() {
@@ -111,7 +111,7 @@ fn closing_beside_writers_keeps_every_acknowledged_write() {
             }
             db.close().unwrap();
         });
-        let again = Db::open_in(Arc::new(disk.crash(Survival::Nothing)), &options).unwrap();
+        let again = Db::open(Arc::new(disk.crash(Survival::Nothing)), &options).unwrap();
         assert_eq!(again.prefix("main").count(), 100);
         for (writer, count) in acknowledged.iter().enumerate() {
             let found = again.prefix(format!("{writer} ")).count() as u64;
@@ -127,7 +127,7 @@ fn after_a_failed_close_the_store_is_open_or_all_its_writes_are_durable() {
         for at in 0..4 {
             let disk = SimulatedDisk::new();
             let injector = FaultInjector::new(Arc::new(disk.clone()));
-            let db = Db::open_in(Arc::new(injector.clone()), &options(0)).unwrap();
+            let db = Db::open(Arc::new(injector.clone()), &options(0)).unwrap();
             db.insert("a", vec![1; 50]).unwrap();
             injector.fail_once(operation, at, Fault::DeviceError);
             let outcome = db.close();
@@ -142,7 +142,7 @@ fn after_a_failed_close_the_store_is_open_or_all_its_writes_are_durable() {
                     db.close().unwrap();
                 }
             }
-            let again = Db::open_in(Arc::new(disk.crash(Survival::Nothing)), &options(0)).unwrap();
+            let again = Db::open(Arc::new(disk.crash(Survival::Nothing)), &options(0)).unwrap();
             assert_eq!(again.get("a").unwrap().as_deref(), Some(&[1; 50][..]), "{operation:?} {at}");
         }
     }

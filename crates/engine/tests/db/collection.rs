@@ -46,7 +46,7 @@ impl Store {
             .memtable_bytes(memtable_bytes)
             .table_bytes(256 << 10)
             .level_bytes(1 << 20);
-        let db = Db::open_in(Arc::new(meter.clone()), &options).unwrap();
+        let db = Db::open(Arc::new(meter.clone()), &options).unwrap();
         Self { meter, memory, db, options }
     }
 
@@ -115,7 +115,7 @@ fn steady_overwrites_write_and_take_little_more_than_they_must() {
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(store.db.iter().count(), records as usize);
     drop(store.db);
-    let db = Db::open_in(Arc::new(store.memory), &store.options).unwrap();
+    let db = Db::open(Arc::new(store.memory), &store.options).unwrap();
     assert_eq!(db.iter().map(|record| record.unwrap().1.len() as u64).sum::<u64>(), records * VALUE_BYTES);
 }
 

@@ -50,7 +50,7 @@ fn try_work(
 
 /// Opens a disk image; returns the state of the history that it has.
 fn recover(history: &History, disk: &SimulatedDisk, options: &DbOptions) -> Result<(usize, usize), String> {
-    let opened = Db::open_in(storage(disk), options).map_err(|error| format!("cannot be opened: {error}"));
+    let opened = Db::open(storage(disk), options).map_err(|error| format!("cannot be opened: {error}"));
     opened.and_then(|db| matching(history, &db)).map_err(|error| format!("{error}; opened with {options:?}"))
 }
 
@@ -117,7 +117,7 @@ fn crash_in_recovery(
     let outcome = enumerate_crashes(
         crash,
         disk,
-        |disk| drop(Db::open_in(storage(disk), &options)),
+        |disk| drop(Db::open(storage(disk), &options)),
         |(), disk, _| {
             images += 1;
             if !seen.insert(fingerprint(disk)) {
@@ -171,11 +171,11 @@ fn what_is_found_after_the_end_of_a_process_is_durable_after_a_flush() {
         let later = disk.fork();
         drop(world);
         history.durable = history.contents.len() - 1;
-        let db = Db::open_in(storage(&later), &draws.next()).unwrap();
+        let db = Db::open(storage(&later), &draws.next()).unwrap();
         matching(&history, &db).unwrap();
         db.flush().unwrap();
         let left = later.crash(Survival::Nothing);
-        let db = Db::open_in(storage(&left), &draws.next()).unwrap();
+        let db = Db::open(storage(&left), &draws.next()).unwrap();
         matching(&history, &db).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
 }

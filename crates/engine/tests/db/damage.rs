@@ -59,7 +59,7 @@ fn made(seed: u64) -> Made {
 
 /// The answers of a store, or its error.
 fn ask(files: &Files, draws: &mut Draws) -> Result<Answers, String> {
-    let db = Db::open_in(storage(files), &draws.next()).map_err(|error| describe(&error))?;
+    let db = Db::open(storage(files), &draws.next()).map_err(|error| describe(&error))?;
     read_all(&db)
 }
 
@@ -250,7 +250,7 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
                 torn.get_mut(name).unwrap().truncate(length);
                 let what = format!("seed {seed}: {name} torn at {length} of {}", content.len());
                 // Some batches requested a sync, so what they state as durable must be there.
-                match Db::open_in(storage(&torn), &draws.next()) {
+                match Db::open(storage(&torn), &draws.next()) {
                     Ok(db) => {
                         last = last.max(matching(&history, &db).unwrap_or_else(|error| panic!("{what}: {error}")).0)
                     }

@@ -62,7 +62,7 @@ impl Store {
     fn new(options: DbOptions) -> Self {
         let disk = SimulatedDisk::new();
         let injector = FaultInjector::new(Arc::new(disk.clone()));
-        let db = Db::open_in(Arc::new(injector.clone()), &options).unwrap();
+        let db = Db::open(Arc::new(injector.clone()), &options).unwrap();
         Self { disk, injector, options, db, records: Records::new(), failures: Vec::new() }
     }
 
@@ -111,7 +111,7 @@ impl Store {
     /// The number of compactions that are due when an image of the store is opened.
     fn due(&self) -> u64 {
         let image: Arc<dyn Storage> = Arc::new(self.disk.fork());
-        let db = Db::open_in(image, &self.options).unwrap();
+        let db = Db::open(image, &self.options).unwrap();
         assert!(collect(db.iter()).unwrap() == self.records, "an image holds something else");
         db.activity().compactions
     }
@@ -155,7 +155,7 @@ fn recovers(store: &mut Store, when: &str) {
     assert_eq!(store.due(), 0, "{when}: compactions are due: {:?}", stats.keyspaces);
     assert_eq!(excess_dead_bytes(&stats, &store.options), 0.0, "{when}: dead values stay: {stats:?}");
     store.db.persist().unwrap();
-    let survivor = Db::open_in(Arc::new(store.disk.crash(Survival::Nothing)), &store.options).unwrap();
+    let survivor = Db::open(Arc::new(store.disk.crash(Survival::Nothing)), &store.options).unwrap();
     assert!(collect(survivor.iter()).unwrap() == store.records, "{when}: something was not synced");
     // Other files left by a failure are removed at the next opening. Of these, each failed `resume` would add one.
     let manifests: Vec<String> = store.disk.files().into_keys().filter(|name| name.ends_with(".new")).collect();
@@ -188,7 +188,7 @@ fn run(draws: &Draws, seed: u64, plan: (Operation, Fault, u64, bool), met: &mut 
     assert_eq!(excess_dead_bytes(&stats, &store.options), 0.0, "{when}: dead values stay, compacted: {stats:?}");
     let Store { disk, db, records, .. } = store;
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(disk.clone()), &draws.next()).unwrap();
+    let db = Db::open(Arc::new(disk.clone()), &draws.next()).unwrap();
     assert!(collect(db.iter()).unwrap() == records, "{when}: opened again");
     assert_eq!(leftovers(&disk, &db.stats()), [""; 0], "{when}, opened again");
     true

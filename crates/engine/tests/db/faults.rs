@@ -77,7 +77,7 @@ impl Run {
             let world = self.world.as_mut().unwrap();
             world.close(&mut self.history).unwrap_or_else(|error| panic!("{when}, closing: {error}"));
         }
-        let db = Db::open_in(Arc::new(self.inner.clone()), &self.draws.next()).unwrap();
+        let db = Db::open(Arc::new(self.inner.clone()), &self.draws.next()).unwrap();
         matching(&self.history, &db).unwrap_or_else(|error| panic!("{when}, opened again: {error}"));
     }
 
@@ -100,7 +100,7 @@ impl Run {
     /// Reopens the store after the end of the process.
     fn open_again(mut self, when: &str) {
         drop(self.world.take());
-        let db = Db::open_in(Arc::new(self.inner.clone()), &self.draws.next())
+        let db = Db::open(Arc::new(self.inner.clone()), &self.draws.next())
             .unwrap_or_else(|error| panic!("{when}: cannot be opened: {error}"));
         let mut acknowledged = self.history.clone();
         acknowledged.durable = acknowledged.durable.min(self.history.contents.len() - 1);
@@ -187,7 +187,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
     let mut draws = draws(seed);
     let apart = draws.next().separation_threshold(0);
-    let db = Db::open_in(Arc::new(storage.clone()), &apart).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &apart).unwrap();
     (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());
     // As after a kill.
     let killed = MemoryStorage::new();
@@ -205,11 +205,11 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
                 let injector = FaultInjector::new(Arc::new(copy.clone()));
                 injector.fail_once(operation, at, fault);
                 // The number of calls is the same in equal openings.
-                drop(Db::open_in(Arc::new(injector.clone()), &draws.others(1).next()));
+                drop(Db::open(Arc::new(injector.clone()), &draws.others(1).next()));
                 if !injector.triggered() {
                     break;
                 }
-                let db = Db::open_in(Arc::new(copy), &draws.next()).unwrap();
+                let db = Db::open(Arc::new(copy), &draws.next()).unwrap();
                 for key in 0..20_u32 {
                     let found = db.get(key.to_be_bytes()).unwrap();
                     assert_eq!(found.as_deref(), Some(&[key as u8; 2_000][..]), "{operation:?} {at}: {fault:?}, {key}");

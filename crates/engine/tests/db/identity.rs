@@ -7,7 +7,7 @@
 use crate::support::{Files, files, memory};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{FastPaths, MemoryStorage, Storage, StorageWrapper, UpdatableFile};
-use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
+use ogive::lsm::{Db, DbOptions, checkpoint_store};
 use ogive::repair::repair_store;
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::verify::verify_store;
@@ -35,7 +35,7 @@ fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
 }
 
 fn open(memory: &MemoryStorage) -> ogive::Result<Db> {
-    Db::open_in(shared(memory), &options())
+    Db::open(shared(memory), &options())
 }
 
 fn kind(name: &str) -> &str {
@@ -53,21 +53,21 @@ fn all(db: &Db) -> ogive::Result<Model> {
 
 /// The contents of a store, opened for writing and read-only.
 fn ask(files: &Files) -> ogive::Result<Model> {
-    let read = Db::open_read_only_in(shared(&memory(files)), &options()).and_then(|db| all(&db));
+    let read = Db::open_read_only(shared(&memory(files)), &options()).and_then(|db| all(&db));
     let written = open(&memory(files)).and_then(|db| all(&db));
     assert_eq!(read.is_ok(), written.is_ok(), "{:?}, but {:?}", read.as_ref().err(), written.as_ref().err());
     written
 }
 
 fn is_sound(files: &Files) -> bool {
-    verify_store(&shared(&memory(files)), &mut |_, _| {}).unwrap().is_sound()
+    verify_store(shared(&memory(files)), &mut |_, _| {}).unwrap().is_sound()
 }
 
 /// Repairs a store, checks that it is sound, and returns its contents.
 fn repaired(files: &Files) -> Model {
     let memory = memory(files);
-    repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
-    let report = verify_store(&shared(&memory), &mut |_, _| {}).unwrap();
+    repair_store(shared(&memory), &mut |_, _| {}).unwrap();
+    let report = verify_store(shared(&memory), &mut |_, _| {}).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);
     all(&open(&memory).unwrap()).unwrap()
 }
@@ -83,7 +83,7 @@ fn go_on(db: &Db, mark: u8, round: u64) {
     db.flush().unwrap();
     let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let write = TableWriteOptions::default().key_type(KeyType::Bytes);
-    let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", write).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(&elsewhere), "table"), write).unwrap();
     (0..20).for_each(|i| writer.append(&key(1_000_000 + round * 100 + i), &[mark; 30]).unwrap());
     writer.finish().unwrap();
     db.ingest_from(&[(elsewhere, "table".to_owned())]).unwrap();
@@ -113,17 +113,17 @@ fn parted(parting: Parting, is_closed: bool) -> [Files; 2] {
     let mut first_db = None;
     match parting {
         Parting::Checkpoint => {
-            db.checkpoint_in(&shared(&second)).unwrap();
+            db.checkpoint(shared(&second)).unwrap();
             first_db = Some(db);
         }
         Parting::Live => {
-            checkpoint_store_in(&shared(&first), &shared(&second)).unwrap();
+            checkpoint_store(shared(&first), shared(&second)).unwrap();
             first_db = Some(db);
         }
         Parting::Restored => {
-            let backups = Backups::new(Arc::new(MemoryStorage::new()));
-            backups.create(&shared(&first), &BackupOptions::default(), &mut |_, _| {}).unwrap();
-            backups.restore(None, &shared(&second), &mut |_, _| {}).unwrap();
+            let backups = Backups::at(Arc::new(MemoryStorage::new())).unwrap();
+            backups.create(shared(&first), &BackupOptions::default(), &mut |_, _| {}).unwrap();
+            backups.restore(None, shared(&second), &mut |_, _| {}).unwrap();
             first_db = Some(db);
         }
         Parting::Closed => {
@@ -415,26 +415,26 @@ fn no_crash_of_a_job_of_many_files_leaves_what_passes_for_a_stray() {
     let tables: Vec<(Arc<dyn Storage>, String)> = (0..100).map(|i| (Arc::clone(&elsewhere), format!("{i}"))).collect();
     for (i, (_, name)) in (100..).zip(&tables) {
         let write = TableWriteOptions::default().key_type(KeyType::Bytes);
-        let mut writer = TableWriter::create(Arc::clone(&elsewhere), name, write).unwrap();
+        let mut writer = TableWriter::create((Arc::clone(&elsewhere), name), write).unwrap();
         writer.append(&key(i), b"taken in").unwrap();
         writer.finish().unwrap();
     }
     let disk = SimulatedDisk::new();
-    let db = Db::open_in(Arc::new(disk.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(disk.clone()), &options()).unwrap();
     (0..10).for_each(|i| db.insert(key(i), [i as u8; 60]).unwrap());
     db.close().unwrap();
     let mut counts = Vec::new();
     let outcome = enumerate_crashes(
         CrashOptions { random_images: 1, stride: 7, seed: 1 },
         &disk,
-        |disk| drop(Db::open_in(Arc::new(disk.clone()), &options()).and_then(|db| db.ingest_from(&tables))),
+        |disk| drop(Db::open(Arc::new(disk.clone()), &options()).and_then(|db| db.ingest_from(&tables))),
         |(), disk, _| {
             let storage: Arc<dyn Storage> = Arc::new(disk.clone());
             let report = verify_store(&storage, &mut |_, _| {}).map_err(|error| error.to_string())?;
             if !report.is_sound() {
                 return Err(format!("{:?}", report.findings));
             }
-            let db = Db::open_in(storage, &options()).map_err(|error| error.to_string())?;
+            let db = Db::open(storage, &options()).map_err(|error| error.to_string())?;
             counts.push(all(&db).map_err(|error| error.to_string())?.len());
             if [10, 110].contains(&counts[counts.len() - 1]) { Ok(()) } else { Err(format!("{counts:?}")) }
         },
@@ -488,7 +488,7 @@ fn what_a_clean_close_proved_of_a_log_stays_proved_between_the_next_manifest_and
     db.close().unwrap();
     let closed = files(&memory_of);
     let live = closed.keys().rfind(|name| kind(name) == "log").unwrap().clone();
-    assert!(Db::open_in(Arc::new(WithoutNewLogs(memory_of.clone())), &options()).is_err());
+    assert!(Db::open(Arc::new(WithoutNewLogs(memory_of.clone())), &options()).is_err());
     let between = files(&memory_of);
     assert_ne!(
         closed.keys().rfind(|name| kind(name) == "manifest"),

@@ -25,7 +25,7 @@ fn options() -> DbOptions {
 
 /// Creates a table with these records.
 fn table(storage: &Arc<dyn Storage>, name: &str, options: TableWriteOptions, records: &Model) {
-    let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(storage), name), options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
 }
@@ -58,7 +58,7 @@ fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
     let prefix = vec![b'p'; 1_000];
     let key = |number: u32| [&prefix[..], &number.to_be_bytes()].concat();
     for threads in [0, 2] {
-        let db = Db::open_in(memory(), &options().threads(threads).table_bytes(64 << 10)).unwrap();
+        let db = Db::open(memory(), &options().threads(threads).table_bytes(64 << 10)).unwrap();
         let sources = memory();
         for part in 0..30 {
             let records: Model = (0..100).map(|i| (key(part * 100 + i), b"value".to_vec())).collect();
@@ -79,7 +79,7 @@ fn ingested_records_read_as_if_they_had_been_inserted() {
     for seed in 0..12 {
         let (storage, files) = (memory(), memory());
         let (mut db, mut model, mut random) =
-            (Db::open_in(Arc::clone(&storage), &options()).unwrap(), Model::new(), Random::new(seed));
+            (Db::open(Arc::clone(&storage), &options()).unwrap(), Model::new(), Random::new(seed));
         for step in 0..40 {
             let start = random.below(2_000);
             match random.below(6) {
@@ -107,7 +107,7 @@ fn ingested_records_read_as_if_they_had_been_inserted() {
                 2 => db.compact().unwrap(),
                 3 => {
                     drop(db);
-                    db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
+                    db = Db::open(Arc::clone(&storage), &options()).unwrap();
                 }
                 _ => {
                     for i in 0..random.below(150) {
@@ -148,7 +148,7 @@ fn keys_of_every_type_are_taken_as_the_bytes_that_order_them() {
     ];
     for (key_type, width) in widths {
         let (storage, files) = (memory(), memory());
-        let db = Db::open_in(storage, &options()).unwrap();
+        let db = Db::open(storage, &options()).unwrap();
         let mut random = Random::new(9);
         let records: Model = (0..500)
             .map(|i| {
@@ -171,7 +171,7 @@ fn keys_of_every_type_are_taken_as_the_bytes_that_order_them() {
 #[test]
 fn a_table_among_no_other_keys_goes_to_the_last_level_and_is_not_written_again() {
     let (storage, files) = (memory(), memory());
-    let db = Db::open_in(storage, &options()).unwrap();
+    let db = Db::open(storage, &options()).unwrap();
     let records = |from: u64| -> Model { (from..from + 500).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect() };
     for (name, from) in [("a", 0), ("b", 1000), ("c", 200)] {
         table(&files, name, TableWriteOptions::default().key_type(KeyType::U64), &records(from));
@@ -192,7 +192,7 @@ fn a_table_among_no_other_keys_goes_to_the_last_level_and_is_not_written_again()
 #[test]
 fn a_compaction_that_was_asked_for_writes_tables_anew_that_were_taken_in() {
     let (storage, files) = (memory(), memory());
-    let db = Db::open_in(storage, &options()).unwrap();
+    let db = Db::open(storage, &options()).unwrap();
     let records: Model = (0..500_u64).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect();
     table(&files, "a", TableWriteOptions::default().key_type(KeyType::U64), &records);
     db.ingest_from(&[(files, "a".to_owned())]).unwrap();
@@ -210,8 +210,8 @@ fn a_compaction_that_was_asked_for_writes_tables_anew_that_were_taken_in() {
 fn what_is_no_table_for_a_store_is_refused_and_leaves_nothing() {
     let memory = MemoryStorage::new();
     let (storage, files): (Arc<dyn Storage>, Arc<dyn Storage>) = (Arc::new(memory.clone()), self::memory());
-    let db = Db::open_in(storage, &options()).unwrap();
-    let mut writer = TableWriter::create(Arc::clone(&files), "twice", TableWriteOptions::default()).unwrap();
+    let db = Db::open(storage, &options()).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(&files), "twice"), TableWriteOptions::default()).unwrap();
     for _ in 0..2 {
         writer.append(b"key", b"value").unwrap();
     }
@@ -250,7 +250,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
         table(&files, name, TableWriteOptions::default().key_type(KeyType::U64), &records(from));
     }
     let work = |disk: &SimulatedDisk| -> ogive::Result<usize> {
-        let db = Db::open_in(Arc::new(disk.clone()), &options())?;
+        let db = Db::open(Arc::new(disk.clone()), &options())?;
         db.insert(5_u64.to_be_bytes(), "old")?;
         let files: Vec<_> = ["a", "b"].iter().map(|name| (Arc::clone(&files), (*name).to_owned())).collect();
         db.ingest_from(&files)?;
@@ -259,7 +259,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
     };
     let check = |outcome: &ogive::Result<usize>, disk: &SimulatedDisk, _: &_| -> Result<(), String> {
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        let db = Db::open_in(Arc::clone(&storage), &options()).map_err(|error| error.to_string())?;
+        let db = Db::open(Arc::clone(&storage), &options()).map_err(|error| error.to_string())?;
         let found = all(&db);
         let seventh = found.get(&7_u64.to_be_bytes()[..]);
         let is_right = match found.len() {
@@ -284,15 +284,15 @@ fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
     for separation_threshold in [0, u64::MAX] {
         let (storage, target) = (memory(), memory());
         let options = options().separation_threshold(separation_threshold);
-        let db = Db::open_in(storage, &options).unwrap();
+        let db = Db::open(storage, &options).unwrap();
         let people = db.keyspace("people").unwrap();
         for i in 0..2_000_u64 {
             db.insert(i.to_be_bytes(), format!("value {i}")).unwrap();
         }
         people.insert("ada", "1815").unwrap();
         let model = all(&db);
-        db.checkpoint_in(&target).unwrap();
-        let again = db.checkpoint_in(&target);
+        db.checkpoint(&target).unwrap();
+        let again = db.checkpoint(&target);
         assert!(matches!(again, Err(Error { cause: Cause::Io(_), .. })), "the folder is taken");
         for i in 0..2_000_u64 {
             db.insert(i.to_be_bytes(), "other").unwrap();
@@ -300,7 +300,7 @@ fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
         db.compact().unwrap();
         let report = ogive::verify::verify_store(&target, &mut |_, _| {}).unwrap();
         assert!(report.is_sound() && report.orphans.is_empty(), "{report:?}");
-        let copy = Db::open_in(target, &options).unwrap();
+        let copy = Db::open(target, &options).unwrap();
         assert_eq!(all(&copy), model);
         assert_eq!(copy.keyspace("people").unwrap().get("ada").unwrap().as_deref(), Some(&b"1815"[..]));
         copy.insert("more", "in the copy alone").unwrap();
@@ -338,15 +338,15 @@ fn a_checkpoint_in_a_folder_takes_links_and_no_space() {
 #[test]
 fn after_every_crash_of_a_checkpoint_both_stores_are_whole_or_the_copy_is_refused() {
     let work = |disk: &SimulatedDisk| -> ogive::Result<()> {
-        let db = Db::open_in(memory(), &options())?;
+        let db = Db::open(memory(), &options())?;
         for i in 0..300_u64 {
             db.insert(i.to_be_bytes(), vec![7; 40])?;
         }
-        db.checkpoint_in(&(Arc::new(disk.clone()) as Arc<dyn Storage>))
+        db.checkpoint(&(Arc::new(disk.clone()) as Arc<dyn Storage>))
     };
     let check = |outcome: &ogive::Result<()>, disk: &SimulatedDisk, _: &_| -> Result<(), String> {
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        match Db::open_in(storage, &options().create(false)) {
+        match Db::open(storage, &options().create(false)) {
             Ok(db) if all(&db).len() == 300 => Ok(()),
             Ok(db) => Err(format!("{} records", all(&db).len())),
             Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) if outcome.is_err() => Ok(()),
@@ -374,10 +374,10 @@ fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores()
     let records: Model = (0..40_u64).map(|i| (key(i), b"new".to_vec())).collect();
     table(&files, "t", TableWriteOptions::default().key_type(KeyType::U64), &records);
     let work = |storage: Arc<dyn Storage>| -> ogive::Result<()> {
-        let db = Db::open_in(storage, &options())?;
+        let db = Db::open(storage, &options())?;
         db.insert(key(5), "old")?;
         db.ingest_from(&[(Arc::clone(&files), "t".to_owned())])?;
-        db.checkpoint_in(&memory())?;
+        db.checkpoint(memory())?;
         db.close()
     };
     let operations =
@@ -385,7 +385,7 @@ fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores()
     let mut faults = 0;
     for operation in operations {
         faults += enumerate_faults(operation, Fault::NoSpace, memory, work, |at, outcome, storage| {
-            let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
+            let db = Db::open(Arc::clone(&storage), &options()).unwrap();
             let held = all(&db);
             assert!(held.len() == 40 || (held.len() < 2 && outcome.is_err()), "{operation:?} {at}: {}", held.len());
             assert!(db.verify(&mut |_, _| {}).unwrap().is_sound(), "{operation:?} {at}");

@@ -13,7 +13,7 @@ fn keys(names: &[&str]) -> RecordType {
 }
 
 fn table(storage: &Arc<dyn Storage>, name: &str, types: RecordType, value: &str) -> ogive::Result<()> {
-    let mut writer = TableWriter::create(storage.clone(), name, TableWriteOptions::default().record_type(types))?;
+    let mut writer = TableWriter::create((storage.clone(), name), TableWriteOptions::default().record_type(types))?;
     writer.append(&9_u64.to_be_bytes(), value.as_bytes())?;
     writer.finish().map(drop)
 }
@@ -21,7 +21,7 @@ fn table(storage: &Arc<dyn Storage>, name: &str, types: RecordType, value: &str)
 #[test]
 fn keys_alone_take_no_values_on_any_path() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let open = || Db::open_in(storage.clone(), &DbOptions::default()).unwrap();
+    let open = || Db::open(storage.clone(), &DbOptions::default()).unwrap();
     let db = open();
     db.keyspace("ids").unwrap().typed::<u64, ()>().unwrap().insert(1, ()).unwrap();
     db.multimap::<u64, u64>("pairs").unwrap().insert(1, 2).unwrap();
@@ -57,7 +57,7 @@ fn keys_alone_take_no_values_on_any_path() {
 #[test]
 fn keys_alone_get_no_values_and_values_do_not_vanish() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let db = Db::open_in(storage, &DbOptions::default()).unwrap();
+    let db = Db::open(storage, &DbOptions::default()).unwrap();
     let ids = db.keyspace("ids").unwrap();
     let alone = ids.typed::<u64, ()>().unwrap();
     alone.insert(1, ()).unwrap();
@@ -85,7 +85,7 @@ fn keys_alone_get_no_values_and_values_do_not_vanish() {
 #[test]
 fn an_emptied_keyspace_of_keys_alone_takes_values() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let open = || Db::open_in(storage.clone(), &DbOptions::default()).unwrap();
+    let open = || Db::open(storage.clone(), &DbOptions::default()).unwrap();
     let db = open();
     db.keyspace("ids").unwrap().typed::<u64, ()>().unwrap().insert(1, ()).unwrap();
     db.close().unwrap();

@@ -100,7 +100,7 @@ fn write(db: &Db, random: &mut Random) -> BTreeMap<String, Records> {
 
 fn open(files: &MemoryStorage, options: &DbOptions, memory_bytes: u64) -> Result<Db, Error> {
     let storage: Arc<dyn Storage> = copy_of(files);
-    Db::open_in(storage, &options.clone().memory_bytes(memory_bytes))
+    Db::open(storage, &options.clone().memory_bytes(memory_bytes))
 }
 
 /// The least memory that an opening accepts: what it says when it is refused, of which one byte less is refused.
@@ -137,7 +137,7 @@ fn the_least_memory_that_opens_a_store_suffices_to_flush_and_compact_it() {
         let random = &mut Random::new(seed);
         let files = Arc::new(MemoryStorage::new());
         let written = options(random).memory_bytes(AMPLE_MEMORY);
-        let db = Db::open_in(Arc::clone(&files) as Arc<dyn Storage>, &written).unwrap();
+        let db = Db::open(Arc::clone(&files) as Arc<dyn Storage>, &written).unwrap();
         let contents = write(&db, random);
         db.close().unwrap();
         let changed = if random.one_in(2) { options(random) } else { written.clone() };

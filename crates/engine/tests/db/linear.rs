@@ -325,7 +325,7 @@ fn concurrent_histories_have_an_order_that_explains_them() {
     /// Rounds after which the test fails if too few operations overlapped.
     const ROUNDS_MAX: u64 = 50 * ROUNDS;
     const STEPS: usize = 5;
-    let db = Db::open_in(Yielding::shared(), &options()).unwrap();
+    let db = Db::open(Yielding::shared(), &options()).unwrap();
     let (clock, next) = (AtomicU64::new(1), AtomicU64::new(1));
     let history = Mutex::new(Vec::new());
     let (mut overlapping, mut rounds) = (0, 0);
@@ -438,7 +438,7 @@ fn sum(db: &Db, writers: u64, way: u64) -> u64 {
 #[test]
 fn every_snapshot_of_accounts_has_the_same_sum() {
     const WRITERS: u64 = 3;
-    let db = Db::open_in(Yielding::shared(), &options()).unwrap();
+    let db = Db::open(Yielding::shared(), &options()).unwrap();
     for writer in 0..WRITERS {
         for index in 0..ACCOUNTS {
             db.insert(account(writer, index), padded(1_000, 0)).unwrap();

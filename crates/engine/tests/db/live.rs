@@ -7,7 +7,7 @@
 use crate::support::{Draws, Records, collect, small};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{LocalStorage, MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
-use ogive::lsm::{Db, DbOptions, checkpoint_store, checkpoint_store_in};
+use ogive::lsm::{Db, DbOptions, checkpoint_store};
 use ogive::verify::verify_store;
 use ogive::{Cause, Durability, Error};
 use ogive_testkit::{Random, Repeat, seeds};
@@ -96,13 +96,13 @@ impl Drop for StopOnDrop<'_> {
 /// Writes, flushes, compacts and reopens until it is told to stop.
 fn run_writer(storage: &Arc<dyn Storage>, mut draws: Draws, writing: &Writing) {
     let mut random = Random::new(9);
-    let mut db = Db::open_in(Arc::clone(storage), &draws.next()).unwrap();
+    let mut db = Db::open(Arc::clone(storage), &draws.next()).unwrap();
     let mut number = 0;
     while !writing.stop.load(Ordering::Acquire) {
         match random.below(100) {
             0 => {
                 db.close().unwrap();
-                db = Db::open_in(Arc::clone(storage), &draws.next()).unwrap();
+                db = Db::open(Arc::clone(storage), &draws.next()).unwrap();
             }
             1 => db.compact().unwrap(),
             2..8 => db.flush().unwrap(),
@@ -120,7 +120,7 @@ fn run_writer(storage: &Arc<dyn Storage>, mut draws: Draws, writing: &Writing) {
 }
 
 fn contents(storage: Arc<dyn Storage>) -> (u64, Model) {
-    let db = Db::open_in(storage, &DbOptions::default().create(false).threads(0)).unwrap();
+    let db = Db::open(storage, &DbOptions::default().create(false).threads(0)).unwrap();
     let other = db.keyspace("other").unwrap();
     let model = [collect(db.iter()).unwrap(), collect(other.iter()).unwrap()];
     let number = model[0].get(LAST).map_or(0, |number| u64::from_be_bytes(number[..].try_into().unwrap()));
@@ -132,7 +132,7 @@ fn copy(storage: &Arc<dyn Storage>, backups: &Backups, way: u64) -> Arc<dyn Stor
     let target = if storage.is_object_store() { MemoryStorage::objects() } else { MemoryStorage::new() };
     let target: Arc<dyn Storage> = Arc::new(target);
     match way {
-        0 => checkpoint_store_in(storage, &target).unwrap(),
+        0 => checkpoint_store(storage, &target).unwrap(),
         _ => {
             let made = backups.create(storage, &BackupOptions::default().keep(3), &mut |_, _| ()).unwrap();
             assert_eq!((made.removal_failure, made.damaged.len()), (None, 0));
@@ -144,7 +144,7 @@ fn copy(storage: &Arc<dyn Storage>, backups: &Backups, way: u64) -> Arc<dyn Stor
 
 /// Copies a store while it is written to, until enough has happened, and compares all copies.
 fn follow(storage: &Arc<dyn Storage>, draws: Draws, copies: u64) {
-    let backups = Backups::new(Arc::new(MemoryStorage::new()));
+    let backups = Backups::at(Arc::new(MemoryStorage::new())).unwrap();
     let (writing, mut models) = (Writing::default(), Models::default());
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| run_writer(storage, draws, &writing));
@@ -280,7 +280,7 @@ fn a_log_that_is_recycled_between_two_reads_is_not_an_empty_one() {
     let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     // So large that no compaction removes a table, which would be noticed.
     let options = DbOptions::default().threads(0).memory_bytes(16 << 20).memtable_bytes(1 << 20);
-    let db = Db::open_in(Arc::clone(&memory), &options.separation_threshold(u64::MAX)).unwrap();
+    let db = Db::open(Arc::clone(&memory), &options.separation_threshold(u64::MAX)).unwrap();
     (1..=40).for_each(|number| write(&db, number));
     let writer = db.clone();
     let work = move || {
@@ -291,7 +291,7 @@ fn a_log_that_is_recycled_between_two_reads_is_not_an_empty_one() {
     };
     let slow: Arc<dyn Storage> = Arc::new(SlowLogs { inner: memory, work: Arc::new(Mutex::new(Some(Box::new(work)))) });
     let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    checkpoint_store_in(&slow, &target).unwrap();
+    checkpoint_store(&slow, &target).unwrap();
     let (number, found) = contents(target);
     assert_eq!(number, 42, "groups that were durable are missing");
     assert!(*Models::default().after(42) == found);
@@ -356,7 +356,7 @@ impl Storage for ReadOnly {
 }
 
 fn written(storage: &Arc<dyn Storage>, groups: u64) -> Db {
-    let db = Db::open_in(Arc::clone(storage), &options().threads(0)).unwrap();
+    let db = Db::open(Arc::clone(storage), &options().threads(0)).unwrap();
     for number in 1..=groups {
         write(&db, number);
     }
@@ -370,14 +370,14 @@ fn a_live_store_is_verified_and_copied_with_permission_to_read_only() {
     let read_only: Arc<dyn Storage> = Arc::new(ReadOnly(Arc::clone(&memory)));
     assert!(verify_store(&read_only, &mut |_, _| ()).unwrap().is_sound());
     let mut models = Models::default();
-    let backups = Backups::new(Arc::new(MemoryStorage::new()));
+    let backups = Backups::at(Arc::new(MemoryStorage::new())).unwrap();
     for way in 0..2 {
         let (number, found) = contents(copy(&read_only, &backups, way));
         assert_eq!(number, 120);
         assert!(*models.after(120) == found);
     }
     // And backups are restored, listed and verified with no more.
-    let read_only = Backups::new(Arc::new(ReadOnly(written_backups(&memory))));
+    let read_only = Backups::at(Arc::new(ReadOnly(written_backups(&memory)))).unwrap();
     assert_eq!(read_only.list().unwrap().backups.len(), 1);
     assert!(read_only.verify(&mut |_, _| ()).unwrap().is_empty());
     let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -390,7 +390,7 @@ fn a_live_store_is_verified_and_copied_with_permission_to_read_only() {
 
 fn written_backups(store: &Arc<dyn Storage>) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    Backups::new(Arc::clone(&storage)).create(store, &BackupOptions::default(), &mut |_, _| ()).unwrap();
+    Backups::at(Arc::clone(&storage)).unwrap().create(store, &BackupOptions::default(), &mut |_, _| ()).unwrap();
     storage
 }
 
@@ -419,7 +419,7 @@ fn a_live_store_with_a_missing_or_damaged_file_is_reported_and_not_copied() {
             let damaged: Arc<dyn Storage> = Arc::new(damaged);
             let report = verify_store(&damaged, &mut |_, _| ()).unwrap();
             assert!(report.findings.iter().any(|finding| finding.file == name), "{name} {flipped}: {report:?}");
-            let backups = Backups::new(Arc::new(MemoryStorage::new()));
+            let backups = Backups::at(Arc::new(MemoryStorage::new())).unwrap();
             let error = backups.create(&damaged, &BackupOptions::default(), &mut |_, _| ()).unwrap_err();
             assert!(error.to_string().contains(&name), "{name} {flipped}: {error}");
             assert_eq!(backups.list().unwrap().backups, []);
@@ -434,8 +434,7 @@ fn checkpointed_names(image: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     let memory = MemoryStorage::new();
     image.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
     let target = MemoryStorage::new();
-    checkpoint_store_in(&(Arc::new(memory) as Arc<dyn Storage>), &(Arc::new(target.clone()) as Arc<dyn Storage>))
-        .unwrap();
+    checkpoint_store(&(Arc::new(memory) as Arc<dyn Storage>), &(Arc::new(target.clone()) as Arc<dyn Storage>)).unwrap();
     let names = target.list().unwrap();
     names.into_iter().filter(|name| name.ends_with(".table") || name.ends_with(".values")).collect()
 }
@@ -489,12 +488,12 @@ impl StorageWrapper for Restless {
 #[test]
 fn a_reader_whose_writer_is_too_fast_is_told_that_the_store_is_busy() {
     let memory = MemoryStorage::new();
-    let writer = Db::open_in(Arc::new(memory.clone()), &small()).unwrap();
+    let writer = Db::open(Arc::new(memory.clone()), &small()).unwrap();
     writer.insert("key", "value").unwrap();
     let open = |changes: u64| {
         let writer = writer.clone();
         let storage = Restless { inner: memory.clone(), writer, changes_left: AtomicU64::new(changes) };
-        Db::open_read_only_in(Arc::new(storage), &small())
+        Db::open_read_only(Arc::new(storage), &small())
     };
     match open(u64::MAX) {
         // A program that takes it for a missing store would make another one.

@@ -30,7 +30,7 @@ fn check(db: &Db, keys: &[Vec<u8>], step: usize) {
 /// Fills a store with keys, compacts it, writes more, and reopens it with any memory.
 fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
     let storage = memory();
-    let db = Db::open_in(Arc::clone(&storage), options).unwrap();
+    let db = Db::open(Arc::clone(&storage), options).unwrap();
     keys.iter().for_each(|key| db.insert(key, b"v").unwrap());
     db.compact().unwrap();
     assert!(!db.tables().is_empty());
@@ -46,7 +46,7 @@ fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
         db.compact().unwrap();
     });
     // The memory that the store needs when opened read-only.
-    match Db::open_read_only_in(storage, &options.clone().memory_bytes(LEAST_MEMORY)) {
+    match Db::open_read_only(storage, &options.clone().memory_bytes(LEAST_MEMORY)) {
         Ok(_) => LEAST_MEMORY,
         Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => needed_bytes,
         Err(error) => panic!("{error}"),
@@ -76,7 +76,7 @@ fn keys_of_64_kib_make_tables_that_open_in_the_least_memory() {
 #[test]
 fn range_tombstones_of_long_keys_are_opened_or_the_memory_that_they_take_is_told() {
     let storage = memory();
-    let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
+    let db = Db::open(Arc::clone(&storage), &options()).unwrap();
     let key = |number: usize| [format!("{number:04}").into_bytes(), vec![b'k'; 8000]].concat();
     // Records below the tombstones keep them.
     (0..200).for_each(|number| db.insert(key(number), b"v").unwrap());
@@ -85,7 +85,7 @@ fn range_tombstones_of_long_keys_are_opened_or_the_memory_that_they_take_is_told
     db.flush().unwrap();
     db.close().unwrap();
     let least = options().memory_bytes(LEAST_MEMORY);
-    let refused = Db::open_read_only_in(Arc::clone(&storage), &least).map(drop);
+    let refused = Db::open_read_only(Arc::clone(&storage), &least).map(drop);
     let Err(Error { cause: Cause::Memory { needed_bytes, given_bytes: LEAST_MEMORY }, .. }) = refused else {
         panic!("{refused:?}")
     };
@@ -97,7 +97,7 @@ fn range_tombstones_of_long_keys_are_opened_or_the_memory_that_they_take_is_told
         }
     });
     let enough = options().memory_bytes(needed_bytes);
-    assert_eq!(Db::open_read_only_in(storage, &enough).unwrap().iter().count(), 100);
+    assert_eq!(Db::open_read_only(storage, &enough).unwrap().iter().count(), 100);
 }
 
 /// A change for which there is no memory is refused before it is made, and nothing is lost.
@@ -108,14 +108,14 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     let keys: Vec<Vec<u8>> = (0..300).map(|number| vec![b'n'; 3100 + 16 * number]).collect();
     let design = DesignRequest::Coded;
     let of_long_separators = TableWriteOptions::default().block_bytes(512).design(design);
-    let mut writer = TableWriter::create(Arc::clone(&elsewhere), "t", of_long_separators).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(&elsewhere), "t"), of_long_separators).unwrap();
     keys.iter().for_each(|key| writer.append(key, b"v").unwrap());
     writer.finish().unwrap();
 
     let mut raised = options().memory_bytes(LEAST_MEMORY).memtable_bytes(64 << 10);
     let mut refusals = 0;
     loop {
-        let db = Db::open_in(Arc::clone(&storage), &raised).unwrap();
+        let db = Db::open(Arc::clone(&storage), &raised).unwrap();
         db.insert([refusals], b"v").unwrap();
         let taken = db.ingest_from(&[(Arc::clone(&elsewhere), "t".to_owned())]);
         // Refused or not, the store goes on.
@@ -138,16 +138,16 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     let has_all = |db: &Db| assert!(keys.iter().all(|key| db.get(key).unwrap().is_some()));
     in_any_memory(&*storage, &options(), has_all);
     // A table written by the store has no such root, so the minimum memory suffices.
-    let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
+    let db = Db::open(Arc::clone(&storage), &options()).unwrap();
     db.compact().unwrap();
     db.close().unwrap();
-    has_all(&Db::open_in(storage, &options().memory_bytes(LEAST_MEMORY)).unwrap());
+    has_all(&Db::open(storage, &options().memory_bytes(LEAST_MEMORY)).unwrap());
 }
 
 #[test]
 fn a_store_without_memory_says_how_much_it_takes() {
     let none = options().memory_bytes(131_072);
-    let refused = Db::open_in(memory(), &none).map(drop);
+    let refused = Db::open(memory(), &none).map(drop);
     let error = refused.unwrap_err();
     assert_eq!(error.cause, Cause::Memory { needed_bytes: LEAST_MEMORY, given_bytes: 131_072 });
     assert_eq!(error.advice(), Some(&Advice::Raise { option: Setting::StoreMemory, to: Some(LEAST_MEMORY) }));

@@ -53,7 +53,7 @@ fn options() -> DbOptions {
 /// A table whose keys lie among all others.
 fn table() -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(Arc::clone(&storage), "t", TableWriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(&storage), "t"), TableWriteOptions::default()).unwrap();
     for number in 0..52_u8 {
         writer.append(&[b'a' + number / 2, number % 2], b"ingested").unwrap();
     }
@@ -68,7 +68,7 @@ fn level0(db: &Db) -> u64 {
 /// A store with two keyspaces, three tables in level 0, and entries in memory: one more flush makes a compaction due.
 fn made() -> MemoryStorage {
     let memory = MemoryStorage::new();
-    let db = Db::open_in(Arc::new(memory.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(memory.clone()), &options()).unwrap();
     let other = db.keyspace("other").unwrap();
     for number in 0..30_u8 {
         db.insert([b'a' + number % 26], vec![number; usize::from(number) * 10]).unwrap();
@@ -102,7 +102,7 @@ fn copied(image: &MemoryStorage) -> MemoryStorage {
 fn opened(image: &MemoryStorage) -> (MemoryStorage, FaultInjector, Db) {
     let memory = copied(image);
     let injector = FaultInjector::new(Arc::new(memory.clone()));
-    let db = Db::open_in(Arc::new(injector.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(injector.clone()), &options()).unwrap();
     ready(&db);
     (memory, injector, db)
 }
@@ -148,7 +148,7 @@ fn after_an_error_nothing_has_happened_but_what_the_call_documents() {
                 let shown = contents(&db);
                 assert!(shown == if outcome.is_ok() { after.clone() } else { before.clone() }, "{when}, shown");
                 drop(db);
-                let found = contents(&Db::open_in(Arc::new(memory), &options()).unwrap());
+                let found = contents(&Db::open(Arc::new(memory), &options()).unwrap());
                 match &outcome {
                     Ok(()) => assert!(found == after, "{when}, opened again"),
                     Err(error) => assert!(
@@ -181,7 +181,7 @@ fn a_store_opens_though_the_compaction_that_is_due_fails() {
         memory
     };
     let is_due = |image: &MemoryStorage| {
-        let db = Db::open_in(Arc::new(copied(image)), &options()).unwrap();
+        let db = Db::open(Arc::new(copied(image)), &options()).unwrap();
         db.activity().compactions > 0
     };
     let image = (0..60).map(made_after).find(is_due).unwrap();
@@ -190,7 +190,7 @@ fn a_store_opens_though_the_compaction_that_is_due_fails() {
     for at in 0.. {
         let injector = FaultInjector::new(Arc::new(copied(&image)));
         injector.fail_once(Operation::Create, at, Fault::NoSpace);
-        let outcome = Db::open_in(Arc::new(injector.clone()), &options());
+        let outcome = Db::open(Arc::new(injector.clone()), &options());
         if !injector.triggered() {
             break;
         }
@@ -223,13 +223,13 @@ fn a_checkpoint_that_fails_leaves_no_store_or_a_whole_one() {
                     true => injector.fail_from(operation, at, Fault::DeviceError),
                     false => injector.fail_once(operation, at, Fault::DeviceError),
                 }
-                let outcome = db.checkpoint_in(&(Arc::new(injector.clone()) as Arc<dyn Storage>));
+                let outcome = db.checkpoint(&(Arc::new(injector.clone()) as Arc<dyn Storage>));
                 if !injector.triggered() {
                     break;
                 }
                 faults += 1;
                 let when = format!("{operation:?} {at}, lasting {lasting}: {outcome:?}");
-                match Db::open_in(Arc::new(target.clone()), &options().create(false)) {
+                match Db::open(Arc::new(target.clone()), &options().create(false)) {
                     Ok(copy) => assert!(contents(&copy) == contents(&db), "{when}"),
                     Err(error) => {
                         assert!(outcome.is_err(), "{when}: {error}");

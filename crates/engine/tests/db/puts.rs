@@ -59,7 +59,7 @@ fn a_put_is_one_write_of_the_log_and_a_short_value_no_other() {
         for fast_paths in settings() {
             let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
             let storage: Arc<dyn Storage> = meter.clone();
-            let db = Db::open_in(storage, &options(threshold, fast_paths)).unwrap();
+            let db = Db::open(storage, &options(threshold, fast_paths)).unwrap();
             let (mut model, mut random) = (Records::new(), Random::new(1));
             meter.reset();
             for _ in 0..PUTS {
@@ -83,7 +83,7 @@ fn a_kill_loses_no_put_that_returned() {
             let storage = MemoryStorage::new();
             let open = |storage: &MemoryStorage| {
                 let small = options(threshold, fast_paths).memtable_bytes(32 << 10).memory_bytes(1 << 20);
-                Db::open_in(Arc::new(storage.clone()), &small).unwrap()
+                Db::open(Arc::new(storage.clone()), &small).unwrap()
             };
             let db = open(&storage);
             let (mut model, mut random) = (Records::new(), Random::new(seed));
@@ -103,7 +103,7 @@ fn a_kill_loses_no_put_that_returned() {
 #[test]
 fn deferred_values_are_in_value_files_after_a_flush() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let db = Db::open_in(Arc::clone(&storage), &options(50, FastPaths::ALL)).unwrap();
+    let db = Db::open(Arc::clone(&storage), &options(50, FastPaths::ALL)).unwrap();
     let (mut model, mut random) = (Records::new(), Random::new(7));
     (0..PUTS).for_each(|_| put(&db, &mut model, &mut random, DEFERRED_BYTES));
     let kept = (db.snapshot(), model.clone());
@@ -125,6 +125,6 @@ fn deferred_values_are_in_value_files_after_a_flush() {
     drop(kept);
     db.close().unwrap();
     assert!(verify_store(&storage, &mut |_, _| {}).unwrap().is_sound());
-    let db = Db::open_in(storage, &options(50, FastPaths::ALL)).unwrap();
+    let db = Db::open(storage, &options(50, FastPaths::ALL)).unwrap();
     assert_eq!(all(&db), model);
 }

@@ -28,7 +28,7 @@ fn store(value_bytes: usize) -> (Arc<Meter>, Db, u64) {
     let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
     let storage: Arc<dyn Storage> = meter.clone();
     let records = 4 * MEMORY_BYTES / (16 + value_bytes as u64);
-    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    let db = Db::open(storage.clone(), &options()).unwrap();
     let mut random = Random::new(3);
     let mut value = vec![0; value_bytes];
     for first in (0..records).step_by(1000) {
@@ -43,7 +43,7 @@ fn store(value_bytes: usize) -> (Arc<Meter>, Db, u64) {
     db.compact().unwrap();
     db.close().unwrap();
     meter.reset();
-    let db = Db::open_in(storage, &options()).unwrap();
+    let db = Db::open(storage, &options()).unwrap();
     (meter, db, records)
 }
 
@@ -96,14 +96,14 @@ fn filters_are_read_once_behind_the_opening_and_by_no_lookup() {
     // Enough for all filters.
     let options = options().memory_bytes(2 * MEMORY_BYTES);
     meter.reset();
-    let db = Db::open_in(storage.clone(), &options).unwrap();
+    let db = Db::open(storage.clone(), &options).unwrap();
     assert_eq!(filter_reads(&meter), (0, 0), "without threads, lookups read the filters");
     reads_per_lookup(&meter, &db, records, false);
     let (tables, bytes) = filter_reads(&meter);
     assert!((4..100).contains(&tables) && bytes > records, "{bytes} bytes of {tables} tables");
     db.close().unwrap();
     meter.reset();
-    let db = Db::open_in(storage, &options.threads(1)).unwrap();
+    let db = Db::open(storage, &options.threads(1)).unwrap();
     for _ in 0..WAITS_MAX {
         if filter_reads(&meter) == (tables, bytes) {
             break;

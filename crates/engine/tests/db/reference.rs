@@ -367,7 +367,7 @@ impl World {
                 })
                 .collect();
             let mut writer =
-                TableWriter::create(Arc::clone(&shared), &format!("{number}"), TableWriteOptions::default()).unwrap();
+                TableWriter::create((Arc::clone(&shared), &format!("{number}")), TableWriteOptions::default()).unwrap();
             for (key, value) in &records {
                 writer.append(key, &value.bytes()).unwrap();
             }
@@ -393,7 +393,7 @@ impl World {
         };
         self.make_visible();
         if way == 0 {
-            self.db().checkpoint_in(&target).unwrap();
+            self.db().checkpoint(&target).unwrap();
         } else {
             crate::support::copy(&*self.storage, &*target);
         }
@@ -411,7 +411,7 @@ impl World {
         let drawn = self.draws.others(1).next();
         let memory_bytes = drawn.memory_bytes.max(8 << 20);
         let options = drawn.memory_bytes(memory_bytes);
-        let beside = Db::open_read_only_in(Arc::clone(&self.storage), &options).unwrap();
+        let beside = Db::open_read_only(Arc::clone(&self.storage), &options).unwrap();
         for _ in 0..50 {
             let key = self.key();
             let expected = self.spaces["default"].get(&key, u64::MAX);

@@ -16,7 +16,7 @@ const SECTOR_BYTES: u64 = 4096;
 
 /// Adds keyspaces to a store: `users`, which has types, and `orders`, which is dropped again.
 fn with_keyspaces(memory: &MemoryStorage) {
-    let db = Db::open_in(shared(memory), &options()).unwrap();
+    let db = Db::open(shared(memory), &options()).unwrap();
     let users = db.keyspace("users").unwrap();
     users.declare(&RecordType::new(KeyType::U64, ValueType::default())).unwrap();
     users.insert(key(1), "one").unwrap();
@@ -28,7 +28,7 @@ fn with_keyspaces(memory: &MemoryStorage) {
 
 /// Checks that a store has its keyspaces, and all entries of a model.
 fn is_whole(memory: &MemoryStorage, model: &Model, what: &str) {
-    let db = Db::open_in(shared(memory), &options()).unwrap();
+    let db = Db::open(shared(memory), &options()).unwrap();
     assert_eq!(db.keyspaces(), ["default", "users"], "{what}");
     let users = db.keyspace("users").unwrap();
     assert_eq!(users.record_type().keys, KeyType::U64, "{what}");
@@ -61,7 +61,7 @@ fn what_is_no_manifest_costs_the_one_before_it_nothing() {
             memory.put(name, content.clone()).unwrap();
             assert!(!verify(&memory).unwrap().is_sound(), "{what}");
             let also_damaged = copy(&memory);
-            let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+            let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
             assert_eq!(report.foreign_files, [name], "{what}");
             assert!(report.damaged_files.is_empty() && report.is_loss_known && !report.manifest_rebuilt, "{what}");
             assert_eq!(memory.content(&format!("{name}.foreign")).unwrap(), *content, "{what}");
@@ -71,11 +71,11 @@ fn what_is_no_manifest_costs_the_one_before_it_nothing() {
             let mut flipped = also_damaged.content(&table).unwrap();
             flipped[10] ^= 1;
             also_damaged.put(&table, flipped).unwrap();
-            let report = repair_store(&shared(&also_damaged), &mut |_, _| {}).unwrap();
+            let report = repair_store(shared(&also_damaged), &mut |_, _| {}).unwrap();
             assert!(report.damaged_files.len() == 2 && report.damaged_files.contains(&name.to_owned()), "{report:?}");
             assert!(!report.manifest_rebuilt && report.lost_entries > 0, "{what}: {report:?}");
             assert!(verify(&also_damaged).unwrap().is_sound(), "{what}");
-            let db = Db::open_in(shared(&also_damaged), &options()).unwrap();
+            let db = Db::open(shared(&also_damaged), &options()).unwrap();
             assert_eq!(db.keyspaces(), ["default", "users"], "{what}");
         }
     }
@@ -85,14 +85,14 @@ fn what_is_no_manifest_costs_the_one_before_it_nothing() {
 fn of_two_manifests_the_older_is_used_as_far_as_it_goes() {
     let (older, _) = store_of_keyspaces(31);
     let newer = copy(&older);
-    let db = Db::open_in(shared(&newer), &options()).unwrap();
+    let db = Db::open(shared(&newer), &options()).unwrap();
     for number in 1000..1100 {
         db.insert(key(number), vec![7; if number % 3 == 0 { 300 } else { 20 }]).unwrap();
     }
     db.flush().unwrap();
     db.insert(key(1100), "in the log alone").unwrap();
     db.close().unwrap();
-    let db = Db::open_in(shared(&newer), &options()).unwrap();
+    let db = Db::open(shared(&newer), &options()).unwrap();
     let model = held(&db);
     drop(db);
     let name_of = |memory: &MemoryStorage| names(memory, ".manifest").pop().unwrap();
@@ -109,7 +109,7 @@ fn of_two_manifests_the_older_is_used_as_far_as_it_goes() {
             _ => damaged[80] ^= 1,
         }
         memory.put(&new, damaged).unwrap();
-        let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+        let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
         assert!(report.manifest_rebuilt && report.damaged_files.contains(&new), "{report:?}");
         assert!(verify(&memory).unwrap().is_sound());
         is_whole(&memory, &model, &format!("damage {damage}"));
@@ -133,10 +133,10 @@ fn a_flipped_bit_of_a_version_is_damage_and_no_newer_version() {
             assert!(found.findings.iter().any(|finding| finding.file == name), "{what}: {:?}", found.findings);
             let is_of_version = |finding: &StoreFinding| finding.detail.contains("newest supported");
             assert!(!found.findings.iter().any(is_of_version), "{what}: {:?}", found.findings);
-            let opened = Db::open_in(shared(&memory), &options());
+            let opened = Db::open(shared(&memory), &options());
             assert!(!matches!(opened, Err(Error { cause: Cause::Version { .. }, .. })), "{what}: {opened:?}");
             drop(opened);
-            let report = repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
+            let report = repair_store(shared(&memory), &mut |_, _| {}).unwrap();
             assert_eq!(report.damaged_files, [&*name], "{what}");
             assert!(verify(&memory).unwrap().is_sound(), "{what}");
             if name.ends_with(".manifest") {
@@ -171,7 +171,7 @@ fn a_sector_that_cannot_be_read_is_a_finding_and_costs_what_is_in_it() {
             assert_eq!(report.damaged_files, [&*name], "{what}");
             let sound = verify(&memory).unwrap();
             assert!(sound.is_sound(), "{what}: {:?}", sound.findings);
-            let db = Db::open_in(shared(&memory), &options()).unwrap();
+            let db = Db::open(shared(&memory), &options()).unwrap();
             let held = held(&db);
             assert!(held.keys().all(|key| model.contains_key(key)), "{what}");
             if name.ends_with(".manifest") {
@@ -194,7 +194,7 @@ fn a_sector_that_cannot_be_read_is_a_finding_and_costs_what_is_in_it() {
 #[test]
 fn the_tail_of_a_manifest_that_cannot_be_read_is_not_a_crash() {
     let memory = MemoryStorage::new();
-    let db = Db::open_in(shared(&memory), &options()).unwrap();
+    let db = Db::open(shared(&memory), &options()).unwrap();
     let mut model = Model::new();
     for round in 0..120 {
         for number in 0..20 {
@@ -211,7 +211,7 @@ fn the_tail_of_a_manifest_that_cannot_be_read_is_not_a_crash() {
     assert!(last > 0, "the manifest is short");
     let (_, report) = repaired_around(&crashed, &manifest, last);
     assert!(report.manifest_rebuilt && !report.is_loss_known, "{report:?}");
-    let db = Db::open_in(shared(&crashed), &options()).unwrap();
+    let db = Db::open(shared(&crashed), &options()).unwrap();
     let held = held(&db);
     assert_eq!(held, model);
 }
@@ -264,7 +264,7 @@ fn what_is_no_file_in_the_place_of_one_is_like_a_missing_one() {
             assert!(!report.damaged_files.is_empty(), "{what}");
             let sound = verify_store(&storage, &mut |_, _| {}).unwrap();
             assert!(sound.is_sound(), "{what}: {:?}", sound.findings);
-            let db = Db::open_in(storage, &options()).unwrap();
+            let db = Db::open(storage, &options()).unwrap();
             let missing = copy(&whole);
             missing.remove(&name).unwrap();
             let (_, expected) = repaired(&missing);

@@ -15,7 +15,7 @@ fn options() -> DbOptions {
 }
 
 fn open(memory: &MemoryStorage) -> Db {
-    Db::open_in(Arc::new(memory.clone()), &options()).unwrap()
+    Db::open(Arc::new(memory.clone()), &options()).unwrap()
 }
 
 /// Writes that differ only by `mark`, so that copies use the same file numbers, lengths and keys.
@@ -159,7 +159,7 @@ fn files_of_a_copy_beside_a_whole_store_are_set_aside_and_nothing_else_is_done()
     for chosen in added.iter().map(|name| vec![*name]).chain([added.clone()]) {
         let mut files = own.clone();
         chosen.iter().for_each(|name| _ = files.insert((*name).clone(), copy[*name].clone()));
-        if Db::open_in(Arc::new(memory(&files)), &options()).is_ok() {
+        if Db::open(Arc::new(memory(&files)), &options()).is_ok() {
             // Below the manifest's reservation it is a leftover.
             continue;
         }

@@ -17,7 +17,7 @@ fn value(number: u64) -> Vec<u8> {
 
 /// A store of which most values are in value files, with the records of several flushes.
 fn store(storage: Arc<dyn Storage>, options: &DbOptions) -> (Db, BTreeMap<Vec<u8>, Vec<u8>>) {
-    let db = Db::open_in(storage, options).unwrap();
+    let db = Db::open(storage, options).unwrap();
     let mut contents = BTreeMap::new();
     for round in 0..3_u64 {
         for i in 0..400_u64 {
@@ -89,7 +89,7 @@ fn scans_of_separated_values_meet_between_their_ends() {
 #[test]
 fn a_scan_of_separated_values_reads_many_with_each_call() {
     let storage = Noting::new();
-    let db = Db::open_in(Arc::new(storage.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options()).unwrap();
     let mut random = Random::new(3);
     // In random order, so that neighbours in the range are not neighbours in the value files.
     let mut numbers: Vec<u64> = (0..5000).collect();
@@ -99,7 +99,7 @@ fn a_scan_of_separated_values_reads_many_with_each_call() {
     }
     db.compact().unwrap();
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(storage.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options()).unwrap();
     storage.take();
     assert!(db.iter().zip(0_u64..).all(|(record, number)| record.unwrap().1[..] == vec![number as u8; 2000]));
     let calls = storage.take();

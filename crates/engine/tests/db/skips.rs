@@ -17,7 +17,7 @@ const BYTES_OF_AN_ENTRY: u64 = 10;
 const FLUSH_PRICE: u64 = 1 << 16;
 
 fn store(options: &DbOptions) -> Db {
-    Db::open_in(Arc::new(MemoryStorage::new()), options).unwrap()
+    Db::open(Arc::new(MemoryStorage::new()), options).unwrap()
 }
 
 fn inline() -> DbOptions {
@@ -154,10 +154,10 @@ fn what_a_snapshot_needs_is_left_alone_until_it_is_gone() {
 #[test]
 fn a_store_that_is_only_read_skips_and_answers() {
     let storage: Arc<MemoryStorage> = Arc::new(MemoryStorage::new());
-    let db = Db::open_in(storage.clone(), &inline()).unwrap();
+    let db = Db::open(storage.clone(), &inline()).unwrap();
     with_tombstones(&db, Lie::InTables, KEYS - 1);
     drop(db);
-    let db = Db::open_read_only_in(storage, &inline()).unwrap();
+    let db = Db::open_read_only(storage, &inline()).unwrap();
     for _ in 0..4 {
         let (found, steps) = end(&db, true);
         assert_eq!(found, Some(KEYS - 1));

@@ -25,7 +25,7 @@ fn a_store_is_flushed_after_each_record_and_has_few_tables() {
     for memory_bytes in [1 << 20, 256 << 20] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = DbOptions::default().threads(0).durability(Durability::Buffered).memory_bytes(memory_bytes);
-        let db = Db::open_in(Arc::clone(&storage), &options).unwrap();
+        let db = Db::open(Arc::clone(&storage), &options).unwrap();
         for number in 0..6_000_u64 {
             db.insert(number.to_be_bytes(), number.to_le_bytes()).unwrap();
             db.flush().unwrap();
@@ -36,7 +36,7 @@ fn a_store_is_flushed_after_each_record_and_has_few_tables() {
         let times = activity.compaction_written_bytes as f64 / activity.flushed_bytes as f64;
         assert!(times <= 3.0, "merged {times} times");
         drop(db);
-        let db = Db::open_in(storage, &options).unwrap();
+        let db = Db::open(storage, &options).unwrap();
         let expected: Records = (0..6_000_u64).map(|i| (i.to_be_bytes().to_vec(), i.to_le_bytes().to_vec())).collect();
         assert_eq!(collect(db.iter()).unwrap(), expected);
         db.insert("more", "value").unwrap();

@@ -16,7 +16,7 @@ fn rows(db: &Db, name: &str) -> (u64, bool) {
 
 #[test]
 fn rows_are_counted_in_memtables_and_tables_and_are_exact_after_a_compaction() {
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default().threads(0)).unwrap();
+    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default().threads(0)).unwrap();
     let other = db.keyspace("other").unwrap();
     assert_eq!(rows(&db, "other"), (0, true));
     for number in 0..100_u32 {

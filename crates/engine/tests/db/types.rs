@@ -12,7 +12,7 @@ fn types(keys: &str, values: &str) -> RecordType {
 }
 
 fn open(memory: &MemoryStorage) -> Db {
-    Db::open_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
+    Db::open(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
 }
 
 /// A keyspace of these types, which nothing pins.
@@ -37,7 +37,7 @@ fn keyspaces_keep_their_types() {
         assert_eq!(*db.keyspace("rows").unwrap().record_type(), rows);
         keyspace_of(&db, "more", &rows).unwrap();
     }
-    let db = Db::open_read_only_in(Arc::new(memory), &DbOptions::default()).unwrap();
+    let db = Db::open_read_only(Arc::new(memory), &DbOptions::default()).unwrap();
     assert_eq!(*db.keyspace("more").unwrap().record_type(), rows);
 }
 
@@ -68,7 +68,7 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
     drop(keyspace);
     db.close().unwrap();
     let last = types("u64", "{name: text, n: u8?, m: u8?}");
-    let db = Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
+    let db = Db::open_read_only(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
     let keyspace = keyspace_of(&db, "k", &last).unwrap();
     assert_eq!(last.values.display(&keyspace.get(1_u64.to_be_bytes()).unwrap().unwrap()), "fig,,");
     assert!(keyspace_of(&db, "k", &types("u8", "u8")).is_err());

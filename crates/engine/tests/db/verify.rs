@@ -38,7 +38,7 @@ pub(crate) fn key(number: u64) -> Vec<u8> {
 /// A closed store with tables on several levels, value files and a needed log, and its contents.
 pub(crate) fn store(seed: u64) -> (MemoryStorage, Model) {
     let (memory, mut model, mut random) = (MemoryStorage::new(), Model::new(), Random::new(seed));
-    let db = Db::open_in(shared(&memory), &options()).unwrap();
+    let db = Db::open(shared(&memory), &options()).unwrap();
     for round in 0..3 {
         for _ in 0..150 {
             let number = random.below(400);
@@ -66,7 +66,7 @@ pub(crate) fn copy(memory: &MemoryStorage) -> MemoryStorage {
 }
 
 pub(crate) fn verify(memory: &MemoryStorage) -> ogive::Result<StoreReport> {
-    verify_store(&shared(memory), &mut |_, _| {})
+    verify_store(shared(memory), &mut |_, _| {})
 }
 
 pub(crate) fn names(memory: &MemoryStorage, suffix: &str) -> Vec<String> {
@@ -83,10 +83,10 @@ pub(crate) fn needed(memory: &MemoryStorage) -> Vec<String> {
 
 /// Repairs a store, checks that it is sound, and returns its contents.
 pub(crate) fn repaired(memory: &MemoryStorage) -> (ogive::repair::RepairReport, Model) {
-    let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
+    let repaired = repair_store(shared(memory), &mut |_, _| {}).unwrap();
     let report = verify(memory).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);
-    let db = Db::open_in(shared(memory), &options()).unwrap();
+    let db = Db::open(shared(memory), &options()).unwrap();
     let held = db.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap()).collect();
     (repaired, held)
 }
@@ -186,9 +186,9 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
         let memory = MemoryStorage::new();
         names.iter().for_each(|name| memory.put(name, b"cut short".to_vec()).unwrap());
         assert!(matches!(verify(&memory), Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
-        let repaired = repair_store(&shared(&memory), &mut |_, _| {});
+        let repaired = repair_store(shared(&memory), &mut |_, _| {});
         assert!(matches!(repaired, Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
-        let opened = Db::open_in(shared(&memory), &DbOptions::default().create(false));
+        let opened = Db::open(shared(&memory), &DbOptions::default().create(false));
         assert!(matches!(opened, Err(Error { cause: Cause::NotAStore, .. })), "{names:?}");
     }
     let (memory, _) = store(6);
@@ -198,7 +198,7 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
     let report = verify(&memory).unwrap();
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(report.orphans, ["000001.values", "000900.table", "000901.log", "000902.manifest.new"]);
-    let open = Db::open_in(shared(&memory), &options()).unwrap();
+    let open = Db::open(shared(&memory), &options()).unwrap();
     assert!(verify(&memory).unwrap().is_sound());
     assert!(open.verify(&mut |_, _| {}).unwrap().is_sound());
 }
@@ -206,7 +206,7 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
 #[test]
 fn a_damaged_block_of_a_table_costs_its_records_and_no_others() {
     let (memory, mut random) = (MemoryStorage::new(), Random::new(1));
-    let db = Db::open_in(shared(&memory), &options().table_bytes(1 << 20)).unwrap();
+    let db = Db::open(shared(&memory), &options().table_bytes(1 << 20)).unwrap();
     let model: Model = (0..2_000).map(|i| (key(i), random.next_u64().to_be_bytes().repeat(8))).collect();
     model.iter().for_each(|(key, value)| db.insert(key, value).unwrap());
     db.compact().unwrap();
@@ -262,7 +262,7 @@ fn a_lost_manifest_is_made_again_from_tables_and_logs() {
     let (memory, model) = store(20);
     let manifest = names(&memory, ".manifest").remove(0);
     memory.remove(&manifest).unwrap();
-    assert!(matches!(Db::open_in(shared(&memory), &options()), Err(Error { cause: Cause::Damaged, .. })));
+    assert!(matches!(Db::open(shared(&memory), &options()), Err(Error { cause: Cause::Damaged, .. })));
     let (report, held) = repaired(&memory);
     assert!(report.manifest_rebuilt);
     assert_eq!(held, model);
@@ -271,7 +271,7 @@ fn a_lost_manifest_is_made_again_from_tables_and_logs() {
 #[test]
 fn a_log_that_is_missing_after_a_crash_is_told_and_not_taken_for_an_empty_one() {
     let memory = MemoryStorage::new();
-    let db = Db::open_in(shared(&memory), &options()).unwrap();
+    let db = Db::open(shared(&memory), &options()).unwrap();
     for i in 0..50 {
         db.insert(key(i), "value").unwrap();
     }
@@ -281,5 +281,5 @@ fn a_log_that_is_missing_after_a_crash_is_told_and_not_taken_for_an_empty_one() 
     let log = names(&crashed, ".log").pop().unwrap();
     crashed.remove(&log).unwrap();
     assert!(!verify(&crashed).unwrap().is_sound());
-    assert!(matches!(Db::open_in(shared(&crashed), &options()), Err(Error { cause: Cause::Damaged, .. })));
+    assert!(matches!(Db::open(shared(&crashed), &options()), Err(Error { cause: Cause::Damaged, .. })));
 }

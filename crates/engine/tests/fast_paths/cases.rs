@@ -137,7 +137,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
             .design(if is_string { "tuned" } else { DESIGNS[turn % DESIGNS.len()] }.parse().unwrap())
             .filter_bits_per_key((turn % 4 > 0).then_some(10))
             .compression(if turn % 2 == 0 { Compression::None } else { Compression::Lz4 });
-        let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
+        let mut writer = TableWriter::create((Arc::clone(&storage), "t"), options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
         let probes = probes(&records, key_type, &mut random);
@@ -147,7 +147,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
             let budget_bytes = [64 << 10, 8 << 20][turn / 2 % 2];
             (told.case, told.setting) = (format!("{name}, {key_type}, {budget_bytes} bytes"), fast_paths);
             let open = TableOptions::default().memory_bytes(budget_bytes).fast_paths(fast_paths);
-            check_table(&Table::open(Arc::clone(&storage), "t", &open).unwrap(), &model, &probes);
+            check_table(&Table::open((Arc::clone(&storage), "t"), &open).unwrap(), &model, &probes);
         }
     }
 }
@@ -292,7 +292,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
             let options = options.clone().fast_paths(fast_paths);
             (told.case, told.setting) = (format!("keys of kind {kind}, {options:?}"), fast_paths);
             let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-            let db = Db::open_in(Arc::clone(&storage), &options).unwrap();
+            let db = Db::open(Arc::clone(&storage), &options).unwrap();
             let (model, moments) = fill(&db, &mut Random::new(written), kind, keys);
             learn(&db, &options);
             check_store(&db, &model, &probes);
@@ -304,7 +304,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
             // Data written with one setting is read with the next.
             told.setting = all[(at + 1) % all.len()];
             let options = options.fast_paths(told.setting);
-            let db = Db::open_in(storage, &options).unwrap();
+            let db = Db::open(storage, &options).unwrap();
             learn(&db, &options);
             check_store(&db, &model, &probes);
             db.compact().unwrap();
@@ -328,7 +328,7 @@ fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths
         crate::join_support::Shape { key_type, value_width, design, ..crate::join_support::DENSE },
     );
     let open = TableOptions::default().memory_bytes(1 << 20).fast_paths(fast_paths);
-    JoinSource::table(&Table::open(storage, "t", &open).unwrap())
+    JoinSource::table(&Table::open((storage, "t"), &open).unwrap())
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn outputs(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> (Vec
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     join(left, right, JoinOutput::records(Arc::clone(&storage), "plain", false), options).unwrap();
     join(left, right, JoinOutput::table(Arc::clone(&storage), "rows", JoinOutput::options()), options).unwrap();
-    let table = Table::open(Arc::clone(&storage), "rows", &TableOptions::default()).unwrap();
+    let table = Table::open((Arc::clone(&storage), "rows"), &TableOptions::default()).unwrap();
     (bytes_of(&*storage, "plain"), table.iter().map(Result::unwrap).collect())
 }
 
@@ -428,7 +428,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
         .coding(false)
         .design("coded".parse().unwrap())
         .filter_bits_per_key(16);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     (0..records).for_each(|i| writer.append(&(10 * i).to_be_bytes(), &i.to_be_bytes()).unwrap());
     writer.finish().unwrap();
 }
@@ -436,7 +436,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
 /// Opens that table, and counts the data reads of `work`.
 fn table_reads(storage: &Arc<Watched>, fast_paths: FastPaths, work: impl Fn(&Table)) -> usize {
     let open = TableOptions::default().fast_paths(fast_paths);
-    let table = Table::open(storage.clone(), "t", &open).unwrap();
+    let table = Table::open((storage.clone(), "t"), &open).unwrap();
     storage.take();
     work(&table);
     storage.data_reads()
@@ -478,7 +478,7 @@ pub(crate) fn store_of(storage: &Arc<Watched>, learning: Learning) -> DbOptions 
         .learning(learning)
         .durability(Durability::Buffered)
         .filter_bits_per_key(16);
-    let db = Db::open_in(storage.clone(), &options).unwrap();
+    let db = Db::open(storage.clone(), &options).unwrap();
     let mut batch = db.batch();
     (0..4000_u64).for_each(|i| _ = batch.insert(&db, (10 * i).to_be_bytes(), i.to_le_bytes()));
     batch.commit().unwrap();
@@ -494,7 +494,7 @@ pub(crate) fn store_reads(
     fast_paths: FastPaths,
     work: impl Fn(&Db),
 ) -> (usize, DbStats) {
-    let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
+    let db = Db::open(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
     storage.take();
     work(&db);
     let reads = storage.data_reads();
@@ -543,7 +543,7 @@ fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
     let keys: Vec<[u8; 8]> = [20_000_u64, 0, 10_000].map(u64::to_be_bytes).to_vec();
     let offsets = |fast_paths: FastPaths| {
         // All in one table, so that offsets are in key order.
-        let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
+        let db = Db::open(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
         storage.take();
         assert!(db.multi_get(&keys).unwrap().iter().all(Option::is_some));
         let reads = storage.take().into_iter().filter(|request| request.purpose == Some(Purpose::Data));
@@ -558,7 +558,7 @@ fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
 fn without_batches_each_write_is_a_group_of_its_own() {
     let groups = |fast_paths: FastPaths| {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let db = Db::open_in(storage, &DbOptions::default().fast_paths(fast_paths)).unwrap();
+        let db = Db::open(storage, &DbOptions::default().fast_paths(fast_paths)).unwrap();
         // Concurrent writers form a batch, if allowed; whether they meet depends on the system, so they retry.
         for round in 0..1000_u32 {
             std::thread::scope(|scope| {
@@ -587,14 +587,15 @@ fn without_batches_each_write_is_a_group_of_its_own() {
 fn each_switch_of_an_index_switches_something() {
     let storage = Arc::new(ogive::io::Meter::new(Arc::new(MemoryStorage::new())));
     let shared: Arc<dyn Storage> = storage.clone();
-    let created: Index<u64, u64> = Index::create(shared.clone(), "i", &IndexOptions::default()).unwrap();
+    let created: Index<u64, u64> = Index::create((shared.clone(), "i"), &IndexOptions::default()).unwrap();
     created.bulk_load((0..20_000).map(|i| (i, i))).unwrap();
     drop(created);
     let keys: Vec<u64> = (0..100).collect();
     let reads = |fast_paths: FastPaths| {
         let mut open = ogive::page::PageOptions::default();
         open.fast_paths = fast_paths;
-        let index: Index<u64, u64> = Index::open(shared.clone(), "i", &open).unwrap();
+        let index: Index<u64, u64> =
+            Index::open((shared.clone(), "i"), &IndexOptions::default().pages(open.clone())).unwrap();
         storage.reset();
         (0..10).for_each(|_| assert_eq!(index.get(7).unwrap(), Some(7)));
         let single = storage.reset().reads.requests;
@@ -694,7 +695,7 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
     let layer_reads = |fast_paths: FastPaths| {
         // Without a cache, so that each lookup in a layer is a read.
         let open = TableOptions::default().fast_paths(without!(cache));
-        let right = JoinSource::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
+        let right = JoinSource::table(&Table::open((Arc::clone(&shared), "right"), &open).unwrap());
         storage.take();
         let options = options(JoinKind::Inner, JoinMethod::Inlj, 4 << 20).fast_paths(fast_paths).inner(JoinSide::Right);
         let report = join(&left, &right, JoinOutput::caller(|_, _, _| Ok(())), &options).unwrap();

@@ -4,7 +4,7 @@
 
 use ogive::FileFormat;
 use ogive::backup::{BackupOptions, Backups};
-use ogive::index::Index;
+use ogive::index::{Index, IndexOptions};
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive::page::PageOptions;
@@ -103,21 +103,30 @@ fn files_of_development_versions_are_recognised_whatever_their_kind() {
 #[test]
 fn a_table_of_a_development_version_is_refused_and_not_replaced() {
     let storage = with(&[("f", "table")]);
-    is_refused("a table", Table::open(storage.clone(), "f", &TableOptions::default()));
+    is_refused("a table", Table::open((storage.clone(), "f"), &TableOptions::default()));
     let options = TableWriteOptions::default();
-    let writer = TableWriter::create(storage.clone(), "f", options.clone());
+    let writer = TableWriter::create((storage.clone(), "f"), options.clone());
     assert!(matches!(writer, Err(Error { cause: Cause::Io(_), .. })), "its name is taken");
-    is_refused("a table to be replaced", TableWriter::create(storage, "f", options.replace(true)));
+    is_refused("a table to be replaced", TableWriter::create((storage, "f"), options.replace(true)));
 }
 
 #[test]
 fn an_index_of_a_development_version_is_refused_with_its_log() {
     let storage = with(&[("f", "index"), ("f.log-1", "log of an index")]);
     let options = PageOptions::default();
-    is_refused("an index", Index::<u64, u64>::open(storage.clone(), "f", &options));
-    is_refused("a reader of one", Index::<u64, u64>::open_read_only(storage.clone(), "f", &options));
-    is_refused("an index as a table", Table::open(storage, "f", &TableOptions::default()));
-    is_refused("a table as an index", Index::<u64, u64>::open(with(&[("f", "table")]), "f", &options));
+    is_refused(
+        "an index",
+        Index::<u64, u64>::open((storage.clone(), "f"), &IndexOptions::default().pages(options.clone())),
+    );
+    is_refused(
+        "a reader of one",
+        Index::<u64, u64>::open_read_only((storage.clone(), "f"), &IndexOptions::default().pages(options.clone())),
+    );
+    is_refused("an index as a table", Table::open((storage, "f"), &TableOptions::default()));
+    is_refused(
+        "a table as an index",
+        Index::<u64, u64>::open((with(&[("f", "table")]), "f"), &IndexOptions::default().pages(options.clone())),
+    );
 }
 
 #[test]
@@ -125,8 +134,8 @@ fn a_store_of_a_development_version_is_refused_by_whatever_opens_it() {
     let files = [("000002.log", "log"), ("000003.values", "values"), ("000004.manifest", "manifest")];
     let storage = with(&files);
     let options = DbOptions::default().threads(0);
-    is_refused("a store", Db::open_in(storage.clone(), &options));
-    is_refused("a reader", Db::open_read_only_in(storage.clone(), &options));
+    is_refused("a store", Db::open(storage.clone(), &options));
+    is_refused("a reader", Db::open_read_only(storage.clone(), &options));
     is_refused("verify", verify_store(&storage, &mut |_, _| {}));
     is_refused("repair", repair_store(&storage, &mut |_, _| {}));
     for (name, kind) in files {
@@ -139,8 +148,8 @@ fn a_store_of_a_development_version_is_refused_by_whatever_opens_it() {
 
 #[test]
 fn a_backup_of_a_development_version_is_refused() {
-    let backups = Backups::new(with(&[("000001.backup", "backup"), ("000001-000002.log", "log")]));
-    is_refused("a restore", backups.restore(Some(1), &with(&[]), &mut |_, _| {}));
+    let backups = Backups::at(with(&[("000001.backup", "backup"), ("000001-000002.log", "log")])).unwrap();
+    is_refused("a restore", backups.restore(Some(1), with(&[]), &mut |_, _| {}));
     is_refused("a list", backups.list());
-    is_refused("one more", backups.create(&with(&[]), &BackupOptions::default(), &mut |_, _| {}));
+    is_refused("one more", backups.create(with(&[]), &BackupOptions::default(), &mut |_, _| {}));
 }

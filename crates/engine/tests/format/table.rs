@@ -82,7 +82,7 @@ fn written() -> Vec<u8> {
         .value_width(2)
         .block_bytes(512)
         .design(DesignRequest::Coded);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for (key, value) in RECORDS {
         writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
     }
@@ -106,7 +106,7 @@ fn the_writer_makes_the_bytes_of_the_worked_example() {
 fn the_worked_example_opens_and_answers() {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("example", example("table")).unwrap();
-    let table = Table::open(storage, "example", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "example"), &TableOptions::default()).unwrap();
     let expected = RECORDS.map(|(key, value)| (key.to_be_bytes().to_vec(), value.to_le_bytes().to_vec()));
     assert_eq!(table.iter().collect::<Result<Vec<_>, _>>().unwrap(), expected);
     assert_eq!(table.get(&250_u64.to_be_bytes()).unwrap(), Some(vec![2, 0]));
@@ -138,7 +138,7 @@ fn the_page_states_the_version_that_the_code_writes() {
     for key_type in ["bytes3", "date", "(u8, u8)"] {
         let storage = MemoryStorage::new();
         let options = TableWriteOptions::default().key_type(key_type.parse().unwrap());
-        TableWriter::create(Arc::new(storage.clone()), "t", options).unwrap().finish().unwrap();
+        TableWriter::create((Arc::new(storage.clone()), "t"), options).unwrap().finish().unwrap();
         assert_eq!(version(&storage.content("t").unwrap()), FORMAT_VERSION, "{key_type}");
     }
     assert!(PAGE.contains(&format!("Format version {FORMAT_VERSION}.")));
@@ -154,11 +154,11 @@ fn a_newer_version_is_refused_by_its_number() {
     let storage = Arc::new(MemoryStorage::new());
     // Without a checksum of its own, it is damage.
     storage.put("damaged", file.clone()).unwrap();
-    let error = Table::open(storage.clone(), "damaged", &TableOptions::default()).unwrap_err();
+    let error = Table::open((storage.clone(), "damaged"), &TableOptions::default()).unwrap_err();
     assert!(matches!(error, Error { cause: Cause::Damaged, .. }), "{error}");
     checksum::seal(id, tail as u64, &mut file[tail..]);
     storage.put("newer", file).unwrap();
-    let error = Table::open(storage, "newer", &TableOptions::default()).unwrap_err();
+    let error = Table::open((storage, "newer"), &TableOptions::default()).unwrap_err();
     let is_told = matches!(error, Error { cause: Cause::Version { found, supported }, .. }
         if (found, supported) == (FORMAT_VERSION + 1, FORMAT_VERSION));
     assert!(is_told, "{error}");
@@ -192,7 +192,7 @@ fn decoded_column(bytes: &[u8], at: usize, lead: usize, count: usize) -> (Vec<u6
 fn coded_blocks_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     let keys: Vec<u64> = (0..40).map(|i| 1000 + 103 * i).collect();
     keys.iter().for_each(|key| writer.append(&key.to_be_bytes(), b"").unwrap());
     writer.finish().unwrap();
@@ -212,7 +212,7 @@ fn coded_blocks_are_stored_as_the_page_says() {
 fn front_coded_keys_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::Text).value_width(0).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     let of = |place: &str| (1..=5).map(|number| format!("application/{place}/{number}")).collect::<Vec<_>>();
     let keys: Vec<String> = ["east", "north", "south", "west"].map(of).concat();
     keys.iter().for_each(|key| writer.append(key.as_bytes(), b"").unwrap());
@@ -254,7 +254,7 @@ fn columns_of_many_groups_decode_as_the_page_says() {
 fn columns_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().block_bytes(512).versioned(true);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for (key, suffix, value) in [(b"user1", 300, b"A"), (b"user2", 256, b"B"), (b"user7", 511, b"C")] {
         writer.append_version(key, 1, suffix, value).unwrap();
     }

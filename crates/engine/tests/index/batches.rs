@@ -17,7 +17,7 @@ const STEP: u64 = 1 << 30;
 
 fn loaded(kind: IndexKind) -> Numbers {
     let options = IndexOptions::default().kind(kind);
-    let index = Numbers::create(Arc::new(MemoryStorage::new()), "index", &options).unwrap();
+    let index = Numbers::create((Arc::new(MemoryStorage::new()), "index"), &options).unwrap();
     index.bulk_load((0..LOADED).map(|i| (i * STEP, i))).unwrap();
     // After a checkpoint, pages that the bulk load has left over can be written directly.
     index.checkpoint().unwrap();

@@ -5,7 +5,6 @@
 use ogive::index::extend::{Structure, StructureFactory, Tunable};
 use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Key, Payload};
 use ogive::io::Storage;
-use ogive::page::PageOptions;
 use ogive::{Cause, Error, KeyType};
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::support::{NAME, Numbers, assert_same, empty, memory, options};
@@ -67,12 +66,12 @@ fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
     let (storage, index) = empty("unique".parse().unwrap());
     index.bulk_load((0..3000).map(|i| (i, i))).unwrap();
     drop(index);
-    let index = Numbers::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
+    let index = Numbers::open((storage.clone(), NAME), &IndexOptions::default()).unwrap();
     assert_eq!(index.kind(), UNIQUE);
     assert_same(&index, &(0..3000).map(|i| (i, i)).collect(), "unique");
     for (tunables, is_sound) in [(vec![(1, 9)], true), (vec![(1, 0)], false), (vec![(2, 5)], false)] {
         let options = options(UNIQUE).tunables(tunables);
-        match Numbers::create(memory(), NAME, &options) {
+        match Numbers::create((memory(), NAME), &options) {
             Ok(_) => assert!(is_sound),
             Err(error) => assert!(!is_sound && error.to_string().contains("takes a number from 1 to 9"), "{error}"),
         }
@@ -84,7 +83,7 @@ fn types_other_than_those_of_the_file_are_refused() {
     let (storage, index) = empty(IndexKind::default());
     drop(index);
     fn refused<K: Key, V: Payload>(storage: &Arc<dyn Storage>) {
-        match Index::<K, V>::open(Arc::clone(storage), NAME, &PageOptions::default()) {
+        match Index::<K, V>::open((Arc::clone(storage), NAME), &IndexOptions::default()) {
             Err(error @ Error { cause: Cause::WrongType { .. }, .. }) => {
                 assert!(error.detail().contains("u64") || error.detail().contains('8'), "{error}")
             }
@@ -98,8 +97,8 @@ fn types_other_than_those_of_the_file_are_refused() {
     refused::<u128, u64>(&storage);
     refused::<[u8; 8], u64>(&storage);
     refused::<ogive::index::RawKey<u128>, u64>(&storage);
-    Index::<ogive::index::RawKey<u64>, Vec<u8>>::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
-    Numbers::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
+    Index::<ogive::index::RawKey<u64>, Vec<u8>>::open((storage.clone(), NAME), &IndexOptions::default()).unwrap();
+    Numbers::open((storage.clone(), NAME), &IndexOptions::default()).unwrap();
 }
 
 #[test]
@@ -107,7 +106,7 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     let storage = memory();
     let good = options(IndexKind::BTREE);
     let refused = |options: IndexOptions| {
-        let error = Index::<u64, u64>::create(storage.clone(), NAME, &options).unwrap_err();
+        let error = Index::<u64, u64>::create((storage.clone(), NAME), &options).unwrap_err();
         assert!(matches!(error, Error { cause: Cause::Input, .. }), "{error}");
         assert!(storage.list().unwrap().is_empty());
     };
@@ -121,9 +120,9 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     for key_type in [KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(17)] {
         let options = good.clone().key_type(key_type);
         let short =
-            Index::<ogive::index::RawKey<u64>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
+            Index::<ogive::index::RawKey<u64>, u64>::create((storage.clone(), NAME), &options).map(drop).unwrap_err();
         let long =
-            Index::<ogive::index::RawKey<u128>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
+            Index::<ogive::index::RawKey<u128>, u64>::create((storage.clone(), NAME), &options).map(drop).unwrap_err();
         for error in [short, long] {
             let message = error.to_string();
             let names_types = message.contains("bytes1 to bytes16") || message.contains("1 to 16 bytes");
@@ -131,9 +130,9 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
         }
         assert!(storage.list().unwrap().is_empty());
     }
-    assert!(Index::<u64, [u8; 400]>::create(storage.clone(), NAME, &good).is_err());
-    assert!(Index::<ogive::index::RawKey<u64>, u64>::create(storage.clone(), NAME, &good).is_err());
-    assert!(Index::<u64, Vec<u8>>::create(storage.clone(), NAME, &good).is_err());
+    assert!(Index::<u64, [u8; 400]>::create((storage.clone(), NAME), &good).is_err());
+    assert!(Index::<ogive::index::RawKey<u64>, u64>::create((storage.clone(), NAME), &good).is_err());
+    assert!(Index::<u64, Vec<u8>>::create((storage.clone(), NAME), &good).is_err());
     for page_bytes in [0, 256, 1000, 1 << 17] {
         let mut options = good.clone();
         options.pages.page_bytes = page_bytes;

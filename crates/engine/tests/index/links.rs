@@ -27,12 +27,12 @@ fn place(path: &Path) -> (Arc<dyn Storage>, String) {
 
 fn open(path: &Path) -> Result<Numbers> {
     let (storage, name) = place(path);
-    Numbers::open(storage.clone(), &name, &PageOptions::default())
+    Numbers::open((storage.clone(), &name), &IndexOptions::default())
 }
 
 fn create(path: &Path) -> Result<Numbers> {
     let (storage, name) = place(path);
-    Numbers::create(storage.clone(), &name, &IndexOptions::default())
+    Numbers::create((storage.clone(), &name), &IndexOptions::default())
 }
 
 fn insert(index: &Numbers, keys: std::ops::Range<u64>) {
@@ -66,7 +66,7 @@ fn a_symbolic_link_leads_to_the_lock_and_the_log_of_the_index_itself() {
         let taken = create(path).map(drop).unwrap_err();
         assert!(matches!(&taken, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. }), "{taken}");
         let (storage, name) = place(path);
-        let reader = Numbers::open_read_only(storage.clone(), &name, &PageOptions::default()).unwrap();
+        let reader = Numbers::open_read_only((storage.clone(), &name), &IndexOptions::default()).unwrap();
         assert_eq!(reader.len().unwrap(), 1000, "what only the log has is seen through {}", path.display());
     }
     drop(index);
@@ -93,15 +93,18 @@ fn names_of_a_storage_that_are_links_are_refused() {
     let options = PageOptions::default();
     // Under either of its names a file with two has none that its lock could be found by.
     for (name, word) in [("soft", "symbolic link to x"), ("hard", "2 hard links"), ("x", "2 hard links")] {
-        refused(Numbers::open(storage.clone(), name, &options), word);
-        refused(Numbers::open_read_only(storage.clone(), name, &options), word);
+        refused(Numbers::open((storage.clone(), name), &IndexOptions::default().pages(options.clone())), word);
+        refused(
+            Numbers::open_read_only((storage.clone(), name), &IndexOptions::default().pages(options.clone())),
+            word,
+        );
     }
-    refused(Numbers::create(storage.clone(), "dangling", &IndexOptions::default()), "symbolic link to nothing");
+    refused(Numbers::create((storage.clone(), "dangling"), &IndexOptions::default()), "symbolic link to nothing");
     fs::remove_file(directory.path().join("hard")).unwrap();
-    insert(&Numbers::open(storage.clone(), "x", &options).unwrap(), 0..10);
+    insert(&Numbers::open((storage.clone(), "x"), &IndexOptions::default().pages(options.clone())).unwrap(), 0..10);
     // Wrappers ask what they wrap.
     let metered: Arc<dyn Storage> = Arc::new(ogive::io::Meter::new(storage));
-    refused(Numbers::open(metered.clone(), "soft", &options), "symbolic link");
+    refused(Numbers::open((metered.clone(), "soft"), &IndexOptions::default().pages(options.clone())), "symbolic link");
 }
 
 #[test]
@@ -141,14 +144,14 @@ fn a_table_that_is_replaced_through_a_link_is_the_one_that_the_link_leads_to() {
     for (path, value) in [(&file, &b"old"[..]), (&link, b"new")] {
         let (storage, name) = place(path);
         let options = TableWriteOptions::default().replace(true);
-        let mut writer = TableWriter::create(storage, &name, options).unwrap();
+        let mut writer = TableWriter::create((storage, &name), options).unwrap();
         writer.append(b"key", value).unwrap();
         writer.finish().unwrap();
     }
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     for path in [&file, &link] {
         let (storage, name) = place(path);
-        let table = Table::open(storage, &name, &ogive::table::TableOptions::default()).unwrap();
+        let table = Table::open((storage, &name), &ogive::table::TableOptions::default()).unwrap();
         assert_eq!(table.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
     }
 }

@@ -14,7 +14,7 @@ fn a_part_that_cannot_be_read_is_damage_to_an_open_index() {
     for kind in [IndexKind::OGIVE, IndexKind::BTREE] {
         let options = IndexOptions::default().kind(kind);
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let index = Index::<u64, u64>::create(Arc::clone(&memory), "index", &options).unwrap();
+        let index = Index::<u64, u64>::create((Arc::clone(&memory), "index"), &options).unwrap();
         index.bulk_load((0..20_000).map(|i| (i * 7, i))).unwrap();
         index.checkpoint().unwrap();
         let mut transaction = index.write().unwrap();
@@ -29,7 +29,7 @@ fn a_part_that_cannot_be_read_is_damage_to_an_open_index() {
                 let device: Arc<dyn Storage> = Arc::new(device);
                 let lenient = LenientStorage::around(&device);
                 // Some sectors are read when the index is opened.
-                let open = |storage| Index::<u64, u64>::open_read_only(storage, "index", &options.pages);
+                let open = |storage| Index::<u64, u64>::open_read_only((storage, "index"), &options);
                 let Ok(index) = open(Arc::clone(&device)) else { continue };
                 let expected = open(Arc::clone(&lenient)).unwrap().verify();
                 verified += 1;

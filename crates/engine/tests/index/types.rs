@@ -4,7 +4,6 @@
 
 use ogive::index::{Index, IndexKind, IndexOptions, RawKey};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::page::PageOptions;
 use ogive::repair::repair_index;
 use ogive::types::{KeyColumn, RecordType, Row, Value, ValueType};
 use ogive::{Cause, Error, JoinMethod, JoinOptions, JoinOutput, JoinSource, KeyType, Table, TableOptions, join};
@@ -37,7 +36,7 @@ fn rows_under_tuples_come_back_in_order() {
         let columns = [("id", 0), ("day", 2)].map(|(name, position)| KeyColumn { name: name.into(), position });
         let types = RecordType::new(keys, values.clone()).key_columns(columns.to_vec());
         let storage = storage();
-        let index = Long::create(storage.clone(), "pets", &options(&types, Some(64)).kind(kind)).unwrap();
+        let index = Long::create((storage.clone(), "pets"), &options(&types, Some(64)).kind(kind)).unwrap();
         let mut expected = BTreeMap::new();
         let mut transaction = index.write().unwrap();
         for number in 0..2_000_i32 {
@@ -51,7 +50,7 @@ fn rows_under_tuples_come_back_in_order() {
         transaction.commit().unwrap();
         index.close().unwrap();
 
-        let index = Long::open_read_only(storage, "pets", &PageOptions::default()).unwrap();
+        let index = Long::open_read_only((storage, "pets"), &IndexOptions::default()).unwrap();
         assert_eq!(*index.record_type(), types);
         let found = index.iter().unwrap().map(|entry| {
             let (RawKey(word), payload) = entry.unwrap();
@@ -68,21 +67,21 @@ fn rows_under_tuples_come_back_in_order() {
 fn integers_are_those_of_rust_by_any_writer() {
     let storage = storage();
     let by_type = RecordType::new(KeyType::U32, KeyType::I64);
-    let raw: Index<RawKey<u64>, Vec<u8>> = Index::create(storage.clone(), "raw", &options(&by_type, None)).unwrap();
+    let raw: Index<RawKey<u64>, Vec<u8>> = Index::create((storage.clone(), "raw"), &options(&by_type, None)).unwrap();
     let mut transaction = raw.write().unwrap();
     let value = KeyType::I64.parse("-7").unwrap();
     transaction.insert(RawKey(1), raw.encode_value(&value).unwrap()).unwrap();
     transaction.commit().unwrap();
     raw.close().unwrap();
-    let typed: Index<u32, i64> = Index::open(storage.clone(), "raw", &PageOptions::default()).unwrap();
+    let typed: Index<u32, i64> = Index::open((storage.clone(), "raw"), &IndexOptions::default()).unwrap();
     assert_eq!(typed.get(1).unwrap(), Some(-7));
     assert_eq!(*typed.record_type(), by_type);
 
-    let typed: Index<u32, i64> = Index::create(storage.clone(), "typed", &IndexOptions::default()).unwrap();
+    let typed: Index<u32, i64> = Index::create((storage.clone(), "typed"), &IndexOptions::default()).unwrap();
     assert_eq!(*typed.record_type(), by_type);
     typed.bulk_load([(1, i64::MIN), (2, 258)]).unwrap();
     typed.close().unwrap();
-    let raw: Index<RawKey<u64>, Vec<u8>> = Index::open(storage, "typed", &PageOptions::default()).unwrap();
+    let raw: Index<RawKey<u64>, Vec<u8>> = Index::open((storage, "typed"), &IndexOptions::default()).unwrap();
     let shown = |key| {
         let payload = raw.get(RawKey(key)).unwrap().unwrap();
         KeyType::I64.display(&raw.decode_value(&payload).unwrap()).to_string()
@@ -93,20 +92,20 @@ fn integers_are_those_of_rust_by_any_writer() {
 #[test]
 fn other_types_and_sizes_are_refused_by_name() {
     let storage = storage();
-    drop(Index::<u64, u64>::create(storage.clone(), "numbers", &IndexOptions::default()).unwrap());
-    let refused = Index::<u64, i64>::open(storage.clone(), "numbers", &PageOptions::default()).unwrap_err();
+    drop(Index::<u64, u64>::create((storage.clone(), "numbers"), &IndexOptions::default()).unwrap());
+    let refused = Index::<u64, i64>::open((storage.clone(), "numbers"), &IndexOptions::default()).unwrap_err();
     assert!(
         matches!(refused, Error { cause: Cause::WrongType { .. }, .. })
             && refused.to_string().contains("of type u64, not i64")
     );
-    assert!(Index::<u64, [u8; 8]>::open(storage.clone(), "numbers", &PageOptions::default()).is_ok());
+    assert!(Index::<u64, [u8; 8]>::open((storage.clone(), "numbers"), &IndexOptions::default()).is_ok());
     // An index without types of values, as all were, takes any payload of its size.
-    drop(Index::<u64, [u8; 8]>::create(storage.clone(), "bytes", &IndexOptions::default()).unwrap());
-    assert!(Index::<u64, i64>::open(storage.clone(), "bytes", &PageOptions::default()).is_ok());
+    drop(Index::<u64, [u8; 8]>::create((storage.clone(), "bytes"), &IndexOptions::default()).unwrap());
+    assert!(Index::<u64, i64>::open((storage.clone(), "bytes"), &IndexOptions::default()).is_ok());
 
     let refused = |types: &str, values: &str, payload_bytes| {
         let types = RecordType::new(types.parse().unwrap(), values.parse::<ValueType>().unwrap());
-        let created = Long::create(storage.clone(), "refused", &options(&types, payload_bytes));
+        let created = Long::create((storage.clone(), "refused"), &options(&types, payload_bytes));
         match created.unwrap_err() {
             error @ Error { cause: Cause::Input, .. } => error.detail().to_owned(),
             error => panic!("{error}"),
@@ -120,10 +119,10 @@ fn other_types_and_sizes_are_refused_by_name() {
     let columns: Vec<String> = (0..100).map(|number| format!("a column with a long name {number}: u8?")).collect();
     assert!(refused("uuid", &format!("{{{}}}", columns.join(", ")), None).contains("fewer columns"));
     let wrong = IndexOptions::default().value_type(ValueType::Scalar(KeyType::U32));
-    assert!(Index::<u64, u64>::create(storage.clone(), "refused", &wrong).is_err());
+    assert!(Index::<u64, u64>::create((storage.clone(), "refused"), &wrong).is_err());
 
     let types = RecordType::new(KeyType::Uuid, KeyType::Text);
-    let index = Long::create(storage.clone(), "text", &options(&types, Some(6))).unwrap();
+    let index = Long::create((storage.clone(), "text"), &options(&types, Some(6))).unwrap();
     assert!(index.encode_value(b"abcd").is_ok());
     assert!(index.encode_value(b"abcde").unwrap_err().to_string().contains("at most 4 bytes"));
     // A payload written as bytes is no value.
@@ -137,7 +136,7 @@ fn other_types_and_sizes_are_refused_by_name() {
 /// An index of rows of varying length.
 fn filled(storage: &Arc<dyn Storage>, name: &str) -> Index<RawKey<u64>, Vec<u8>> {
     let types = RecordType::new(KeyType::U32, "{name: text}".parse::<ValueType>().unwrap());
-    let index = Index::create(storage.clone(), name, &options(&types, Some(20))).unwrap();
+    let index = Index::create((storage.clone(), name), &options(&types, Some(20))).unwrap();
     let entry = |key: u64| {
         let value = types.values.parse(&"n".repeat(key as usize % 10)).unwrap();
         (RawKey(key), index.encode_value(&value).unwrap())
@@ -152,14 +151,14 @@ fn joins_take_the_values_and_their_types() {
     let index = filled(&storage, "left");
     let source = JoinSource::index(&index).unwrap();
     assert_eq!(source.record_type(), index.record_type());
-    let right: Index<u32, u16> = Index::create(storage.clone(), "right", &IndexOptions::default()).unwrap();
+    let right: Index<u32, u16> = Index::create((storage.clone(), "right"), &IndexOptions::default()).unwrap();
     right.bulk_load((500..2_000).map(|key| (key, key as u16))).unwrap();
     for method in [JoinMethod::Merge, JoinMethod::Hash] {
         let output = JoinOutput::table(storage.clone(), "joined", JoinOutput::options());
         let options = JoinOptions::default().method(method);
         let report = join(&source, &JoinSource::index(&right).unwrap(), output, &options).unwrap();
         assert_eq!(report.rows, 500);
-        let joined = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
+        let joined = Table::open((storage.clone(), "joined"), &TableOptions::default()).unwrap();
         let types = joined.record_type();
         let row = joined.get(&507_u32.to_be_bytes()).unwrap().unwrap();
         let values = types.values.row(&row).unwrap().values().unwrap();
@@ -174,9 +173,9 @@ fn a_repaired_index_keeps_its_types() {
     let index = filled(&storage, "index");
     let (types, first) = (index.record_type().clone(), index.first().unwrap());
     index.close().unwrap();
-    let pages = PageOptions::default();
-    let report = repair_index((&storage, "index"), (&storage, "repaired"), &pages, &mut |_, _| {}).unwrap();
+    let options = IndexOptions::default();
+    let report = repair_index((&storage, "index"), (&storage, "repaired"), &options, &mut |_, _| {}).unwrap();
     assert_eq!(report.saved_records, 1_000);
-    let repaired: Index<RawKey<u64>, Vec<u8>> = Index::open(storage, "repaired", &pages).unwrap();
+    let repaired: Index<RawKey<u64>, Vec<u8>> = Index::open((storage, "repaired"), &options).unwrap();
     assert_eq!((repaired.record_type(), repaired.first().unwrap()), (&types, first));
 }

@@ -92,7 +92,7 @@ fn relations() -> (Vec<Row>, Vec<Row>) {
 }
 
 fn sources(storage: &Arc<dyn Storage>) -> Result<(JoinSource, JoinSource)> {
-    let open = |name| Table::open(Arc::clone(storage), name, &TableOptions::default().memory_bytes(1 << 18));
+    let open = |name| Table::open((Arc::clone(storage), name), &TableOptions::default().memory_bytes(1 << 18));
     Ok((JoinSource::table(&open("left")?), JoinSource::table(&open("right")?)))
 }
 

@@ -4,7 +4,7 @@
 use crate::support::{Records, client, open, records, small};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{ListedFile, MemoryStorage, Storage};
-use ogive::lsm::{Db, checkpoint_store_in};
+use ogive::lsm::{Db, checkpoint_store};
 use ogive::{Cause, Error};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn a_backup_within_another_one_harms_no_kept_backup() {
         let db = open(&store).unwrap();
         let made = Made::default();
         let outer_client = server.client();
-        let outer = Backups::new(Arc::new(outer_client.clone()));
+        let outer = Backups::at(Arc::new(outer_client.clone())).unwrap();
         for number in 0..3 {
             db.insert(format!("{number}"), vec![b'x'; 150]).unwrap();
             db.compact().unwrap();
@@ -38,7 +38,7 @@ fn a_backup_within_another_one_harms_no_kept_backup() {
             }
         }
         let before = outer_client.requests();
-        let (requests, inner) = (Mutex::new(0), Backups::new(client(&server)));
+        let (requests, inner) = (Mutex::new(0), Backups::at(client(&server)).unwrap());
         let (inner_db, inner_store, inner_made) = (db.clone(), Arc::clone(&store), Arc::clone(&made));
         outer_client.set_hook(Some(Box::new(move || {
             let mut requests = requests.lock().unwrap();
@@ -61,7 +61,7 @@ fn a_backup_within_another_one_harms_no_kept_backup() {
             let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
             let restored = outer.restore(Some(backup.number), &target, &mut |_, _| ());
             assert!(restored.is_ok(), "backup {} with another one at request {at}: {restored:?}", backup.number);
-            let found = records(&Db::open_in(target, &small()).unwrap()).unwrap();
+            let found = records(&Db::open(target, &small()).unwrap()).unwrap();
             if let Some(expected) = made.lock().unwrap().get(&backup.number) {
                 let mut found = found;
                 if !expected.contains_key(&b"inner"[..]) {
@@ -89,7 +89,7 @@ fn end_within(first_at: u64, second_at: u64) -> bool {
     let (first, second) = (server.client(), server.client());
     let (reached, has_reached) = channel();
     let (ended, has_ended) = channel::<()>();
-    let (back_up_second, other_store) = (Backups::new(Arc::new(second.clone())), Arc::clone(&store));
+    let (back_up_second, other_store) = (Backups::at(Arc::new(second.clone())).unwrap(), Arc::clone(&store));
     let (mut requests, is_reached) = (0, reached.clone());
     second.set_hook(Some(Box::new(move || {
         requests += 1;
@@ -116,12 +116,12 @@ fn end_within(first_at: u64, second_at: u64) -> bool {
                 *is_met.lock().unwrap() = has_reached.recv().unwrap();
             }
         })));
-        let backups = Backups::new(Arc::new(first.clone()));
+        let backups = Backups::at(Arc::new(first.clone())).unwrap();
         _ = backups.create(&store, &BackupOptions::default(), &mut |_, _| ());
         first.set_hook(None);
         drop(ended);
     });
-    let backups = Backups::new(client(&server));
+    let backups = Backups::at(client(&server)).unwrap();
     let kept = backups.list().unwrap();
     assert!(kept.damaged.is_empty(), "{kept:?}");
     for backup in kept.backups {
@@ -168,13 +168,13 @@ fn of_two_copies_into_one_folder_at_most_one_is_made_and_is_whole() {
             let mut requests = requests.lock().unwrap();
             *requests += 1;
             if *requests == at {
-                *made.lock().unwrap() = checkpoint_store_in(&other, &inner).is_ok();
+                *made.lock().unwrap() = checkpoint_store(&other, &inner).is_ok();
             }
         })));
-        let copied = checkpoint_store_in(&sources[0], &(Arc::new(outer.clone()) as Arc<dyn Storage>)).is_ok();
+        let copied = checkpoint_store(&sources[0], &(Arc::new(outer.clone()) as Arc<dyn Storage>)).is_ok();
         let inner_copied = *inner_made.lock().unwrap();
         assert!(copied != inner_copied, "at request {at}: {copied}, {inner_copied}");
-        let found = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+        let found = records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
         assert!(found == expected[usize::from(inner_copied)], "at request {at}");
         assert!(!server.objects().contains_key("LOCK"));
         if outer.requests() < at {
@@ -193,19 +193,19 @@ fn a_backup_of_which_an_answer_is_short_is_asked_for_again_or_told() {
     db.insert("table", "1").unwrap();
     db.compact().unwrap();
     db.insert("log", "2").unwrap();
-    Backups::new(client(&server)).create(&store, &BackupOptions::default(), &mut |_, _| ()).unwrap();
+    Backups::at(client(&server)).unwrap().create(&store, &BackupOptions::default(), &mut |_, _| ()).unwrap();
     let expected = records(&db).unwrap();
     for (name, content) in server.objects() {
         for bytes in [0, 10, content.len() / 2, content.len() - 1] {
             for answers in [1, u32::MAX] {
                 let place = format!("{answers} answers with {bytes} of {} bytes of {name}", content.len());
                 let reader = server.client();
-                let backups = Backups::new(Arc::new(reader.clone()));
+                let backups = Backups::at(Arc::new(reader.clone())).unwrap();
                 reader.shorten(&name, bytes, answers);
                 let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
                 match backups.restore(None, &target, &mut |_, _| ()) {
                     Ok(_) => {
-                        assert_eq!(records(&Db::open_in(target, &small()).unwrap()).unwrap(), expected, "{place}");
+                        assert_eq!(records(&Db::open(target, &small()).unwrap()).unwrap(), expected, "{place}");
                     }
                     Err(error) => {
                         assert!(
@@ -248,7 +248,8 @@ fn a_listing_that_leaves_records_out_costs_no_backup_its_files() {
                     server.listing().into_iter().filter(|file| file.name != omitted).collect();
                 client.set_false_listings(Random::new(seed), 1 + seed % 3, vec![listing]);
             }
-            let outcome = Backups::new(Arc::new(client)).create(&store, &BackupOptions::default(), &mut |_, _| ());
+            let outcome =
+                Backups::at(Arc::new(client)).unwrap().create(&store, &BackupOptions::default(), &mut |_, _| ());
             assert!(outcome.is_ok() || number == 4, "{outcome:?}");
             if let Ok(summary) = outcome {
                 made.insert(summary.backup.number, records(&db).unwrap());
@@ -256,8 +257,8 @@ fn a_listing_that_leaves_records_out_costs_no_backup_its_files() {
         }
         for (number, expected) in made {
             let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-            Backups::new(client(&server)).restore(Some(number), &target, &mut |_, _| ()).unwrap();
-            assert_eq!(records(&Db::open_in(target, &small()).unwrap()).unwrap(), expected, "seed {seed}, {number}");
+            Backups::at(client(&server)).unwrap().restore(Some(number), &target, &mut |_, _| ()).unwrap();
+            assert_eq!(records(&Db::open(target, &small()).unwrap()).unwrap(), expected, "seed {seed}, {number}");
         }
     }
 }

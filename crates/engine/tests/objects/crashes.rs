@@ -26,7 +26,7 @@ fn work(server: &SimulatedObjects, storage: &Arc<dyn Storage>, history: &mut His
     history.contents.push(now.clone());
     for opening in 0..2 {
         let options = small().object_grace_s(100);
-        let db = Db::open_in(Arc::clone(storage), &options)?;
+        let db = Db::open(Arc::clone(storage), &options)?;
         for step in 0..8 {
             set_unix_time_s(Some(1_000 + 1_000 * opening + 60 * step));
             let mut batch = db.batch();
@@ -73,7 +73,7 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     }
     set_unix_time_s(Some(50_000));
     let options = small().object_grace_s(100);
-    let db = Db::open_in(client(&server), &options).unwrap();
+    let db = Db::open(client(&server), &options).unwrap();
     let found = records(&db).unwrap();
     while server.deliver(&mut Random::new(1)) {}
     let allowed = &history.contents[history.acknowledged..];
@@ -103,7 +103,7 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     assert!(first_bytes.is_some_and(|bytes| (bytes == 24) == has_later), "{place}: {first_bytes:?}");
     assert!(!server.objects().keys().any(|name| name.starts_with("part")), "{place}: all were compacted");
     drop(db);
-    let again = Db::open_in(client(&server), &options).unwrap();
+    let again = Db::open(client(&server), &options).unwrap();
     assert_eq!(records(&again).unwrap().len(), found.len() + 1, "{place}");
     set_unix_time_s(None);
     seed_random(None);

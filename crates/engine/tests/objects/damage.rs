@@ -4,7 +4,7 @@
 
 use crate::support::{Records, client, open, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
-use ogive::lsm::{Db, checkpoint_store_in};
+use ogive::lsm::{Db, checkpoint_store};
 use ogive::{Cause, Error, Result, verify_store};
 use ogive_testkit::{Random, SimulatedObjects};
 use std::sync::{Arc, Mutex};
@@ -37,10 +37,10 @@ fn killed_writer() -> (MemoryStorage, Records) {
 /// What each way to read a store finds.
 fn all_findings(damaged: &MemoryStorage) -> Vec<Result<Records>> {
     let shared = |memory: MemoryStorage| Arc::new(memory) as Arc<dyn Storage>;
-    let read = Db::open_read_only_in(shared(copy(damaged)), &small()).and_then(|db| records(&db));
+    let read = Db::open_read_only(shared(copy(damaged)), &small()).and_then(|db| records(&db));
     let target = shared(MemoryStorage::new());
-    let copied = checkpoint_store_in(&shared(copy(damaged)), &target);
-    let copied = copied.and_then(|()| Db::open_in(target, &small())).and_then(|db| records(&db));
+    let copied = checkpoint_store(shared(copy(damaged)), &target);
+    let copied = copied.and_then(|()| Db::open(target, &small())).and_then(|db| records(&db));
     let written = open(&shared(copy(damaged))).and_then(|db| records(&db));
     vec![read, copied, written]
 }
@@ -88,7 +88,7 @@ fn a_reader_that_sleeps_longer_than_the_grace_period_denies_nothing() {
     for sleeps_at in 0.. {
         set_unix_time_s(Some(1_000));
         let server = SimulatedObjects::new();
-        let db = Db::open_in(client(&server), &small().object_grace_s(300)).unwrap();
+        let db = Db::open(client(&server), &small().object_grace_s(300)).unwrap();
         db.insert("short", "a").unwrap();
         db.insert("long", vec![b'a'; LONG]).unwrap();
         let slow = server.client();
@@ -105,7 +105,7 @@ fn a_reader_that_sleeps_longer_than_the_grace_period_denies_nothing() {
                 writer.insert("other", "b").unwrap();
             }
         })));
-        let found = Db::open_read_only_in(Arc::new(slow.clone()), &small()).and_then(|db| records(&db));
+        let found = Db::open_read_only(Arc::new(slow.clone()), &small()).and_then(|db| records(&db));
         set_unix_time_s(None);
         match found {
             Ok(found) => {
@@ -142,7 +142,7 @@ fn a_manifest_that_is_missing_is_told() {
             db.close().unwrap();
         }
     }
-    let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+    let expected = records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
     let objects = server.objects();
     let manifests: Vec<&String> = objects.keys().filter(|name| name.starts_with("manifest")).collect();
     let mut told = 0;
@@ -152,7 +152,7 @@ fn a_manifest_that_is_missing_is_told() {
             let kept = objects.iter().filter(|(name, _)| !gone.contains(name));
             kept.for_each(|(name, bytes)| copy.put_if_absent(name, bytes).unwrap());
             let copy: Arc<dyn Storage> = Arc::new(copy);
-            match Db::open_read_only_in(Arc::clone(&copy), &small()).and_then(|db| records(&db)) {
+            match Db::open_read_only(Arc::clone(&copy), &small()).and_then(|db| records(&db)) {
                 Ok(found) => assert_eq!(found, expected, "without {gone:?}"),
                 Err(error) => {
                     told += 1;
@@ -184,13 +184,13 @@ fn of_a_store_that_is_created_and_a_copy_at_once_nothing_acknowledged_is_lost() 
             }
             requests += 1;
         })));
-        let copied = checkpoint_store_in(&source, &(Arc::new(copier.clone()) as Arc<dyn Storage>)).is_ok();
+        let copied = checkpoint_store(&source, &(Arc::new(copier.clone()) as Arc<dyn Storage>)).is_ok();
         copier.set_hook(None);
         let Some(is_written) = written.lock().unwrap().take() else { continue };
         // A writer may open the copy as soon as that is complete.
         let expected = if is_written { "of the writer" } else { "of the copy" };
         if copied || is_written {
-            let db = Db::open_read_only_in(client(&server), &small()).unwrap();
+            let db = Db::open_read_only(client(&server), &small()).unwrap();
             assert_eq!(db.get("key").unwrap().as_deref(), Some(expected.as_bytes()), "at request {at}");
         }
     }

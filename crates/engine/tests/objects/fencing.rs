@@ -212,7 +212,7 @@ fn a_writer_recognises_its_own_parts() {
             db.insert("b", "2").unwrap();
             db.flush().unwrap();
             drop(db);
-            let found = records(&Db::open_in(client(&server), &small()).unwrap()).unwrap();
+            let found = records(&Db::open(client(&server), &small()).unwrap()).unwrap();
             assert_eq!(found.len() as u64, at + 1 + u64::from(outcome.is_ok()), "{mishap:?} at {at}");
         }
     }
@@ -225,9 +225,9 @@ fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
     ogive::io::set_unix_time_s(Some(1_000));
     let server = SimulatedObjects::new();
     let options = small().object_grace_s(100);
-    let sleeper = Db::open_in(client(&server), &options).unwrap();
+    let sleeper = Db::open(client(&server), &options).unwrap();
     sleeper.insert("first", "1").unwrap();
-    let mut db = Db::open_in(client(&server), &options).unwrap();
+    let mut db = Db::open(client(&server), &options).unwrap();
     let is_seal = |(name, bytes): &(String, Arc<[u8]>)| bytes.starts_with(b"\x89OGVSEA\n") && name.starts_with("wal-");
     let (seal, _) = server.objects().into_iter().find(is_seal).unwrap();
     let (chain, part) = seal.rsplit_once('-').unwrap();
@@ -242,7 +242,7 @@ fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
             db.flush().unwrap();
         }
         db.close().unwrap();
-        db = Db::open_in(client(&server), &options).unwrap();
+        db = Db::open(client(&server), &options).unwrap();
     }
     let left: Vec<String> = server.objects().into_keys().filter(|name| name.starts_with(chain)).collect();
     assert_eq!(left, std::slice::from_ref(&seal));
@@ -258,10 +258,10 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     let server = SimulatedObjects::new();
     let sleeper = server.client();
     let options = small().object_grace_s(100);
-    let first = Db::open_in(Arc::new(sleeper.clone()), &options).unwrap();
+    let first = Db::open(Arc::new(sleeper.clone()), &options).unwrap();
     first.insert("first", "1").unwrap();
     let parts: Vec<_> = server.objects().into_iter().filter(|(name, _)| name.ends_with("-00000000")).collect();
-    let mut second = Db::open_in(client(&server), &options).unwrap();
+    let mut second = Db::open(client(&server), &options).unwrap();
     let seals = |server: &SimulatedObjects| {
         let objects = server.objects().into_iter();
         objects.filter(|(_, bytes)| bytes.starts_with(b"\x89OGVSEA\n")).map(|(name, _)| name).collect::<Vec<_>>()
@@ -279,7 +279,7 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
         }
         // The next writer knows no seals.
         second.close().unwrap();
-        second = Db::open_in(client(&server), &options).unwrap();
+        second = Db::open(client(&server), &options).unwrap();
     }
     ogive::io::set_unix_time_s(Some(90_000));
     second.insert("second", "last").unwrap();
@@ -291,9 +291,9 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
 /// A store whose writer was taken over by another one, which goes on. Its objects have seals.
 fn taken_over() -> (SimulatedObjects, Db, Records) {
     let server = SimulatedObjects::new();
-    let first = Db::open_in(client(&server), &small()).unwrap();
+    let first = Db::open(client(&server), &small()).unwrap();
     first.insert("first", "1").unwrap();
-    let second = Db::open_in(client(&server), &small()).unwrap();
+    let second = Db::open(client(&server), &small()).unwrap();
     second.insert("second", "2").unwrap();
     let expected = records(&second).unwrap();
     (server, second, expected)
@@ -325,7 +325,7 @@ fn an_answer_with_another_object_never_passes_for_a_seal() {
             let (server, old, mut expected) = taken_over();
             let unlucky = server.client();
             unlucky.mistake(name, &server.objects()[other], answers);
-            let outcome = Db::open_in(Arc::new(unlucky.clone()), &small());
+            let outcome = Db::open(Arc::new(unlucky.clone()), &small());
             unlucky.mistake(name, &[], 0);
             let mut acknowledged = 0;
             let mut write = |db: &Db, key: &str| match db.insert(key, "late") {
@@ -362,7 +362,7 @@ fn a_seal_of_which_the_answer_is_short_is_asked_for_again_or_told() {
             let (server, _old, expected) = taken_over();
             let opener = server.client();
             opener.shorten(name, bytes, answers);
-            let found = Db::open_in(Arc::new(opener), &small()).and_then(|db| records(&db));
+            let found = Db::open(Arc::new(opener), &small()).and_then(|db| records(&db));
             match found {
                 Ok(found) if answers == 1 => assert_eq!(found, expected, "{bytes} bytes of {name}"),
                 Err(Error { cause: Cause::WrongAnswer, .. }) if answers > 1 => {}

@@ -102,7 +102,7 @@ fn groups_are_acknowledged_in_order() {
 fn batches_within_the_time_of_a_group_share_a_request() {
     let storage = Arc::new(SlowPuts::new(1, u64::MAX));
     let options = small().object_gather_ms(200);
-    let db = Db::open_in(Arc::clone(&storage) as Arc<dyn Storage>, &options).unwrap();
+    let db = Db::open(Arc::clone(&storage) as Arc<dyn Storage>, &options).unwrap();
     let before = storage.puts.load(Ordering::Relaxed);
     std::thread::scope(|scope| {
         for thread in 0..6 {

@@ -4,7 +4,7 @@
 
 use crate::support::{Records, STUB, client, open, put_part, records, small};
 use ogive::io::{ListedFile, MemoryStorage, Storage, set_unix_time_s};
-use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
+use ogive::lsm::{Db, DbOptions, checkpoint_store};
 use ogive::{Cause, Error, Result, verify_store};
 use ogive_testkit::{ObjectClient, Random, SimulatedObjects};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ fn collected() -> (SimulatedObjects, Vec<Vec<ListedFile>>) {
     let mut old = vec![Vec::new()];
     for round in 0..4 {
         set_unix_time_s(Some(1_000 + 1_000 * round));
-        let db = Db::open_in(client(&server), &small().object_grace_s(100)).unwrap();
+        let db = Db::open(client(&server), &small().object_grace_s(100)).unwrap();
         for step in 0..4 {
             set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
             old.push(server.listing());
@@ -28,7 +28,7 @@ fn collected() -> (SimulatedObjects, Vec<Vec<ListedFile>>) {
         }
     }
     set_unix_time_s(Some(9_000));
-    let db = Db::open_in(client(&server), &small().object_grace_s(100)).unwrap();
+    let db = Db::open(client(&server), &small().object_grace_s(100)).unwrap();
     for time_s in [9_200, 9_400, 9_600] {
         set_unix_time_s(Some(time_s));
         db.insert("last", "x").unwrap();
@@ -62,7 +62,7 @@ fn assert_told<T: std::fmt::Debug>(outcome: Result<T>, place: &str) {
 #[test]
 fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_and_denies_nothing() {
     let (server, old) = collected();
-    let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+    let expected = records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
     let (other, _) = collected();
     let stub_alone: Vec<ListedFile> = server.listing().into_iter().filter(|file| file.name == STUB).collect();
     let listings: Vec<(String, Vec<ListedFile>)> = old
@@ -82,17 +82,17 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
         assert_told(written, place);
         let mut without = small();
         without.create = false;
-        assert_told(Db::open_in(shared(misled(&server, listing)), &without), place);
-        assert_told(Db::open_read_only_in(shared(misled(&server, listing)), &small()), place);
+        assert_told(Db::open(shared(misled(&server, listing)), &without), place);
+        assert_told(Db::open_read_only(shared(misled(&server, listing)), &small()), place);
         let found = ogive::lsm::has_store(&misled(&server, listing));
         assert!(!matches!(found, Ok(false)), "{place}: {found:?}");
-        let report = verify_store(&shared(misled(&server, listing)), &mut |_, _| {});
+        let report = verify_store(shared(misled(&server, listing)), &mut |_, _| {});
         assert!(
             !matches!(report, Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) | Ok(_)),
             "{place}: {report:?}"
         );
         let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let copied = checkpoint_store_in(&shared(misled(&server, listing)), &copy);
+        let copied = checkpoint_store(shared(misled(&server, listing)), &copy);
         assert!(
             !matches!(copied, Err(Error { cause: Cause::NotAStore | Cause::Damaged, .. }) | Ok(())),
             "{place}: {copied:?}"
@@ -100,8 +100,8 @@ fn a_client_that_believes_an_old_an_empty_or_a_foreign_listing_writes_nothing_an
         // Nor is a copy of another store made there.
         let source: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
         open(&source).unwrap().insert("copied", "x").unwrap();
-        assert!(checkpoint_store_in(&source, &shared(misled(&server, listing))).is_err(), "{place}");
-        let found = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+        assert!(checkpoint_store(&source, shared(misled(&server, listing))).is_err(), "{place}");
+        let found = records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
         assert_eq!(found, expected, "{place}");
     }
     let db = open(&client(&server)).unwrap();
@@ -133,7 +133,7 @@ fn an_opening_that_loses_by_an_old_listing_is_not_told_of_another_writer_alone()
                     hooked.set_false_listings(Random::new(1), n, vec![old.clone()]);
                 })));
             }
-            let lost = Db::open_in(shared(opener.clone()), &small()).unwrap_err();
+            let lost = Db::open(shared(opener.clone()), &small()).unwrap_err();
             opener.set_hook(None);
             let text = lost.to_string();
             assert!(text.contains("listing") && text.contains("out of date"), "{rounds}: {text}");
@@ -152,14 +152,14 @@ fn an_opening_that_is_misled_at_any_listing_wins_nothing() {
         for moment in (0..moments).step_by(3) {
             // Its objects have ETags of their own.
             let (server, mut old) = collected();
-            let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+            let expected = records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
             let opener = server.client();
             let (hooked, listing) = (opener.clone(), old.swap_remove(moment));
             opener.set_hook(Some(Box::new(move || {
                 let n = u64::from(hooked.requests() >= lies_at);
                 hooked.set_false_listings(Random::new(1), n, vec![listing.clone()]);
             })));
-            let written = Db::open_in(shared(opener.clone()), &small()).and_then(|db| db.insert("misled", "x"));
+            let written = Db::open(shared(opener.clone()), &small()).and_then(|db| db.insert("misled", "x"));
             opener.set_hook(None);
             let mut all = expected.clone();
             if written.is_ok() {
@@ -186,7 +186,7 @@ fn the_name_of_the_first_manifest_is_always_taken() {
     })));
     let storage = shared(writer);
     for round in 0..5 {
-        let db = Db::open_in(Arc::clone(&storage), &small().object_grace_s(100)).unwrap();
+        let db = Db::open(Arc::clone(&storage), &small().object_grace_s(100)).unwrap();
         for step in 0..5 {
             set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
             db.insert("key", format!("{round} {step}")).unwrap();
@@ -205,18 +205,18 @@ fn the_name_of_the_first_manifest_is_always_taken() {
 fn a_store_without_its_first_manifest_gets_the_stub_at_the_next_opening_for_writing() {
     let (server, _) = collected();
     server.client().remove(STUB).unwrap();
-    drop(Db::open_read_only_in(client(&server), &small()).unwrap());
+    drop(Db::open_read_only(client(&server), &small()).unwrap());
     assert!(!server.objects().contains_key(STUB), "a reader writes nothing");
     let counted = server.client();
-    let db = Db::open_in(shared(counted.clone()), &small()).unwrap();
+    let db = Db::open(shared(counted.clone()), &small()).unwrap();
     assert_eq!(server.objects()[STUB].len(), 24);
     let before = counted.requests();
     db.insert("a", "b").unwrap();
     assert_eq!(counted.requests() - before, 1);
     let copy = SimulatedObjects::new();
-    checkpoint_store_in(&client(&server), &client(&copy)).unwrap();
+    checkpoint_store(client(&server), client(&copy)).unwrap();
     assert_eq!(copy.objects()[STUB].len(), 24);
-    assert_told(Db::open_in(shared(misled(&copy, &[])), &small()), "a copy");
+    assert_told(Db::open(shared(misled(&copy, &[])), &small()), "a copy");
     set_unix_time_s(None);
 }
 
@@ -237,11 +237,11 @@ fn killed_writer() -> (SimulatedObjects, Records) {
 
 /// What each way to read a store finds, through clients that are made anew for each.
 fn all_findings(client: &dyn Fn() -> Arc<dyn Storage>) -> Vec<Result<Records>> {
-    let read = Db::open_read_only_in(client(), &small()).and_then(|db| records(&db));
+    let read = Db::open_read_only(client(), &small()).and_then(|db| records(&db));
     let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let copied = checkpoint_store_in(&client(), &target);
-    let copied = copied.and_then(|()| Db::open_in(target, &small())).and_then(|db| records(&db));
-    let verified = verify_store(&client(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
+    let copied = checkpoint_store(client(), &target);
+    let copied = copied.and_then(|()| Db::open(target, &small())).and_then(|db| records(&db));
+    let verified = verify_store(client(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
         None => Ok(Records::new()),
         Some(found) => Err(Error::damaged("a verified store", found.offset, found.detail.clone())),
     });
@@ -359,7 +359,7 @@ fn an_opening_does_not_take_a_manifest_that_had_the_name_before_for_its_own() {
         new.for_each(|file| file.e_tag = Some("of another".to_owned()));
         hooked.set_false_listings(Random::new(1), 1, vec![listing]);
     })));
-    let opened = Db::open_in(shared(opener.clone()), &small());
+    let opened = Db::open(shared(opener.clone()), &small());
     opener.set_hook(None);
     assert!(matches!(opened, Err(Error { cause: Cause::WrongAnswer, .. })), "{opened:?}");
     set_unix_time_s(None);
@@ -389,7 +389,7 @@ fn an_object_store_that_ignores_conditions_is_refused() {
     open(&source).unwrap().insert("a", "b").unwrap();
     let server = SimulatedObjects::new();
     server.ignore_conditions();
-    let copied = checkpoint_store_in(&source, &client(&server));
+    let copied = checkpoint_store(&source, client(&server));
     assert!(matches!(copied, Err(Error { cause: Cause::Unsupported, .. })), "{copied:?}");
     assert!(server.objects().is_empty(), "{:?}", server.objects().keys());
 }
@@ -400,7 +400,7 @@ fn conditions_are_asked_for_while_the_first_manifest_is_the_newest() {
     let server = SimulatedObjects::new();
     let changes = |options: &DbOptions| {
         let counted = server.client();
-        Db::open_in(shared(counted.clone()), options).unwrap().close().unwrap();
+        Db::open(shared(counted.clone()), options).unwrap().close().unwrap();
         counted.changes()
     };
     let counts: Vec<u64> = (0..4).map(|_| changes(&small())).collect();
@@ -471,11 +471,11 @@ fn is_of(states: &[Contents], found: &Contents) -> bool {
 /// What each way to read a store finds through clients that are made anew for each, with the words for the way. The
 /// verification finds nothing but that the store is sound.
 fn all_contents(misled: &dyn Fn() -> Arc<dyn Storage>) -> Vec<(&'static str, Result<Option<Contents>>)> {
-    let read = Db::open_read_only_in(misled(), &small()).and_then(|db| contents(&db));
+    let read = Db::open_read_only(misled(), &small()).and_then(|db| contents(&db));
     let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let copied = checkpoint_store_in(&misled(), &target);
-    let copied = copied.and_then(|()| Db::open_in(target, &small())).and_then(|db| contents(&db));
-    let verified = verify_store(&misled(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
+    let copied = checkpoint_store(misled(), &target);
+    let copied = copied.and_then(|()| Db::open(target, &small())).and_then(|db| contents(&db));
+    let verified = verify_store(misled(), &mut |_, _| {}).and_then(|report| match report.findings.first() {
         None => Ok(None),
         Some(found) => Err(Error::damaged("a verified store", found.offset, found.detail.clone())),
     });
@@ -613,7 +613,7 @@ fn a_reader_of_short_answers_to_listings_sees_no_write_without_the_edit_before_i
             }
             requests += 1;
         })));
-        let found = Db::open_read_only_in(shared(reader.clone()), &small()).and_then(|db| contents(&db)).unwrap();
+        let found = Db::open_read_only(shared(reader.clone()), &small()).and_then(|db| contents(&db)).unwrap();
         reader.set_hook(None);
         states.extend(made.lock().unwrap().drain(..));
         assert!(states.contains(&found), "acted at request {acts_at}");
@@ -660,7 +660,7 @@ fn a_copy_of_which_less_is_stored_than_was_put_fails() {
         let target = SimulatedObjects::new();
         let copier = target.client();
         copier.cut_put(at, 20);
-        let copied = checkpoint_store_in(&source, &shared(copier.clone()));
+        let copied = checkpoint_store(&source, shared(copier.clone()));
         if copied.is_ok() {
             let found = contents(&open(&client(&target)).unwrap()).unwrap();
             assert_eq!(&found, states.last().unwrap(), "at put {at}");

@@ -3,7 +3,7 @@
 
 use crate::support::{Records, client, leaks, open, put_part, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
-use ogive::lsm::{Db, checkpoint_store_in};
+use ogive::lsm::{Db, checkpoint_store};
 use ogive::verify::verify_store;
 use ogive::{Cause, Error};
 use ogive_testkit::{Fault, FaultInjector, Mishap, Operation, Random, Repeat, SimulatedObjects, seeds};
@@ -14,7 +14,7 @@ fn a_reader_keeps_its_version_until_it_refreshes() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
     let db = open(&storage).unwrap();
     db.insert("a", "1").unwrap();
-    let mut reader = Db::open_read_only_in(Arc::clone(&storage), &small()).unwrap();
+    let mut reader = Db::open_read_only(Arc::clone(&storage), &small()).unwrap();
     let (before, version) = (reader.clone(), reader.version().unwrap());
     assert!(!reader.refresh().unwrap());
     db.insert("a", "2").unwrap();
@@ -25,7 +25,7 @@ fn a_reader_keeps_its_version_until_it_refreshes() {
     assert!(reader.version().unwrap() > version);
     assert_eq!(reader.get("a").unwrap().as_deref(), Some(&b"2"[..]));
     assert_eq!(before.get("a").unwrap().as_deref(), Some(&b"1"[..]));
-    let named = Db::open_version_in(&storage, &small(), version).unwrap();
+    let named = Db::open_version(&storage, &small(), version).unwrap();
     assert_eq!(named.get("a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(named.version(), Some(version));
     for refused in [reader.insert("b", "3"), named.flush()] {
@@ -43,12 +43,12 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     set_unix_time_s(Some(1_000));
     let server = SimulatedObjects::new();
     let options = small().object_grace_s(300);
-    let db = Db::open_in(client(&server), &options).unwrap();
+    let db = Db::open(client(&server), &options).unwrap();
     for number in 0..200 {
         db.insert(format!("{number:03}"), vec![b'a'; 150]).unwrap();
     }
     db.flush().unwrap();
-    let mut reader = Db::open_read_only_in(client(&server), &small()).unwrap();
+    let mut reader = Db::open_read_only(client(&server), &small()).unwrap();
     let version = reader.version().unwrap();
     for number in 0..200 {
         db.insert(format!("{number:03}"), vec![b'b'; 150]).unwrap();
@@ -58,10 +58,10 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     db.insert("x", "y").unwrap();
     assert!(records(&reader).unwrap().values().all(|value| value[0] == b'a'));
     let storage = client(&server);
-    assert_eq!(records(&Db::open_version_in(&storage, &small(), version).unwrap()).unwrap().len(), 200);
+    assert_eq!(records(&Db::open_version(&storage, &small(), version).unwrap()).unwrap().len(), 200);
     set_unix_time_s(Some(1_301));
     db.insert("x", "z").unwrap();
-    let gone = Db::open_version_in(&storage, &small(), version).and_then(|db| records(&db));
+    let gone = Db::open_version(&storage, &small(), version).and_then(|db| records(&db));
     assert!(matches!(gone, Err(Error { cause: Cause::VersionGone, .. })), "{gone:?}");
     // Nothing is cached.
     let mut errors = 0;
@@ -91,7 +91,7 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
 fn a_reader_of_a_long_listing_sees_no_write_without_the_edit_before_it() {
     let server = SimulatedObjects::new();
     let options = small().memtable_bytes(1 << 20);
-    let db = Db::open_in(client(&server), &options).unwrap();
+    let db = Db::open(client(&server), &options).unwrap();
     // Each insert is an object, a part of the log.
     (0..2_500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
     for round in 0..8_u64 {
@@ -106,7 +106,7 @@ fn a_reader_of_a_long_listing_sees_no_write_without_the_edit_before_it() {
                 writer.insert(format!("after round {round}"), "x").unwrap();
             }
         })));
-        let reader = Db::open_read_only_in(Arc::new(reader), &options).unwrap();
+        let reader = Db::open_read_only(Arc::new(reader), &options).unwrap();
         let has_write = reader.get(format!("after round {round}")).unwrap().is_some();
         let has_dropped = reader.keyspaces().contains(&name);
         assert!(has_write != has_dropped || (round == 0 && has_dropped), "round {round}: {has_write}, {has_dropped}");
@@ -120,7 +120,7 @@ fn files_are_removed_also_by_writers_that_live_shortly() {
     let mut most = 0;
     for opening in 0..200 {
         set_unix_time_s(Some(1_000 + 50 * opening));
-        let db = Db::open_in(client(&server), &small().object_grace_s(300)).unwrap();
+        let db = Db::open(client(&server), &small().object_grace_s(300)).unwrap();
         db.insert(format!("{}", opening % 10), vec![b'x'; 150]).unwrap();
         db.flush().unwrap();
         db.close().unwrap();
@@ -138,7 +138,7 @@ fn a_clock_that_was_ahead_keeps_no_file_for_good() {
         set_unix_time_s(Some(1_000_000));
         let server = SimulatedObjects::new();
         let options = small().object_grace_s(300);
-        let mut db = Db::open_in(client(&server), &options).unwrap();
+        let mut db = Db::open(client(&server), &options).unwrap();
         for round in 0..3 {
             for number in 0..50 {
                 db.insert(format!("{number}"), vec![round; 150]).unwrap();
@@ -150,7 +150,7 @@ fn a_clock_that_was_ahead_keeps_no_file_for_good() {
         }
         set_unix_time_s(Some(1_000));
         if is_reopened {
-            db = Db::open_in(client(&server), &options).unwrap();
+            db = Db::open(client(&server), &options).unwrap();
         }
         db.insert("x", "y").unwrap();
         let before = server.objects().len();
@@ -192,9 +192,9 @@ fn each_version_stays_as_it_was_while_later_ones_read_on() {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
         let mut random = Random::new(seed);
         let server = SimulatedObjects::new();
-        let mut db = Db::open_in(client(&server), &small()).unwrap();
+        let mut db = Db::open(client(&server), &small()).unwrap();
         let injector = FaultInjector::new(client(&server));
-        let mut reader = Db::open_read_only_in(Arc::new(injector.clone()), &small()).unwrap();
+        let mut reader = Db::open_read_only(Arc::new(injector.clone()), &small()).unwrap();
         let mut kept = vec![(reader.clone(), contents(&reader))];
         for step in 0..40_u64 {
             for _ in 0..random.below(5) {
@@ -229,7 +229,7 @@ fn each_version_stays_as_it_was_while_later_ones_read_on() {
         let expected = contents(&db);
         for copy in [MemoryStorage::new(), MemoryStorage::objects()] {
             let copy: Arc<dyn Storage> = Arc::new(copy);
-            checkpoint_store_in(&source, &copy).unwrap();
+            checkpoint_store(&source, &copy).unwrap();
             assert_eq!(contents(&open(&copy).unwrap()), expected);
         }
         db.close().unwrap();
@@ -262,9 +262,9 @@ fn change(server: &SimulatedObjects, db: &Db, random: &mut Random, step: u64) {
 fn a_refresh_reads_what_was_written_since() {
     let server = SimulatedObjects::new();
     let options = small().memtable_bytes(1 << 20);
-    let db = Db::open_in(client(&server), &options).unwrap();
+    let db = Db::open(client(&server), &options).unwrap();
     (0..500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
-    let mut reader = Db::open_read_only_in(client(&server), &options).unwrap();
+    let mut reader = Db::open_read_only(client(&server), &options).unwrap();
     server.take_read();
     for round in 0..5 {
         db.insert("a", format!("{round}")).unwrap();
@@ -288,17 +288,17 @@ fn a_part_that_arrives_after_its_writer_resumed_changes_no_version() {
     for at in 0..8 {
         let server = SimulatedObjects::new();
         let mortal = server.client();
-        let db = Db::open_in(Arc::new(mortal.clone()), &small()).unwrap();
+        let db = Db::open(Arc::new(mortal.clone()), &small()).unwrap();
         db.insert("a", "1").unwrap();
         mortal.fail_next(Mishap::Late);
         assert!(db.insert("b", "2").is_err());
         mortal.die_at(mortal.changes() + at, None);
         _ = db.resume();
         let storage = client(&server);
-        let reader = Db::open_read_only_in(Arc::clone(&storage), &small()).unwrap();
+        let reader = Db::open_read_only(Arc::clone(&storage), &small()).unwrap();
         let (version, found) = (reader.version().unwrap(), records(&reader).unwrap());
         while server.deliver(&mut Random::new(1)) {}
-        let again = Db::open_version_in(&storage, &small(), version).unwrap();
+        let again = Db::open_version(&storage, &small(), version).unwrap();
         assert_eq!(records(&again).unwrap(), found, "died at request {at}");
     }
 }

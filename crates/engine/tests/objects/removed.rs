@@ -4,7 +4,7 @@
 
 use crate::support::{Records, client, open, records, small};
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
-use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
+use ogive::lsm::{Db, DbOptions, checkpoint_store};
 use ogive::{Cause, Error, Result};
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::sync::{Arc, Mutex};
@@ -86,7 +86,7 @@ fn a_writer_of_a_removed_store_harms_none_that_is_made_in_its_place() {
                 let case = format!("case {case}, {new_writes} new writes, {name}");
                 set_unix_time_s(Some(1_000));
                 let server = SimulatedObjects::new();
-                let old = Db::open_in(client(&server), &options()).unwrap();
+                let old = Db::open(client(&server), &options()).unwrap();
                 for flush in 0..=old_flushes {
                     (0..old_writes).for_each(|n| old.insert(format!("old {flush} {n}"), vec![b'o'; 60]).unwrap());
                     if flush < old_flushes {
@@ -95,7 +95,7 @@ fn a_writer_of_a_removed_store_harms_none_that_is_made_in_its_place() {
                 }
                 remove_all(&server);
                 let mut expected = Records::new();
-                let new = Db::open_in(client(&server), &options()).unwrap();
+                let new = Db::open(client(&server), &options()).unwrap();
                 go_on(&new, &mut expected, 0, new_writes, &case);
                 let old = act(old, name);
                 check(&server, &expected, &case);
@@ -130,7 +130,7 @@ fn a_writer_of_a_removed_store_harms_none_that_is_made_in_its_place() {
 
 /// A reader, and another writer on a copy of the server, find the records.
 fn check(server: &SimulatedObjects, expected: &Records, case: &str) {
-    let reader = Db::open_read_only_in(client(server), &small()).unwrap_or_else(|error| panic!("{case}: {error}"));
+    let reader = Db::open_read_only(client(server), &small()).unwrap_or_else(|error| panic!("{case}: {error}"));
     assert_eq!(records(&reader).unwrap(), *expected, "{case}, a reader");
     let copy = SimulatedObjects::new();
     let putter = copy.client();
@@ -201,7 +201,7 @@ fn a_late_request_of_a_removed_store_harms_none_that_is_made_in_its_place() {
                 let case = format!("{writes} writes, {late}, {new_writes} new writes");
                 let server = SimulatedObjects::new();
                 let sleeper = server.client();
-                let old = Db::open_in(Arc::new(sleeper.clone()), &options()).unwrap();
+                let old = Db::open(Arc::new(sleeper.clone()), &options()).unwrap();
                 (0..writes).for_each(|n| old.insert(format!("old {n}"), "o").unwrap());
                 sleeper.fail_next(Mishap::Late);
                 let outcome = match late {
@@ -214,7 +214,7 @@ fn a_late_request_of_a_removed_store_harms_none_that_is_made_in_its_place() {
                 drop(old);
                 remove_all(&server);
                 let mut expected = Records::new();
-                let new = Db::open_in(client(&server), &options()).unwrap();
+                let new = Db::open(client(&server), &options()).unwrap();
                 go_on(&new, &mut expected, 0, new_writes, &case);
                 while server.deliver(&mut Random::new(1)) {}
                 check(&server, &expected, &case);
@@ -244,7 +244,7 @@ fn a_refresh_of_a_reader_whose_store_was_removed_says_so() {
             }
             let reading = server.client();
             reading.state_e_tags(has_e_tags);
-            let mut reader = Db::open_read_only_in(Arc::new(reading), &small()).unwrap();
+            let mut reader = Db::open_read_only(Arc::new(reading), &small()).unwrap();
             let is_new = reader.refresh().unwrap();
             assert!(!is_new);
             remove_all(&server);
@@ -306,7 +306,7 @@ fn a_copy_into_a_place_that_was_emptied_harms_no_store_that_is_made_there() {
                     *made.lock().unwrap() = Some(db);
                 }
             })));
-            _ = checkpoint_store_in(source, &(Arc::new(copier.clone()) as Arc<dyn Storage>));
+            _ = checkpoint_store(source, &(Arc::new(copier.clone()) as Arc<dyn Storage>));
             copier.set_hook(None);
             let Some(new) = new.lock().unwrap().take() else { break };
             tried += 1;
@@ -336,11 +336,11 @@ fn a_table_of_another_store_in_its_place_is_no_damage() {
         };
         let writing = server.client();
         writing.state_e_tags(has_e_tags);
-        let old = Db::open_in(Arc::new(writing), &options()).unwrap();
+        let old = Db::open(Arc::new(writing), &options()).unwrap();
         fill(&old, "old");
         let reading = server.client();
         reading.state_e_tags(has_e_tags);
-        let reader = Db::open_read_only_in(Arc::new(reading), &small()).unwrap();
+        let reader = Db::open_read_only(Arc::new(reading), &small()).unwrap();
         remove_all(&server);
         let new = open(&client(&server)).unwrap();
         fill(&new, "new");
@@ -367,10 +367,10 @@ fn a_seal_that_arrives_late_replaces_no_part_of_another_store() {
                 drop(db);
             };
             let (first, second) = (server.client(), server.client());
-            let a = Db::open_in(Arc::new(first.clone()), &options()).unwrap();
+            let a = Db::open(Arc::new(first.clone()), &options()).unwrap();
             (0..writes).for_each(|n| a.insert(format!("a {n}"), "a").unwrap());
             remove_all(&server);
-            let b = Db::open_in(Arc::new(second.clone()), &options()).unwrap();
+            let b = Db::open(Arc::new(second.clone()), &options()).unwrap();
             (0..writes).for_each(|n| b.insert(format!("b {n}"), "b").unwrap());
             // Its part lies behind those of the second store.
             a.insert("late", "a").unwrap();
@@ -378,18 +378,18 @@ fn a_seal_that_arrives_late_replaces_no_part_of_another_store() {
             die(&second, b);
             let opening = server.client();
             opening.die_at(at, Some(Mishap::Late));
-            drop(Db::open_in(Arc::new(opening.clone()), &options()));
+            drop(Db::open(Arc::new(opening.clone()), &options()));
             if !opening.is_dead() {
                 break;
             }
             remove_all(&server);
             let mut expected = Records::new();
-            let third = Db::open_in(client(&server), &options()).unwrap();
+            let third = Db::open(client(&server), &options()).unwrap();
             go_on(&third, &mut expected, 0, 6, &case);
             while server.deliver(&mut Random::new(1)) {
                 late += 1;
             }
-            let read = || records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+            let read = || records(&Db::open_read_only(client(&server), &small()).unwrap()).unwrap();
             assert_eq!(read(), expected, "{case}");
             go_on(&third, &mut expected, 6, 6, &case);
             assert_eq!(read(), expected, "{case}");

@@ -32,7 +32,7 @@ fn key(number: u64) -> [u8; 8] {
 /// A store with five levels on an object store.
 fn store_of_five_levels() -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
-    let db = Db::open_in(Arc::clone(&storage), &leveled()).unwrap();
+    let db = Db::open(Arc::clone(&storage), &leveled()).unwrap();
     let mut random = Random::new(1);
     for _ in 0..KEYS / 100 {
         let mut batch = db.batch();
@@ -55,7 +55,7 @@ fn a_cold_lookup_in_five_levels_takes_one_read_and_of_an_absent_key_none() {
     // Without a cache, every block is read.
     let mut options = leveled();
     options.fast_paths.cache = false;
-    let reader = Db::open_read_only_in(Arc::new(meter.clone()), &options).unwrap();
+    let reader = Db::open_read_only(Arc::new(meter.clone()), &options).unwrap();
     let opening = meter.reset();
     let tables: u64 = reader.stats().keyspaces[0].levels.iter().map(|level| level.tables).sum();
     let of = |purpose| opening.reads_by_purpose.get(&purpose).map_or(0, |reads| reads.requests);
@@ -83,13 +83,13 @@ fn a_cold_lookup_in_five_levels_takes_one_read_and_of_an_absent_key_none() {
 fn a_reader_opens_a_store_with_one_listing_and_the_parts_of_one_manifest_and_its_logs() {
     let server = SimulatedObjects::new();
     let storage: Arc<dyn Storage> = Arc::new(server.client());
-    let db = Db::open_in(Arc::clone(&storage), &small()).unwrap();
+    let db = Db::open(Arc::clone(&storage), &small()).unwrap();
     for number in 0..300 {
         db.insert(format!("{number}"), vec![b'x'; 100]).unwrap();
     }
     let reader_client = server.client();
     server.take_read();
-    let reader = Db::open_read_only_in(Arc::new(reader_client.clone()), &small()).unwrap();
+    let reader = Db::open_read_only(Arc::new(reader_client.clone()), &small()).unwrap();
     let read = server.take_read();
     assert_eq!(reader_client.requests(), 1 + read.len() as u64, "one listing, and each object once: {read:?}");
     let is_chain = |name: &&String| name.starts_with("manifest-") || name.starts_with("wal-");
@@ -103,7 +103,7 @@ fn a_reader_opens_a_store_with_one_listing_and_the_parts_of_one_manifest_and_its
 fn a_commit_is_one_request() {
     let server = SimulatedObjects::new();
     let counted = server.client();
-    let db = Db::open_in(Arc::new(counted.clone()), &small().memtable_bytes(1 << 18)).unwrap();
+    let db = Db::open(Arc::new(counted.clone()), &small().memtable_bytes(1 << 18)).unwrap();
     let before = counted.requests();
     for number in 0..100 {
         db.insert(format!("{number}"), vec![b'x'; 200]).unwrap();
@@ -116,7 +116,7 @@ fn a_commit_is_one_request() {
 fn a_removal_of_all_records_is_one_request() {
     let server = SimulatedObjects::new();
     let counted = server.client();
-    let db = Db::open_in(Arc::new(counted.clone()), &small().memtable_bytes(1 << 20)).unwrap();
+    let db = Db::open(Arc::new(counted.clone()), &small().memtable_bytes(1 << 20)).unwrap();
     let typed = db.keyspace("typed").unwrap().typed::<u64, u64>().unwrap();
     for number in 0..300 {
         db.insert(format!("{number}"), "x").unwrap();
@@ -159,7 +159,7 @@ fn on_s3() -> DbOptions {
 #[test]
 fn scans_from_the_end_take_as_many_reads_as_scans_from_the_front() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
-    let db = Db::open_in(Arc::clone(&storage), &on_s3().table_bytes(1 << 20)).unwrap();
+    let db = Db::open(Arc::clone(&storage), &on_s3().table_bytes(1 << 20)).unwrap();
     for level in 0..3_u64 {
         let mut batch = db.batch();
         for number in (0..40_000_u64).filter(|number| level == 0 || number % (level * 7) == 0) {
@@ -173,7 +173,7 @@ fn scans_from_the_end_take_as_many_reads_as_scans_from_the_front() {
     }
     db.close().unwrap();
     let meter = Meter::new(Arc::clone(&storage));
-    let reader = Db::open_read_only_in(Arc::new(meter.clone()), &on_s3()).unwrap();
+    let reader = Db::open_read_only(Arc::new(meter.clone()), &on_s3()).unwrap();
     let snapshot = reader.snapshot();
     let from = |number: u64| number << 32;
     let within = from(17).to_be_bytes()..from(140).to_be_bytes();
@@ -194,7 +194,8 @@ fn scans_of_tables_from_the_end_take_as_many_reads_as_from_the_front() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
     let profile = Profile::named("s3").unwrap();
     let mut writer =
-        TableWriter::create(Arc::clone(&storage), "t", TableWriteOptions::default().profile(profile.clone())).unwrap();
+        TableWriter::create((Arc::clone(&storage), "t"), TableWriteOptions::default().profile(profile.clone()))
+            .unwrap();
     for number in 0..40_000_u64 {
         writer.append(&number.to_be_bytes(), &[7; 100]).unwrap();
     }
@@ -202,7 +203,7 @@ fn scans_of_tables_from_the_end_take_as_many_reads_as_from_the_front() {
     let meter = Meter::new(storage);
     let mut options = TableOptions::default().profile(profile);
     options.fast_paths.cache = false;
-    let table = Table::open(Arc::new(meter.clone()), "t", &options).unwrap();
+    let table = Table::open((Arc::new(meter.clone()), "t"), &options).unwrap();
     let (records, reads, reversed) = both_ways(&meter, || Box::new(table.iter().map(|record| record.unwrap().0)));
     assert!(
         records.len() == 40_000 && reversed <= reads + reads / 2,
@@ -214,7 +215,7 @@ fn scans_of_tables_from_the_end_take_as_many_reads_as_from_the_front() {
 #[test]
 fn a_scan_from_both_ends_takes_the_reads_of_two_halves() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
-    let db = Db::open_in(Arc::clone(&storage), &on_s3()).unwrap();
+    let db = Db::open(Arc::clone(&storage), &on_s3()).unwrap();
     let mut batch = db.batch();
     for number in 0..40_000_u64 {
         batch.insert(&db, number.to_be_bytes(), [7; 100]);
@@ -223,7 +224,7 @@ fn a_scan_from_both_ends_takes_the_reads_of_two_halves() {
     db.flush().unwrap();
     db.close().unwrap();
     let meter = Meter::new(storage);
-    let reader = Db::open_read_only_in(Arc::new(meter.clone()), &on_s3()).unwrap();
+    let reader = Db::open_read_only(Arc::new(meter.clone()), &on_s3()).unwrap();
     let (_, reads, _) = both_ways(&meter, || Box::new(reader.iter().map(|record| record.unwrap().0.to_vec())));
     let (mut records, mut number) = (reader.iter(), 0);
     while records.next().transpose().unwrap().is_some() {

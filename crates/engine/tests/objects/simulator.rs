@@ -94,7 +94,7 @@ fn foreign_listing() -> Vec<ListedFile> {
     let listed = || {
         let server = SimulatedObjects::new();
         for round in 0..3 {
-            let db = Db::open_in(client(&server), &small()).unwrap();
+            let db = Db::open(client(&server), &small()).unwrap();
             db.insert(format!("{round}"), "x").unwrap();
             db.flush().unwrap();
         }
@@ -160,7 +160,7 @@ impl World {
             model.writers
         };
         let storage: Arc<dyn Storage> = Arc::new(client.clone());
-        let db = Db::open_in(storage, &self.options).inspect_err(check_error).ok()?;
+        let db = Db::open(storage, &self.options).inspect_err(check_error).ok()?;
         let found = records(&db).ok()?;
         self.model().taken_over(found, number);
         Some(Writer { number, client, db })
@@ -185,7 +185,7 @@ impl World {
     fn look_misled(&self) {
         let client = self.server.client();
         self.mislead(&client);
-        let outcome = Db::open_read_only_in(Arc::new(client), &self.options).and_then(|db| records(&db));
+        let outcome = Db::open_read_only(Arc::new(client), &self.options).and_then(|db| records(&db));
         let is_there = self.server.objects().contains_key(STUB);
         match outcome {
             Ok(_) | Err(Error { cause: Cause::WrongAnswer | Cause::VersionGone, .. }) => {}
@@ -293,7 +293,7 @@ impl World {
         let storage: Arc<dyn Storage> = Arc::new(self.server.client());
         let mut options = self.options.clone();
         options.create = false;
-        match Db::open_read_only_in(storage, &options) {
+        match Db::open_read_only(storage, &options) {
             Ok(db) => {
                 let found = records(&db).unwrap();
                 let model = self.model();
@@ -312,7 +312,7 @@ impl World {
         check_old(records(&reader.db), &reader.found);
         if self.below(3) == 0 {
             let storage: Arc<dyn Storage> = Arc::new(self.server.client());
-            let again = Db::open_version_in(&storage, &self.options, reader.version);
+            let again = Db::open_version(&storage, &self.options, reader.version);
             check_old(again.and_then(|again| records(&again)), &reader.found);
         }
         if self.below(3) == 0 {

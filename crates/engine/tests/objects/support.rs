@@ -44,7 +44,7 @@ pub(crate) fn records(db: &Db) -> Result<Records> {
 
 /// Opens a store.
 pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Db> {
-    Db::open_in(Arc::clone(storage), &small())
+    Db::open(Arc::clone(storage), &small())
 }
 
 /// A client of the server, as a storage.
@@ -56,7 +56,7 @@ pub(crate) fn client(server: &SimulatedObjects) -> Arc<dyn Storage> {
 /// removed.
 pub(crate) fn leaks(server: &SimulatedObjects) -> Vec<String> {
     server.take_read();
-    let reader = Db::open_read_only_in(client(server), &small()).unwrap();
+    let reader = Db::open_read_only(client(server), &small()).unwrap();
     records(&reader).unwrap();
     let read = server.take_read();
     let objects = server.objects().into_iter();
@@ -81,7 +81,7 @@ pub(crate) fn put_part(server: &SimulatedObjects, number: u64) -> (Arc<dyn Stora
     let (storage, name) = (client(server), format!("part-{number}.table"));
     let part: Records =
         (0..4).map(|i| (format!("key {}", 3 * i + number % 3).into_bytes(), b"part".to_vec())).collect();
-    let mut writer = TableWriter::create(Arc::clone(&storage), &name, TableWriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create((Arc::clone(&storage), &name), TableWriteOptions::default()).unwrap();
     part.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     (storage, name, part)

@@ -16,7 +16,7 @@ fn options(replace: bool) -> TableWriteOptions {
 /// Writes a table of records with values of this byte, including one of several chunks, so that the file is written in
 /// parts.
 fn write(disk: &SimulatedDisk, mark: u8, replace: bool) -> Result<()> {
-    let mut writer = TableWriter::create(Arc::new(disk.clone()), "t", options(replace))?;
+    let mut writer = TableWriter::create((Arc::new(disk.clone()), "t"), options(replace))?;
     for i in 0..300_u64 {
         let length = if i % 100 == 50 { 900_000 } else { 24 };
         writer.append(&(i * 3).to_be_bytes(), &vec![mark; length])?;
@@ -31,7 +31,7 @@ fn mark_of(disk: &SimulatedDisk) -> std::result::Result<Option<u8>, String> {
         return Ok(None);
     }
     let read = || -> Result<(u8, bool)> {
-        let table = Table::open(Arc::new(disk.clone()), "t", &TableOptions::default())?;
+        let table = Table::open((Arc::new(disk.clone()), "t"), &TableOptions::default())?;
         let mark = table.get(&0_u64.to_be_bytes())?.map_or(0, |value| value[0]);
         let report = table.verify(&mut |_, _| {})?;
         let values = table.iter().all(|record| record.is_ok_and(|(_, value)| value.iter().all(|&byte| byte == mark)));
@@ -100,12 +100,12 @@ fn a_live_writer_of_the_same_name_is_no_leftover() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let storages: [Arc<dyn Storage>; 2] = [Arc::new(MemoryStorage::new()), Arc::new(LocalStorage::new(folder.path()))];
     for storage in storages {
-        let create = || TableWriter::create(storage.clone(), "t", options(true)).unwrap();
+        let create = || TableWriter::create((storage.clone(), "t"), options(true)).unwrap();
         let (mut first, mut second) = (create(), create());
         first.append(&1_u64.to_be_bytes(), b"first").unwrap();
         second.append(&1_u64.to_be_bytes(), b"second").unwrap();
         let value = || {
-            let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+            let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
             table.get(&1_u64.to_be_bytes()).unwrap().unwrap()
         };
         second.finish().unwrap();
@@ -123,7 +123,7 @@ fn of_two_writers_of_a_new_name_the_first_to_finish_has_it() {
     for storage in storages {
         let writer = |value: &[u8], replace| {
             let options = TableWriteOptions::default().replace(replace);
-            let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+            let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
             writer.append(b"key", value).unwrap();
             writer
         };
@@ -131,7 +131,7 @@ fn of_two_writers_of_a_new_name_the_first_to_finish_has_it() {
         first.finish().unwrap();
         let taken = second.finish().map(|_| ());
         assert!(matches!(taken, Err(Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })));
-        let value = || Table::open(storage.clone(), "t", &TableOptions::default()).unwrap().get(b"key").unwrap();
+        let value = || Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap().get(b"key").unwrap();
         assert_eq!(value(), Some(b"first".to_vec()));
         third.finish().unwrap();
         assert_eq!(value(), Some(b"third".to_vec()));

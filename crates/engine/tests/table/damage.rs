@@ -64,7 +64,7 @@ fn filtered() -> Sample {
 
 fn write(sample: &Sample) -> Vec<u8> {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", sample.options.clone()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), sample.options.clone()).unwrap();
     sample.records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     storage.content("t").unwrap()
@@ -73,7 +73,7 @@ fn write(sample: &Sample) -> Vec<u8> {
 fn open(content: Vec<u8>) -> Result<Table> {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content)?;
-    Table::open(storage, "t", &TableOptions::default())
+    Table::open((storage, "t"), &TableOptions::default())
 }
 
 /// Whether an error says that the file is at fault.
@@ -240,7 +240,7 @@ fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
         let storage = Arc::new(MemoryStorage::new());
         storage.put("data", data).unwrap();
         storage.put("t", index).unwrap();
-        Table::open(storage, "t", &TableOptions::default())
+        Table::open((storage, "t"), &TableOptions::default())
     };
     let whole = open(index.clone(), data.clone()).unwrap();
     assert!(whole.verify(&mut |_, _| {}).unwrap().is_sound());

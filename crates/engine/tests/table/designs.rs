@@ -41,7 +41,7 @@ fn report(
         .design(design.parse()?)
         .block_bytes(block_bytes)
         .profile(profile.clone());
-    let mut writer = TableWriter::create(Arc::new(MemoryStorage::new()), "t", options)?;
+    let mut writer = TableWriter::create((Arc::new(MemoryStorage::new()), "t"), options)?;
     for &key in keys {
         writer.append(&key.to_be_bytes(), value)?;
     }

@@ -32,7 +32,7 @@ fn holding(name: &str, content: Vec<u8>) -> Arc<MemoryStorage> {
 }
 
 fn open(storage: Arc<dyn Storage>, name: &str) -> Result<Table> {
-    Table::open(storage, name, &TableOptions::default())
+    Table::open((storage, name), &TableOptions::default())
 }
 
 fn nothing_to_do(_: u64, _: u64) {}
@@ -233,7 +233,7 @@ fn a_later_time_of_modification_is_seen_by_opening() {
 /// Writes a table for NVMe, indexes it for an object store, and compares both with the records.
 fn check_second_index(records: &[Record], options: TableWriteOptions, name: &str) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "table", options.clone()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "table"), options.clone()).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     let written = writer.finish().unwrap();
     let before = storage.content("table").unwrap();
@@ -309,7 +309,7 @@ fn a_second_index_for_strings_long_values_and_packed_blocks_answers_as_the_table
 fn a_second_index_for_tagged_records_finds_their_versions() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().versioned(true).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "table", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "table"), options).unwrap();
     for key in [b"a", b"b"] {
         (0..300_u64).rev().for_each(|suffix| writer.append_version(key, 1, suffix, &suffix.to_le_bytes()).unwrap());
     }
@@ -337,7 +337,7 @@ fn a_table_that_was_replaced_damaged_or_is_an_index_itself_is_told_apart() {
     let storage = MemoryStorage::new();
     let write = |records: &[Record]| {
         let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).replace(true);
-        let mut writer = TableWriter::create(Arc::new(storage.clone()), "table", options).unwrap();
+        let mut writer = TableWriter::create((Arc::new(storage.clone()), "table"), options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
     };
@@ -376,7 +376,7 @@ fn both_kinds() -> (Vec<(String, Vec<u8>)>, [Work; 2]) {
     let records = numbers(&(0..700_u64).map(|i| i * i).collect::<Vec<_>>(), 8);
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "table", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "table"), options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     let files = vec![("data".into(), sosd(&records)), ("table".into(), storage.content("table").unwrap())];

@@ -25,7 +25,7 @@ fn value(i: u64) -> Vec<u8> {
 }
 
 fn write(storage: Arc<dyn Storage>, records: u64) -> Result<()> {
-    let mut writer = TableWriter::create(storage, "t", options(true))?;
+    let mut writer = TableWriter::create((storage, "t"), options(true))?;
     for i in 0..records {
         writer.append(&(i * 5).to_be_bytes(), &value(i))?;
     }
@@ -33,7 +33,7 @@ fn write(storage: Arc<dyn Storage>, records: u64) -> Result<()> {
 }
 
 fn table_of(storage: Arc<dyn Storage>) -> Table {
-    Table::open(storage, "t", &TableOptions::default()).unwrap()
+    Table::open((storage, "t"), &TableOptions::default()).unwrap()
 }
 
 /// A storage with an older table of ten records.
@@ -72,7 +72,7 @@ fn whatever_fails_while_a_table_is_written_leaves_the_old_one_or_the_new_one() {
 fn a_writer_that_failed_refuses_to_go_on() {
     for fault in FAULTS {
         let storage = FaultInjector::new(Arc::new(MemoryStorage::new()));
-        let mut writer = TableWriter::create(Arc::new(storage.clone()), "t", options(false)).unwrap();
+        let mut writer = TableWriter::create((Arc::new(storage.clone()), "t"), options(false)).unwrap();
         storage.fail_once(Operation::Write, 0, fault);
         let large = vec![1; 3 << 20];
         assert!(writer.append(&1_u64.to_be_bytes(), &large).is_err());
@@ -91,7 +91,7 @@ fn a_stream_that_fails_closes_the_writer() {
         }
     }
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options(false)).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options(false)).unwrap();
     writer.append(&1_u64.to_be_bytes(), b"one").unwrap();
     assert!(matches!(writer.append_stream(&2_u64.to_be_bytes(), &mut Broken), Err(Error { cause: Cause::Io(_), .. })));
     writer.append(&3_u64.to_be_bytes(), b"three").unwrap();
@@ -102,7 +102,7 @@ fn a_stream_that_fails_closes_the_writer() {
 /// Runs every query on a storage that fails once; each answer is right or an error.
 fn read(storage: Arc<dyn Storage>) -> Vec<Error> {
     let mut errors = Vec::new();
-    let table = match Table::open(storage, "t", &TableOptions::default().memory_bytes(4 << 20)) {
+    let table = match Table::open((storage, "t"), &TableOptions::default().memory_bytes(4 << 20)) {
         Ok(table) => table,
         Err(error) => return vec![error],
     };

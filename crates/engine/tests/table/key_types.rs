@@ -91,10 +91,10 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
             .design(design.parse().unwrap())
             .value_width([Some(number as u32 % 5), None][number / 2 % 2]);
         let storage = Arc::new(MemoryStorage::new());
-        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
-        let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+        let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
         check(&table, &records, &format!("{key_type}, {design}"));
         assert!(table.range(&[][..]..).next().is_some_and(|first| first.is_err()), "{key_type}");
         let all: Vec<Record> = table.range::<&[u8]>(..).map(Result::unwrap).collect();
@@ -102,7 +102,7 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
         // A second index takes the type of the table.
         let storage: Arc<dyn Storage> = storage;
         index_table(storage.clone(), "t", "second", TableWriteOptions::default()).unwrap();
-        let second = Table::open(storage, "second", &TableOptions::default()).unwrap();
+        let second = Table::open((storage, "second"), &TableOptions::default()).unwrap();
         assert_eq!(second.key_type(), key_type);
         let (key, _) = &records[MANY / 2];
         assert_eq!(second.rank(key).unwrap(), table.rank(key).unwrap(), "{key_type}");
@@ -116,13 +116,13 @@ fn records_of_one_byte_fill_the_largest_blocks() {
     let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(1)).value_width(0);
     // Coded, all of them would fit one block.
     let options = options.block_bytes(1 << 20).coding(false);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     const EACH: u64 = 10_000;
     for byte in 0..=255_u8 {
         (0..EACH).for_each(|_| writer.append(&[byte], b"").unwrap());
     }
     assert!(writer.finish().unwrap().blocks > 1);
-    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
     for byte in [0, 1, 127, 254, 255] {
         assert_eq!(table.rank(&[byte]).unwrap(), u64::from(byte) * EACH);
         assert_eq!(table.count([byte]..=[byte]).unwrap(), EACH);
@@ -134,7 +134,7 @@ fn records_of_one_byte_fill_the_largest_blocks() {
 fn widths_that_no_key_type_has_are_refused() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(0));
-    let refused = TableWriter::create(storage.clone(), "t", options).map(drop);
+    let refused = TableWriter::create((storage.clone(), "t"), options).map(drop);
     assert!(matches!(refused, Err(Error { cause: Cause::Input, .. })), "{refused:?}");
     assert_eq!(storage.list().unwrap(), [""; 0]);
 }

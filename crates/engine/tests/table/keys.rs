@@ -10,7 +10,7 @@ use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 fn open(storage: &Arc<dyn Storage>, name: &str) -> Table {
-    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
+    Table::open((storage.clone(), name), &TableOptions::default()).unwrap()
 }
 
 fn write(storage: &Arc<dyn Storage>, key_type: KeyType, design: &str, count: u64) {
@@ -20,7 +20,7 @@ fn write(storage: &Arc<dyn Storage>, key_type: KeyType, design: &str, count: u64
         .block_bytes(512)
         .filter_bits_per_key(10)
         .replace(true);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for number in 0..count {
         let key = (u128::from(number) * 1000).to_be_bytes();
         writer.append(&key[16 - key_type.width().unwrap()..], &number.to_le_bytes()).unwrap();
@@ -82,7 +82,7 @@ fn text_and_bytes_may_have_any_length() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for key_type in [KeyType::Text, KeyType::Bytes] {
         let options = TableWriteOptions::default().key_type(key_type).replace(true);
-        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
         writer.append(b"", b"empty").unwrap();
         writer.append(b"apple", b"red").unwrap();
         writer.finish().unwrap();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::Text).block_bytes(512).resident_bytes(1024);
-    let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+    let mut writer = TableWriter::create((storage.clone(), "t"), options)?;
     let mut keys: Vec<String> = (0..60_000_u64)
         .map(|number| format!("/folder {}/{:x}", number % 37, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         .collect();
@@ -21,7 +21,7 @@ fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
     }
     let report = writer.finish()?;
     assert!(report.layers.len() > 1, "{:?}", report.layers);
-    let table = Table::open(storage, "t", &TableOptions::default())?;
+    let table = Table::open((storage, "t"), &TableOptions::default())?;
     for (rank, key) in keys.iter().enumerate() {
         assert!(table.get(key.as_bytes())?.is_some(), "{key}");
         assert_eq!(table.rank(key.as_bytes())?, rank as u64, "{key}");

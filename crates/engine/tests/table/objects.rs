@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn writer(storage: &Arc<MemoryStorage>, replace: bool, value: &[u8]) -> Result<TableWriter, Error> {
     let options = TableWriteOptions::default().key_type(KeyType::U64).replace(replace);
-    let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+    let mut writer = TableWriter::create((storage.clone(), "t"), options)?;
     for key in 0..5_000_u64 {
         writer.append(&key.to_be_bytes(), value)?;
     }
@@ -17,7 +17,7 @@ fn writer(storage: &Arc<MemoryStorage>, replace: bool, value: &[u8]) -> Result<T
 }
 
 fn value_of(storage: &Arc<MemoryStorage>, key: u64) -> Option<Vec<u8>> {
-    let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
     table.get(&key.to_be_bytes()).unwrap()
 }
 
@@ -65,12 +65,12 @@ fn a_sort_that_exceeds_its_memory_uses_a_scratch_storage_beside_an_object_store(
     };
     let options = TableWriteOptions::default().key_type(KeyType::U64);
     let storage = Arc::new(MemoryStorage::objects());
-    let mut alone = SortingWriter::create(storage.clone(), "t", options.clone(), 1 << 20).unwrap();
+    let mut alone = SortingWriter::create((storage.clone(), "t"), options.clone(), 1 << 20).unwrap();
     assert!(matches!(keys(&mut alone), Err(Error { cause: Cause::Unsupported, .. })));
     drop(alone);
 
     let (target, temporary) = (storage.clone(), scratch.clone());
-    let mut writer = SortingWriter::create_with_scratch(target, "t", options, 1 << 20, temporary).unwrap();
+    let mut writer = SortingWriter::create_with_scratch((target, "t"), options, 1 << 20, temporary).unwrap();
     keys(&mut writer).unwrap();
     assert!(!scratch.list().unwrap().is_empty());
     writer.finish().unwrap();

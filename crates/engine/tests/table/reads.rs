@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// Opens without a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
     let budget = TableOptions::default().memory_bytes(8 << 20);
-    Table::open(storage.clone(), "t", &budget).unwrap()
+    Table::open((storage.clone(), "t"), &budget).unwrap()
 }
 
 fn write(records: &[(Vec<u8>, Vec<u8>)], options: TableWriteOptions) -> Arc<MemoryStorage> {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     storage
@@ -135,7 +135,7 @@ fn an_index_of_coded_blocks_is_the_one_that_was_asked_for() {
                 .block_bytes(block_bytes)
                 .design("coded".parse().unwrap());
             let storage = write(&records, options);
-            let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+            let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
             let report = table.explain();
             let kinds: Vec<String> = report.layers.iter().map(|layer| layer.kind.clone()).collect();
             assert!(kinds.iter().all(|kind| kind.starts_with("coded")), "{bits} bits, {block_bytes} B: {kinds:?}");
@@ -155,7 +155,7 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
                 TableWriteOptions::default().key_type(KeyType::U64).value_width(8).design(design.parse().unwrap());
             let storage = write(&records, options);
             let meter = Meter::new(storage);
-            let table = Table::open(Arc::new(meter.clone()), "t", &TableOptions::default()).unwrap();
+            let table = Table::open((Arc::new(meter.clone()), "t"), &TableOptions::default()).unwrap();
             let reads = meter.snapshot().reads;
             assert_eq!(reads.requests, 1, "{design}, {count} records");
             let opening = table.opening();
@@ -200,7 +200,7 @@ fn both_ends_of_a_range_and_several_positions_are_read_side_by_side() {
         let storage = write(&records, options.design(design.parse().unwrap()));
         // A read takes a microsecond, whatever its size, and any number of them take as long as one.
         let clock = ModelledClock::new(storage, Profile::affine("rounds", 1.0, 1e9, 1 << 16).unwrap());
-        let open = || Table::open(Arc::new(clock.clone()), "t", &TableOptions::default()).unwrap();
+        let open = || Table::open((Arc::new(clock.clone()), "t"), &TableOptions::default()).unwrap();
         let rounds = || clock.reset().round() as usize;
 
         let table = open();
@@ -237,7 +237,7 @@ fn a_warmed_table_has_its_upper_layers_first_and_then_its_blocks() {
     let file_bytes = storage.open("t").unwrap().len();
     let opened = |warm_bytes: u64| {
         let options = TableOptions::default().memory_bytes(8 << 20).warm_bytes(warm_bytes);
-        Table::open(storage.clone(), "t", &options).unwrap()
+        Table::open((storage.clone(), "t"), &options).unwrap()
     };
     let purposes = |table: &Table, key: u64| {
         let mut trace = ReadTrace::new();
@@ -260,6 +260,6 @@ fn a_warmed_table_has_its_upper_layers_first_and_then_its_blocks() {
     assert_eq!(some.warm(upper).unwrap(), upper, "what is there already counts");
     // Less memory than the file.
     let options = TableOptions::default().memory_bytes(file_bytes / 2);
-    let short = Table::open(storage.clone(), "t", &options).unwrap();
+    let short = Table::open((storage.clone(), "t"), &options).unwrap();
     assert!((1..file_bytes / 2).contains(&short.warm(u64::MAX).unwrap()));
 }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 fn write(records: &[Record], options: TableWriteOptions) -> Table {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage, "t", &TableOptions::default()).unwrap()
+    Table::open((storage, "t"), &TableOptions::default()).unwrap()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
 fn versions_of_a_key_are_found_by_suffix() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().versioned(true).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for key in [b"a", b"b"] {
         for suffix in (1..200_u64).rev() {
             writer.append_version(key, (suffix % 3) as u8, suffix * 10, &suffix.to_le_bytes()).unwrap();
@@ -73,7 +73,7 @@ fn versions_of_a_key_are_found_by_suffix() {
     }
     assert!(writer.append_version(b"b", 0, 10_000, b"").is_err(), "a larger suffix belongs first");
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
     for at in [9, 10, 11, 500, 1990, u64::MAX] {
         let newest = (at / 10).min(199);
         let expected = (newest > 0).then(|| RecordVersion {

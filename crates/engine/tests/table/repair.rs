@@ -53,13 +53,13 @@ fn open(content: &[u8]) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content.to_vec()).unwrap();
     let options = TableOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    Table::open(storage, "t", &options).unwrap()
+    Table::open((storage, "t"), &options).unwrap()
 }
 
 fn sample(options: &TableWriteOptions, longest: u64, random: &mut Random) -> Sample {
     let records = records(options, longest, random);
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.clone()).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     let content = storage.content("t").unwrap();
@@ -152,7 +152,7 @@ fn compare(sample: &Sample, damaged: Vec<u8>, what: &str) {
         assert!(!storage.exists("new").unwrap());
         return;
     }
-    let table = Table::open(storage, "new", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "new"), &TableOptions::default()).unwrap();
     let saved: Vec<Record> = table.iter().map(Result::unwrap).collect();
     assert!(saved == expected, "{what}: {} records rather than {}", saved.len(), expected.len());
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound(), "{what}");
@@ -222,7 +222,7 @@ fn a_sector_that_cannot_be_read_costs_what_it_costs_where_it_is_zeros() {
             let device = BadSectors::new(memory.clone()).with("t", start as u64..end as u64);
             let device: Arc<dyn Storage> = Arc::new(device);
             let verified = |storage| {
-                let table = Table::open(storage, "t", &TableOptions::default()).ok()?;
+                let table = Table::open((storage, "t"), &TableOptions::default()).ok()?;
                 let found = table.verify(&mut |_, _| {}).unwrap_or_else(|error| panic!("{what}: {error}")).findings;
                 let is_it = |offset, detail: &str| offset == start as u64 && detail.contains("cannot be read");
                 assert!(found.first().is_some_and(|it| is_it(it.offset, &it.detail)), "{what}: {found:?}");
@@ -271,7 +271,7 @@ fn files_whose_records_are_elsewhere_and_taken_names_are_refused() {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content).unwrap();
     index_table(storage.clone(), "t", "x", TableWriteOptions::default()).unwrap();
-    let mut writer = TableWriter::create(storage.clone(), "v", TableWriteOptions::default().versioned(true)).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "v"), TableWriteOptions::default().versioned(true)).unwrap();
     writer.append_version(b"a", 1, 2, b"b").unwrap();
     writer.finish().unwrap();
     let shared: Arc<dyn Storage> = storage;

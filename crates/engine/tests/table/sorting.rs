@@ -17,7 +17,7 @@ fn shuffle(records: &mut [Record], random: &mut Random) {
 }
 
 fn write(storage: Arc<dyn Storage>, records: &[Record], options: TableWriteOptions) -> Result<TableReport> {
-    let mut writer = SortingWriter::create(storage, "t", options, SORT_BUDGET_BYTES_MIN)?;
+    let mut writer = SortingWriter::create((storage, "t"), options, SORT_BUDGET_BYTES_MIN)?;
     for (key, value) in records {
         writer.append(key, value)?;
     }
@@ -29,7 +29,7 @@ fn check_sorted(records: &[Record], options: TableWriteOptions, name: &str) {
     let storage = Arc::new(MemoryStorage::new());
     let report = write(storage.clone(), records, options).unwrap();
     assert_eq!(storage.list().unwrap(), ["t"], "{name}: temporary files are left");
-    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
     assert_eq!(table.explain(), report);
     check(&table, ReferenceTable::new(records.to_vec()).records(), name);
 }
@@ -68,14 +68,14 @@ fn values_of_any_length_pass_a_budget_that_none_of_them_fits() {
 fn streamed_values_are_found_under_their_keys() {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer =
-        SortingWriter::create(storage.clone(), "t", TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN).unwrap();
+        SortingWriter::create((storage.clone(), "t"), TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN).unwrap();
     for i in [5_u8, 2, 9, 0] {
         writer.append_stream(&[i], &mut std::io::Read::take(std::io::repeat(i), u64::from(i) * 50_000)).unwrap();
     }
     writer.append(&[4], b"short").unwrap();
     assert_eq!(writer.len(), 5);
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
     for i in [0_u8, 2, 5, 9] {
         assert_eq!(table.get(&[i]).unwrap(), Some(vec![i; usize::from(i) * 50_000]));
     }
@@ -98,12 +98,12 @@ fn versions_come_by_key_and_then_newest_first() {
     }
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().versioned(true).block_bytes(512);
-    let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
+    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
         writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
     }
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
     let stored: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
     let expected: Vec<_> = sorted.iter().map(|(key, suffix)| (key.to_vec(), suffix.to_le_bytes().to_vec())).collect();
     assert_eq!(stored, expected);
@@ -115,7 +115,7 @@ fn versions_come_by_key_and_then_newest_first() {
 fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(40_000).block_bytes(1 << 17);
-    let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
+    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
     let limit = writer.record_bytes_max();
     assert!(limit < 40_000 && limit > SORT_BUDGET_BYTES_MIN / 5);
     match writer.append(&[0; 8], &[0; 40_000]) {
@@ -128,13 +128,13 @@ fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     assert!(matches!(writer.append(&[0; 7], &[0; 40_000]), Err(Error { cause: Cause::KeyLength { .. }, .. })));
     assert!(matches!(writer.append(&[0; 8], &[0; 3]), Err(Error { cause: Cause::Input, .. })));
     assert_eq!(writer.finish().unwrap().records, 0);
-    let few = SortingWriter::create(storage, "u", TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
+    let few = SortingWriter::create((storage, "u"), TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
     assert!(matches!(few, Err(Error { cause: Cause::Input, .. })));
 }
 
 #[test]
 fn the_sorted_writer_still_refuses_what_is_out_of_order() {
-    let mut writer = TableWriter::create(Arc::new(MemoryStorage::new()), "t", TableWriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create((Arc::new(MemoryStorage::new()), "t"), TableWriteOptions::default()).unwrap();
     writer.append(b"b", b"").unwrap();
     assert!(matches!(writer.append(b"a", b""), Err(Error { cause: Cause::Unsorted { record: 1 }, .. })));
 }
@@ -196,14 +196,14 @@ fn values_that_fit_a_block_pass_a_budget_that_none_of_them_fits() {
     for (block_bytes, lengths) in [(1 << 17, [30_000, 60_000, 70_000]), (1 << 20, [17_000, 300_000, 600_000])] {
         let storage = Arc::new(MemoryStorage::new());
         let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(block_bytes);
-        let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
         assert!(writer.record_bytes_max() < 17_000);
         let value = |key: u64| vec![key as u8; lengths[key as usize % 3]];
         for key in [7_u64, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6] {
             writer.append(&key.to_be_bytes(), &value(key)).unwrap();
         }
         writer.finish().unwrap();
-        let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
         let found: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
         let expected: Vec<_> = (0..12_u64).map(|key| (key.to_be_bytes().to_vec(), value(key))).collect();
         assert!(found == expected, "blocks of {block_bytes} bytes");

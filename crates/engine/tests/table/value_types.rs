@@ -26,15 +26,15 @@ fn write(value_type: &ValueType, is_sorted: bool, width: Option<u32>) -> (Arc<Me
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_type(value_type.clone()).value_width(width);
     let value = |number: u64| value_type.parse(&text(&value_type.to_string(), number)).unwrap();
     if is_sorted {
-        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
         (0..500_u64).for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
         writer.finish().unwrap();
     } else {
-        let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
         (0..500_u64).rev().for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
         writer.finish().unwrap();
     }
-    let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
     (storage, table)
 }
 
@@ -48,7 +48,7 @@ fn tables_state_the_type_of_their_values() {
             assert_eq!(table.value_type(), &value_type);
             assert_eq!(table.explain().value_type, name);
             index_table(storage.clone(), "t", "x", TableWriteOptions::default()).unwrap();
-            let external = Table::open(storage, "x", &TableOptions::default()).unwrap();
+            let external = Table::open((storage, "x"), &TableOptions::default()).unwrap();
             assert_eq!(external.value_type(), &value_type);
             for (number, record) in external.iter().enumerate() {
                 let (_, value) = record.unwrap();
@@ -77,16 +77,16 @@ fn values_of_another_type_are_refused() {
     {
         let storage = Arc::new(MemoryStorage::new());
         let options = TableWriteOptions::default().value_type(name.parse().unwrap());
-        let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options.clone()).unwrap();
         let error = writer.append(b"k", wrong).unwrap_err();
         assert!(
             matches!(&error, error @ Error { cause: Cause::Input, .. } if error.detail().contains(name)),
             "{error}"
         );
-        let mut writer = SortingWriter::create(storage, "s", options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer = SortingWriter::create((storage, "s"), options, SORT_BUDGET_BYTES_MIN).unwrap();
         assert!(writer.append(b"k", wrong).is_err());
     }
     let tuple = ValueType::Scalar("(u8, u8)".parse().unwrap());
     let options = TableWriteOptions::default().value_type(tuple);
-    assert!(TableWriter::create(Arc::new(MemoryStorage::new()), "t", options).is_err());
+    assert!(TableWriter::create((Arc::new(MemoryStorage::new()), "t"), options).is_err());
 }

@@ -12,7 +12,7 @@ use ogive::{Result, TableReport};
 use std::sync::Arc;
 
 fn write(storage: &Arc<MemoryStorage>, keys: &[u64], options: &TableWriteOptions) -> Result<TableReport> {
-    let mut writer = TableWriter::create(storage.clone(), "t", options.clone().key_type(KeyType::U64).replace(true))?;
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.clone().key_type(KeyType::U64).replace(true))?;
     keys.iter().try_for_each(|key| writer.append(&key.to_be_bytes(), b""))?;
     writer.finish()
 }
@@ -24,7 +24,7 @@ fn every_kind_of_lookup_in_a_table_is_sampled() -> Result<()> {
     all.dedup();
     write(&storage, &all, &TableWriteOptions::default())?;
     let sample = LookupSample::new(100);
-    let table = Table::open(storage.clone(), "t", &TableOptions::default().lookup_sample(sample.clone()))?;
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default().lookup_sample(sample.clone()))?;
     let key = |number: usize| all[number].to_be_bytes();
     table.get(&key(5))?;
     table.contains_key(&key(3))?;
@@ -47,7 +47,7 @@ fn every_kind_of_lookup_in_a_table_is_sampled() -> Result<()> {
 
 #[test]
 fn lookups_in_a_keyspace_are_sampled_from_the_first_call_on() -> Result<()> {
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default())?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default())?;
     let fruit = db.keyspace("fruit")?;
     fruit.insert("apple", "red")?;
     fruit.get("before")?;
@@ -71,7 +71,7 @@ fn a_table_that_is_built_for_its_sample_reads_no_more_for_these_lookups() -> Res
     let options = TableWriteOptions::default().block_bytes(512).profile(ogive::Profile::named("optane")?);
     write(&storage, &all, &options)?;
     let sample = LookupSample::new(2_000);
-    let table = Table::open(storage.clone(), "t", &TableOptions::default().lookup_sample(sample.clone()))?;
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default().lookup_sample(sample.clone()))?;
     for number in 0..20_000_usize {
         table.get(&all[number * number % 500].to_be_bytes())?;
     }

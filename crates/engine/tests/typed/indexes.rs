@@ -121,7 +121,7 @@ fn threads_with_handles_of_their_own_keep_the_indexes_right() {
 #[test]
 fn a_crash_leaves_records_and_indexes_at_the_same_write() {
     let options = DbOptions::default().threads(0);
-    let open = |disk: &SimulatedDisk| Db::open_in(Arc::new(disk.clone()), &options);
+    let open = |disk: &SimulatedDisk| Db::open(Arc::new(disk.clone()), &options);
     let work = |disk: &SimulatedDisk| -> ogive::Result<()> {
         let (db, mut random) = (open(disk)?, Random::new(5));
         let people = people(&db)?;
@@ -150,7 +150,7 @@ fn a_crash_leaves_records_and_indexes_at_the_same_write() {
 #[test]
 fn a_crash_while_an_index_is_built_leaves_none_that_is_taken_for_complete() {
     let options = DbOptions::default().threads(0);
-    let open = |disk: &SimulatedDisk| Db::open_in(Arc::new(disk.clone()), &options);
+    let open = |disk: &SimulatedDisk| Db::open(Arc::new(disk.clone()), &options);
     let (start, mut random) = (SimulatedDisk::new(), Random::new(6));
     let db = open(&start).unwrap();
     let plain = db.keyspace("people").unwrap().typed::<str, Person>().unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) fn open(memory: &MemoryStorage) -> Db {
-    Db::open_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
+    Db::open(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
 }
 
 mod first {

@@ -44,10 +44,10 @@ impl CommitOf for ogive::Batch {
 
 fn table(key: &[u8], value: &[u8]) -> (Arc<dyn Storage>, String) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default()).unwrap();
     writer.append(key, value).unwrap();
     writer.finish().unwrap();
-    assert_eq!(Table::open(storage.clone(), "t", &TableOptions::default()).unwrap().len(), 1);
+    assert_eq!(Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap().len(), 1);
     (storage, "t".to_owned())
 }
 
@@ -177,7 +177,7 @@ fn after_an_error_of_the_storage_records_are_never_without_their_types() {
         for at in 0..6 {
             let memory = MemoryStorage::new();
             let faults = FaultInjector::new(Arc::new(memory.clone()));
-            let db = Db::open_in(Arc::new(faults.clone()), &DbOptions::default()).unwrap();
+            let db = Db::open(Arc::new(faults.clone()), &DbOptions::default()).unwrap();
             let keyspace = db.keyspace("k").unwrap();
             let deciding = keyspace.deciding(&types(KeyType::U8)).unwrap();
             faults.fail_from(operation, at, Fault::NoSpace);
@@ -204,7 +204,7 @@ fn a_reader_goes_on_with_its_types_or_is_refused() {
     let long = wide.encode(&Value::Tuple(vec![Value::Unsigned(1), Value::Text("b".into())])).unwrap();
     let rows = db.keyspace("rows").unwrap();
     rows.stating(&of(&narrow)).unwrap().insert([0; 8], &short).unwrap();
-    let mut reader = Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
+    let mut reader = Db::open_read_only(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
     let early = reader.keyspace("rows").unwrap();
     let (old, new) = (early.declare(&of(&narrow)).unwrap(), early.declare(&of(&wide)).unwrap());
     rows.stating(&of(&wide)).unwrap().insert([1; 8], &long).unwrap();

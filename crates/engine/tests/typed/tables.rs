@@ -30,7 +30,7 @@ fn fruit(number: i32) -> Fruit {
 fn table(memory: &MemoryStorage) -> Table {
     let storage = Arc::new(memory.clone());
     let mut writer =
-        TypedTableWriter::<i32, Fruit>::create(storage.clone(), "fruit", TableWriteOptions::default()).unwrap();
+        TypedTableWriter::<i32, Fruit>::create((storage.clone(), "fruit"), TableWriteOptions::default()).unwrap();
     for number in -50..50 {
         writer.append(number, fruit(number)).unwrap();
         if number == 7 {
@@ -38,7 +38,7 @@ fn table(memory: &MemoryStorage) -> Table {
         }
     }
     writer.finish().unwrap();
-    Table::open(storage, "fruit", &TableOptions::default()).unwrap()
+    Table::open((storage, "fruit"), &TableOptions::default()).unwrap()
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn prefixes_of_tuples_and_text_are_ranges() {
     let storage = Arc::new(MemoryStorage::new());
     type Visit = (&'static str, Desc<u32>);
     let mut writer =
-        TypedTableWriter::<Visit, ()>::create(storage.clone(), "visits", TableWriteOptions::default()).unwrap();
+        TypedTableWriter::<Visit, ()>::create((storage.clone(), "visits"), TableWriteOptions::default()).unwrap();
     for name in ["a\0b", "ann", "anna", "bob"] {
         for day in [3, 2, 1] {
             writer.append((name, Desc(day)), ()).unwrap();
         }
     }
     writer.finish().unwrap();
-    let visits = Table::open(storage.clone(), "visits", &TableOptions::default()).unwrap();
+    let visits = Table::open((storage.clone(), "visits"), &TableOptions::default()).unwrap();
     let visits = visits.typed::<Visit, ()>().unwrap();
     let days = |name: &'static str| -> Vec<u32> {
         visits.prefix((name,)).map(|record| record.unwrap().0.value().unwrap().1.0).collect()
@@ -98,11 +98,11 @@ fn prefixes_of_tuples_and_text_are_ranges() {
     assert_eq!((days("ann"), days("a\0b"), days("an")), (vec![3, 2, 1], vec![3, 2, 1], vec![]));
     assert_eq!(visits.prefix(("bob",)).rev().count(), 3);
     let mut writer =
-        TypedTableWriter::<str, ()>::create(storage.clone(), "words", TableWriteOptions::default()).unwrap();
+        TypedTableWriter::<str, ()>::create((storage.clone(), "words"), TableWriteOptions::default()).unwrap();
     for word in ["a", "ab", "abc", "b"] {
         writer.append(word, ()).unwrap();
     }
     writer.finish().unwrap();
-    let words = Table::open(storage, "words", &TableOptions::default()).unwrap().typed::<str, ()>().unwrap();
+    let words = Table::open((storage, "words"), &TableOptions::default()).unwrap().typed::<str, ()>().unwrap();
     assert_eq!((words.prefix("ab").count(), words.prefix("").count(), words.prefix("b").rev().count()), (2, 4, 1));
 }

@@ -282,7 +282,7 @@ fn a_reader_states_no_types_and_a_keyspace_made_again_has_others() {
     db.keyspace("bytes").unwrap().insert("a", "b").unwrap();
     assert!(!db.keyspace("bytes").unwrap().is_undecided().unwrap(), "its records are bytes");
     assert_eq!(refused(db.keyspace("bytes").unwrap().typed::<u64, u64>()), 0);
-    let reader = || Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
+    let reader = || Db::open_read_only(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
     let before = reader().keyspace("k").unwrap();
     let seen = before.typed::<u64, u8>().unwrap();
     assert_eq!((seen.load(1).unwrap(), before.is_undecided().unwrap()), (None, true));

@@ -59,7 +59,7 @@ fn openings(url: &str, rounds: u64) -> Outcome {
         let write = |writer: usize| -> ogive::Result<Option<Db>> {
             barrier.wait();
             let is_fenced = |error: &ogive::Error| matches!(error, ogive::Error { cause: ogive::Cause::Fenced, .. });
-            let db = match Db::open_in(Arc::clone(&storage), &options()) {
+            let db = match Db::open(Arc::clone(&storage), &options()) {
                 Err(error) if is_fenced(&error) => return Ok(None),
                 opened => opened?,
             };
@@ -83,7 +83,7 @@ fn openings(url: &str, rounds: u64) -> Outcome {
             return Err(format!("round {round}: {staying} writers stay").into());
         }
     }
-    let db = Db::open_read_only_in(storage, &options())?;
+    let db = Db::open_read_only(storage, &options())?;
     let found = db.iter().collect::<ogive::Result<Vec<_>>>()?.len() as u64;
     let acknowledged = acknowledged.into_inner() + rounds;
     if found < acknowledged {
@@ -132,7 +132,7 @@ fn verify(storage: &Arc<dyn Storage>, when: &str) -> Outcome {
 /// Changes a store while a process of its own reads it.
 fn live(url: &str, gigabytes: f64, time: Duration) -> Outcome {
     let storage = storage(url, "store")?;
-    let db = Db::open_in(Arc::clone(&storage), &options())?;
+    let db = Db::open(Arc::clone(&storage), &options())?;
     let places = (gigabytes * 1e9) as u64 / RECORD_BYTES;
     load(&db, places)?;
     let seconds = time.as_secs().to_string();

@@ -45,7 +45,7 @@ pub(crate) fn follow(url: &str, places: u64, time: Duration) -> Result<(), Box<d
     let storage = ObjectStorage::new(store.clone(), prefix, url, &ObjectOptions::default())?;
     let options = DbOptions::default();
     let begun = Instant::now();
-    let mut db = Db::open_read_only_in(Arc::new(storage), &options)?;
+    let mut db = Db::open_read_only(Arc::new(storage), &options)?;
     let opened = begun.elapsed();
     std::thread::sleep(SETTLED);
     let counts = store.take_counts();

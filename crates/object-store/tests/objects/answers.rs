@@ -178,7 +178,7 @@ fn a_store_that_ignores_conditions_is_found_out_and_refused() {
         store.fail_puts(&[Fault::LateReset, Fault::Reset, Fault::SlowDown]);
         assert_eq!(storage.refuses_taken_name("a", b"x").unwrap(), !put_conditions);
         storage.remove("a").unwrap();
-        let opened = Db::open_in(storage, &DbOptions::default());
+        let opened = Db::open(storage, &DbOptions::default());
         match put_conditions {
             false => drop(opened.unwrap()),
             true => assert!(matches!(opened, Err(Error { cause: Cause::Unsupported, .. })), "{opened:?}"),
@@ -229,8 +229,8 @@ fn a_page_in_place_of_a_listing_is_no_empty_listing() {
         let text = told(storage.list());
         assert!(text.contains("s3://bucket/fruit") && text.contains("listing"), "{text}");
         for outcome in [
-            Db::open_in(Arc::clone(&storage), &DbOptions::default()),
-            Db::open_read_only_in(Arc::clone(&storage), &DbOptions::default()),
+            Db::open(Arc::clone(&storage), &DbOptions::default()),
+            Db::open_read_only(Arc::clone(&storage), &DbOptions::default()),
         ] {
             let text = told(outcome);
             assert!(!text.contains("create") && !text.contains("damaged"), "{text}");
@@ -322,7 +322,7 @@ fn a_page_that_is_repeated_cut_or_leads_nowhere_is_told() {
         let storage = folder(&endpoint);
         let text = told(storage.list());
         assert!(text.contains(words) && text.contains("s3://bucket/fruit"), "{words}: {text}");
-        assert!(told(Db::open_in(storage.clone(), &DbOptions::default())).contains(words));
+        assert!(told(Db::open(storage.clone(), &DbOptions::default())).contains(words));
         assert!(told(storage.list_below()).contains(words));
     }
 }

@@ -18,12 +18,12 @@ fn cached(cache: &Arc<DiskCache>) -> ObjectOptions {
 }
 
 fn open(storage: &Arc<dyn Storage>) -> Table {
-    Table::open(storage.clone(), "t", &TableOptions::default().profile(Profile::named("s3").unwrap())).unwrap()
+    Table::open((storage.clone(), "t"), &TableOptions::default().profile(Profile::named("s3").unwrap())).unwrap()
 }
 
 fn write(storage: &Arc<dyn Storage>, count: u64, word: u64) {
     let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(Some(4096)).value_width(Some(8));
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     let mut random = Random::new(word);
     for number in 0..count {
         writer.append(&number.to_be_bytes(), &random.next_u64().to_le_bytes()).unwrap();
@@ -106,7 +106,7 @@ fn a_replaced_object_is_read_anew_with_and_without_e_tags() {
 fn an_answer_with_other_bytes_is_not_kept() {
     let store = FaultyStore::new();
     let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(Some(4096));
-    let mut writer = TableWriter::create(store.storage(ObjectOptions::default()), "t", options).unwrap();
+    let mut writer = TableWriter::create((store.storage(ObjectOptions::default()), "t"), options).unwrap();
     let value = |number: u64| vec![number as u8; if number % 1000 == 7 { 70_000 } else { 20 }];
     (0..20_000_u64).for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
     writer.finish().unwrap();
@@ -124,11 +124,11 @@ fn an_answer_with_other_bytes_is_not_kept() {
                 store.fail_gets_after(spoiled, &[Answer::Spoiled]);
             }
             let options = TableOptions::default().profile(Profile::named("s3").unwrap());
-            let mut table = Table::open(storage.clone(), "t", &options);
+            let mut table = Table::open((storage.clone(), "t"), &options);
             if let Err(error) = &table {
                 assert!(matches!(error, Error { cause: Cause::Damaged | Cause::NotATable, .. }), "{spoiled}: {error}");
                 failed += 1;
-                table = Table::open(storage, "t", &options);
+                table = Table::open((storage, "t"), &options);
             }
             let table = table.unwrap();
             for number in keys {

@@ -23,7 +23,7 @@ fn key(number: u64) -> [u8; 8] {
 /// A table of records of 16 bytes, in blocks of this size.
 fn build(storage: &Arc<dyn Storage>, block_bytes: Option<u32>) -> TableReport {
     let options = TableWriteOptions::default().key_type(KeyType::U64).profile(s3()).block_bytes(block_bytes);
-    let mut writer = TableWriter::create(storage.clone(), "t", options.value_width(Some(8))).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.value_width(Some(8))).unwrap();
     let mut random = Random::new(5);
     for number in 0..RECORDS {
         writer.append(&key(number), &random.next_u64().to_le_bytes()).unwrap();
@@ -32,7 +32,7 @@ fn build(storage: &Arc<dyn Storage>, block_bytes: Option<u32>) -> TableReport {
 }
 
 fn open(storage: &Arc<dyn Storage>) -> Table {
-    Table::open(storage.clone(), "t", &TableOptions::default().profile(s3())).unwrap()
+    Table::open((storage.clone(), "t"), &TableOptions::default().profile(s3())).unwrap()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_small_table_is_one_request_in_all() {
     let store = FaultyStore::new();
     let storage = store.storage(ObjectOptions::default());
     let mut writer =
-        TableWriter::create(storage.clone(), "t", TableWriteOptions::default().key_type(KeyType::U64)).unwrap();
+        TableWriter::create((storage.clone(), "t"), TableWriteOptions::default().key_type(KeyType::U64)).unwrap();
     (0..5_000_u64).for_each(|number| writer.append(&key(number), b"value").unwrap());
     writer.finish().unwrap();
     store.take_counts();

@@ -24,7 +24,7 @@ fn run<T>(future: impl Future<Output = Result<T>>) -> T {
 }
 
 fn write(storage: &ObjectStorage, options: TableWriteOptions, records: &[(Vec<u8>, Vec<u8>)]) {
-    let mut writer = TableWriter::create(Arc::new(storage.clone()), "t", options).unwrap();
+    let mut writer = TableWriter::create((Arc::new(storage.clone()), "t"), options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
 }
@@ -76,7 +76,7 @@ fn scans_give_the_records_between_any_bounds() {
         let records = records(&mut random, count, value_bytes, repeats_max);
         let block_bytes = [None, Some(512), Some(4096)][random.below(3) as usize];
         write(&storage, TableWriteOptions::default().key_type(KeyType::U64).block_bytes(block_bytes), &records);
-        let plain = Table::open(Arc::new(storage.clone()), "t", &TableOptions::default()).unwrap();
+        let plain = Table::open((Arc::new(storage.clone()), "t"), &TableOptions::default()).unwrap();
         run(async {
             let table = AsyncTable::open(&storage, "t", &TableOptions::default()).await?;
             for _ in 0..4 {
@@ -178,7 +178,7 @@ fn check_shape(seed: u64) {
         index_table(Arc::new(storage.clone()), "t", name, options).unwrap();
     }
     let options = TableOptions::default().memory_bytes([1 << 20, 64 << 20][random.below(2) as usize]);
-    let plain = Table::open(Arc::new(storage.clone()), name, &options).unwrap();
+    let plain = Table::open((Arc::new(storage.clone()), name), &options).unwrap();
     let answers = async {
         for _ in 0..random.below(20) {
             let fault = [Fault::SlowDown, Fault::Reset, Fault::Short(7), Fault::LateReset][random.below(4) as usize];
@@ -216,7 +216,7 @@ fn a_long_value_takes_few_requests() {
     let mut random = Random::new(5);
     let value: Vec<u8> = (0..20 << 20).map(|_| random.next_u64() as u8).collect();
     write(&storage, TableWriteOptions::default(), &[(vec![1], value.clone())]);
-    let plain = Table::open(Arc::new(storage.clone()), "t", &TableOptions::default()).unwrap();
+    let plain = Table::open((Arc::new(storage.clone()), "t"), &TableOptions::default()).unwrap();
     store.take_counts();
     assert!(plain.get(&[1]).unwrap().as_ref() == Some(&value));
     let counts = store.take_counts();

@@ -2,20 +2,20 @@
 //! with one and with several threads, and from many threads at once.
 
 use ogive::KeyType;
-use ogive::io::{Place, locate};
+use ogive::io::{LocatedFile, locate};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use std::path::Path;
 
 fn build_and_get(url: &str) {
     ogive_object_store::register();
-    let Place { storage, name } = locate(url).unwrap();
+    let LocatedFile { storage, name } = locate(url).unwrap();
     let options = TableWriteOptions::default().key_type(KeyType::U64).replace(true);
-    let mut writer = TableWriter::create(storage, &name, options).unwrap();
+    let mut writer = TableWriter::create((storage, &name), options).unwrap();
     for key in 0..10_000_u64 {
         writer.append(&key.to_be_bytes(), &key.to_le_bytes()).unwrap();
     }
     writer.finish().unwrap();
-    let table = Table::open_path(Path::new(url), &TableOptions::default()).unwrap();
+    let table = Table::open(Path::new(url), &TableOptions::default()).unwrap();
     for key in (0..10_000_u64).step_by(997) {
         assert_eq!(table.get(&key.to_be_bytes()).unwrap(), Some(key.to_le_bytes().to_vec()));
     }

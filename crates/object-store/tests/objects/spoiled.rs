@@ -104,7 +104,7 @@ impl World {
 
     fn open(&self) -> Db {
         loop {
-            if let Some(db) = checked(Db::open_in(Arc::clone(&self.storage), &self.options)) {
+            if let Some(db) = checked(Db::open(Arc::clone(&self.storage), &self.options)) {
                 return db;
             }
         }
@@ -144,7 +144,7 @@ fn run(seed: u64) {
                 drop(db);
                 db = world.open();
             }
-            3 => reader = checked(Db::open_read_only_in(Arc::clone(&world.storage), &world.options)),
+            3 => reader = checked(Db::open_read_only(Arc::clone(&world.storage), &world.options)),
             4 | 5 => {
                 // One that cannot go on keeps what it has.
                 if let Some(found) = &mut reader

@@ -5,7 +5,7 @@ use crate::faulty_store::FaultyStore;
 use futures_util::TryStreamExt;
 use futures_util::future::try_join_all;
 use ogive::io::{Profile, Storage};
-use ogive::lsm::checkpoint_store_in;
+use ogive::lsm::checkpoint_store;
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Cause, Db, DbOptions, Error, KeyType, Result};
 use ogive_object_store::{AsyncDb, ObjectOptions, ObjectStorage};
@@ -39,7 +39,7 @@ fn value(number: u64) -> Vec<u8> {
 /// A store of several levels, whose writer has ended as told.
 fn filled(is_closed: bool) -> Arc<FaultyStore> {
     let store = FaultyStore::new();
-    let db = Db::open_in(Arc::new(storage(&store)), &options()).unwrap();
+    let db = Db::open(Arc::new(storage(&store)), &options()).unwrap();
     for first in (0..RECORDS).step_by(500) {
         let mut batch = db.batch();
         (first..first + 500).for_each(|number| _ = batch.insert(&db, key(number), value(number)));
@@ -57,7 +57,7 @@ fn filled(is_closed: bool) -> Arc<FaultyStore> {
 fn a_reader_opens_a_store_in_three_rounds_and_gets_with_one_request() {
     for is_closed in [true, false] {
         let store = filled(is_closed).copy_in_waves();
-        let db = Db::open_read_only_in(Arc::new(storage(&store)), &options()).unwrap();
+        let db = Db::open_read_only(Arc::new(storage(&store)), &options()).unwrap();
         // The manifest, then the logs and the filters, behind the listing.
         let counts = store.take_counts();
         assert!(counts.waves.len() <= 2 && counts.rounds <= 3, "{counts:?}");
@@ -81,7 +81,7 @@ fn a_reader_opens_a_store_in_three_rounds_and_gets_with_one_request() {
 #[test]
 fn a_scan_moves_to_its_first_record_in_one_round() {
     let store = filled(true).copy_in_waves();
-    let db = Db::open_read_only_in(Arc::new(storage(&store)), &options()).unwrap();
+    let db = Db::open_read_only(Arc::new(storage(&store)), &options()).unwrap();
     let levels = &db.stats().keyspaces[0].levels;
     assert!(levels.iter().filter(|level| level.tables > 0).count() >= 3, "{levels:?}");
     let mut waves = Vec::new();
@@ -105,7 +105,7 @@ fn a_scan_moves_to_its_first_record_in_one_round() {
 #[test]
 fn futures_of_a_store_answer_as_plain_calls_do() {
     let store = filled(false);
-    let plain = Db::open_read_only_in(Arc::new(storage(&store)), &options()).unwrap();
+    let plain = Db::open_read_only(Arc::new(storage(&store)), &options()).unwrap();
     let expected: Vec<_> =
         plain.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect();
     let expected = expected.into_iter().collect::<Result<Vec<_>>>().unwrap();
@@ -134,7 +134,7 @@ fn futures_of_a_store_answer_as_plain_calls_do() {
 fn a_file_that_the_writer_removed_is_a_version_that_is_gone() {
     let store = filled(true);
     let reader = Arc::new(storage(&store));
-    let db = Db::open_read_only_in(reader.clone(), &options()).unwrap();
+    let db = Db::open_read_only(reader.clone(), &options()).unwrap();
     let (number, is_open) = (0..2).map(|number| (number, db.get(key(number)).unwrap().is_some())).next_back().unwrap();
     assert!(is_open);
     for name in reader.list().unwrap().iter().filter(|name| name.ends_with(".table")) {
@@ -158,24 +158,24 @@ fn copies_and_ingestions_within_a_store_move_no_tables() {
     let table_bytes = bytes_of(&source);
     let copy: Arc<dyn Storage> = Arc::new(folder(&store, "copy"));
     store.take_counts();
-    checkpoint_store_in(&source, &copy).unwrap();
+    checkpoint_store(&source, &copy).unwrap();
     let counts = store.take_counts();
     // The claim on the copy is put again while it lasts, on a machine that has other things to do.
     assert!(counts.puts <= 9 && counts.uploads == 0, "{counts:?}");
     // The source still has tables that wait for their removal.
     assert!((1..=table_bytes).contains(&bytes_of(&copy)));
-    let db = Db::open_in(copy, &options()).unwrap();
+    let db = Db::open(copy, &options()).unwrap();
     (0..RECORDS).step_by(97).for_each(|number| {
         assert_eq!(db.get(key(number)).unwrap().as_deref(), Some(&value(number)[..]));
     });
 
     let worker: Arc<dyn Storage> = Arc::new(folder(&store, "worker"));
     let mut writer =
-        TableWriter::create(worker.clone(), "part", TableWriteOptions::default().key_type(KeyType::U64)).unwrap();
+        TableWriter::create((worker.clone(), "part"), TableWriteOptions::default().key_type(KeyType::U64)).unwrap();
     (0..20_000_u64).for_each(|number| writer.append(&(1 + number).to_be_bytes(), &value(number)).unwrap());
     let part_bytes = writer.finish().unwrap().file_bytes;
     drop(db);
-    let db = Db::open_in(Arc::new(folder(&store, "taker")), &DbOptions::default()).unwrap();
+    let db = Db::open(Arc::new(folder(&store, "taker")), &DbOptions::default()).unwrap();
     store.take_counts();
     db.ingest_from(&[(worker.clone(), "part".to_owned())]).unwrap();
     let counts = store.take_counts();

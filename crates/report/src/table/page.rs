@@ -324,11 +324,11 @@ mod tests {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let design = "layers=1,builder=gstep,lambda=4096".parse().unwrap();
         let options = TableWriteOptions::default().key_type(KeyType::U64).design(design);
-        let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
+        let mut writer = TableWriter::create((Arc::clone(&storage), "t"), options).unwrap();
         let key = |number: u64| number * number * 977;
         (0..60_000).for_each(|number| writer.append(&key(number).to_be_bytes(), &[7; 100]).unwrap());
         writer.finish().unwrap();
-        let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let table = Table::open((storage, "t"), &TableOptions::default()).unwrap();
         let html = |layers_bytes_max| {
             let keys = [77, 50_000].map(|number| key(number).to_be_bytes().to_vec()).to_vec();
             let options = PictureOptions { keys, layers_bytes_max, ..PictureOptions::default() };

@@ -67,7 +67,7 @@ impl<K: Key> DrawnIndex<K> {
         options.pages.checkpoint_bytes = [20_000, 64 << 20][random.below(2) as usize];
         options.pages.fast_paths = FastPaths { batches: !random.one_in(5), ..FastPaths::ALL };
         let storage = memory();
-        let index = Index::create(Arc::clone(&storage), NAME, &options).unwrap();
+        let index = Index::create((Arc::clone(&storage), NAME), &options).unwrap();
         Self { storage, options, index, payload_bytes }
     }
 
@@ -95,7 +95,7 @@ impl<K: Key> DrawnIndex<K> {
 
     fn reopen(self) -> Self {
         drop(self.index);
-        let index = Index::open(Arc::clone(&self.storage), NAME, &self.options.pages).unwrap();
+        let index = Index::open((Arc::clone(&self.storage), NAME), &self.options).unwrap();
         Self { index, ..self }
     }
 }
@@ -207,7 +207,7 @@ pub fn batches_of_repeated_keys_match_a_map_of_lists(kind: IndexKind) {
 pub fn a_batch_may_repeat_one_key_any_number_of_times(kind: IndexKind) {
     let copies = [3, 29, 30, 31, 400, 5000].into_iter();
     for (copies, at) in copies.flat_map(|copies| [0, 500, 5000].map(|at| (copies, at))) {
-        let index = Numbers::create(memory(), NAME, &options(kind).duplicates(true)).unwrap();
+        let index = Numbers::create((memory(), NAME), &options(kind).duplicates(true)).unwrap();
         let mut expected: Vec<(u64, u64)> = (0..300).map(|i| (i * 10, i)).collect();
         index.bulk_load(expected.clone()).unwrap();
         for round in 0..2 {
@@ -285,7 +285,7 @@ pub fn a_load_that_fails_is_whole_or_absent(kind: IndexKind) {
     after.extend(batch.clone());
     let start = || {
         let storage = memory();
-        let index = Numbers::create(Arc::clone(&storage), NAME, &options(kind)).unwrap();
+        let index = Numbers::create((Arc::clone(&storage), NAME), &options(kind)).unwrap();
         index.bulk_load(before.clone()).unwrap();
         storage
     };

@@ -7,7 +7,7 @@
 use super::support::{IndexChange, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use ogive::Result;
-use ogive::index::IndexKind;
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::{Storage, seed_random};
 use ogive::page::PageOptions;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
@@ -126,7 +126,7 @@ fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     let mut options = PageOptions::default();
     options.checkpoint_bytes = 8192;
     options.transaction_bytes = 6_000;
-    Numbers::open(Arc::clone(storage), NAME, &options)
+    Numbers::open((Arc::clone(storage), NAME), &IndexOptions::default().pages(options.clone()))
 }
 
 /// A hash of the content of a disk.
@@ -210,7 +210,7 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
 /// A disk with an empty index, fully synced.
 fn with_index(kind: IndexKind) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    drop(Numbers::create(shared(&disk), NAME, &options(kind)).unwrap());
+    drop(Numbers::create((shared(&disk), NAME), &options(kind)).unwrap());
     disk
 }
 
@@ -263,15 +263,15 @@ pub fn creation_is_atomic(kind: IndexKind) {
     enumerate_crashes(
         CrashOptions::default(),
         &SimulatedDisk::new(),
-        |disk| Numbers::create(shared(disk), NAME, &options(kind)).is_ok(),
+        |disk| Numbers::create((shared(disk), NAME), &options(kind)).is_ok(),
         |&made, disk, _| {
             let storage = shared(disk);
             if !made && !storage.exists(NAME).unwrap() {
                 // The name can be used again.
-                return Numbers::create(storage.clone(), NAME, &options(kind)).map(|_| ()).map_err(|e| e.to_string());
+                return Numbers::create((storage.clone(), NAME), &options(kind)).map(|_| ()).map_err(|e| e.to_string());
             }
             let index =
-                Numbers::open(storage.clone(), NAME, &PageOptions::default()).map_err(|error| error.to_string())?;
+                Numbers::open((storage.clone(), NAME), &IndexOptions::default()).map_err(|error| error.to_string())?;
             if index.is_empty().map_err(|error| error.to_string())? { Ok(()) } else { Err("entries".into()) }
         },
     )

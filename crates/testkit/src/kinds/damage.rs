@@ -28,7 +28,7 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
 fn samples(kind: IndexKind) -> (Files, Files, Map) {
     let disk = SimulatedDisk::new();
     let shared: Arc<dyn Storage> = Arc::new(disk.clone());
-    let index = Numbers::create(shared.clone(), NAME, &options(kind)).unwrap();
+    let index = Numbers::create((shared.clone(), NAME), &options(kind)).unwrap();
     let mut map: Map = (0..250).map(|i| ((i % 4) * (1 << 40) + i * 7, i)).collect();
     index.bulk_load(map.clone()).unwrap();
     let mut change = |step: u64| {

@@ -43,7 +43,7 @@ fn assert_same(index: &Numbers, lists: &Lists, what: &str) {
 /// Inserts and removes repeated keys in an index and in a map of lists.
 pub fn repeated_keys_match_a_map_of_lists(kind: IndexKind) {
     let storage = memory();
-    let mut index = Numbers::create(storage.clone(), NAME, &with_duplicates(kind)).unwrap();
+    let mut index = Numbers::create((storage.clone(), NAME), &with_duplicates(kind)).unwrap();
     let mut random = Random::new(1);
     let mut lists = Lists::new();
     let mut entries = Vec::new();
@@ -95,7 +95,7 @@ pub fn repeated_keys_match_a_map_of_lists(kind: IndexKind) {
 
 /// Reads the entries of one key from both ends.
 pub fn both_ends_of_a_range_meet_within_one_key(kind: IndexKind) {
-    let index = Numbers::create(memory(), NAME, &with_duplicates(kind)).unwrap();
+    let index = Numbers::create((memory(), NAME), &with_duplicates(kind)).unwrap();
     index.bulk_load((0..1000).map(|value| (7, value))).unwrap();
     let mut random = Random::new(2);
     let mut range = index.iter().unwrap();
@@ -109,7 +109,7 @@ pub fn both_ends_of_a_range_meet_within_one_key(kind: IndexKind) {
 
 /// Inserts 20,000 entries of one key.
 pub fn one_key_may_have_any_number_of_entries(kind: IndexKind) {
-    let index = Numbers::create(memory(), NAME, &with_duplicates(kind)).unwrap();
+    let index = Numbers::create((memory(), NAME), &with_duplicates(kind)).unwrap();
     let mut transaction = index.write().unwrap();
     for value in 0..20_000 {
         transaction.insert(u64::MAX, value).unwrap();

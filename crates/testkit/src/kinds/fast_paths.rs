@@ -28,7 +28,7 @@ fn assert_answers(kind: IndexKind, rows: &BTreeMap<u64, u64>, fast_paths: FastPa
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut options = IndexOptions::default().kind(kind);
     (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
-    let index = Numbers::create(storage.clone(), "i", &options).unwrap();
+    let index = Numbers::create((storage.clone(), "i"), &options).unwrap();
     index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
     let mut transaction = index.write().unwrap();
     rows.iter().take(20).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());

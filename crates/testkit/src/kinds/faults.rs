@@ -6,7 +6,7 @@
 
 use super::support::{IndexChange, Map, NAME, Numbers, entries, memory, open, options};
 use crate::{Fault, Operation, Random, enumerate_faults};
-use ogive::index::IndexKind;
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::Storage;
 use ogive::{Error, Result};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn history() -> (Vec<Vec<IndexChange>>, Vec<Map>) {
 
 fn loaded(kind: IndexKind, map: &Map) -> Arc<dyn Storage> {
     let storage = memory();
-    let index = Numbers::create(storage.clone(), NAME, &options(kind)).unwrap();
+    let index = Numbers::create((storage.clone(), NAME), &options(kind)).unwrap();
     index.bulk_load(map.clone()).unwrap();
     storage
 }
@@ -138,7 +138,7 @@ pub fn iterators_end_after_an_error(kind: IndexKind) {
     let storage: Arc<dyn Storage> = Arc::new(injector.clone());
     let mut open_options = ogive::page::PageOptions::default();
     super::support::without_memory(&mut open_options);
-    let index = Numbers::open(storage.clone(), NAME, &open_options).unwrap();
+    let index = Numbers::open((storage.clone(), NAME), &IndexOptions::default().pages(open_options.clone())).unwrap();
     for backward in [false, true] {
         let mut range = index.iter().unwrap();
         let mut step = || if backward { range.next_back() } else { range.next() };

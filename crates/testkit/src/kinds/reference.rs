@@ -7,8 +7,7 @@ use super::support::{
     IndexChange, Map, NAME, assert_same, assert_same_at, empty, memory, nasty, open, open_in, options,
 };
 use crate::Random;
-use ogive::index::{Index, IndexKind, Key, Payload};
-use ogive::page::PageOptions;
+use ogive::index::{Index, IndexKind, IndexOptions, Key, Payload};
 use ogive::{Cause, Error};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -128,7 +127,7 @@ pub fn failed_bulk_loads_change_nothing(kind: IndexKind) {
 /// Inserts and finds keys of one type.
 fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: IndexKind, keys: &[K], value: impl Fn(usize) -> V) {
     let storage = memory();
-    let index: Index<K, V> = Index::create(storage.clone(), NAME, &options(kind)).unwrap();
+    let index: Index<K, V> = Index::create((storage.clone(), NAME), &options(kind)).unwrap();
     let mut map = BTreeMap::new();
     let mut transaction = index.write().unwrap();
     for (position, &key) in keys.iter().enumerate() {
@@ -137,7 +136,7 @@ fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: IndexKind, key
     }
     transaction.commit().unwrap();
     drop(index);
-    let index: Index<K, V> = Index::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
+    let index: Index<K, V> = Index::open((storage.clone(), NAME), &IndexOptions::default()).unwrap();
     let found: Vec<(K, V)> = index.iter().unwrap().map(Result::unwrap).collect();
     assert_eq!(found, map.iter().map(|(&key, &value)| (key, value)).collect::<Vec<_>>(), "{kind}");
     for (&key, &value) in &map {

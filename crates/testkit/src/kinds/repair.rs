@@ -7,7 +7,7 @@
 
 use super::support::{Map, NAME, Numbers, options};
 use crate::{BadSectors, Random, SimulatedDisk};
-use ogive::index::IndexKind;
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::Storage;
 use ogive::page::{PageFile, PageOptions};
 use ogive::repair::{FileRepairReport, LostRange, repair_index};
@@ -32,7 +32,7 @@ const WITHOUT_LEAVES: [&str; 4] = ["fiting", "pgm", "alex", "lipp"];
 fn sample(kind: IndexKind, duplicates: bool) -> DiskFiles {
     let disk = SimulatedDisk::new();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let index = Numbers::create(storage, NAME, &options(kind).duplicates(duplicates)).unwrap();
+    let index = Numbers::create((storage, NAME), &options(kind).duplicates(duplicates)).unwrap();
     index.bulk_load((0..700_u64).map(|i| (if duplicates { i / 90 * 90 } else { i } * 5, i))).unwrap();
     let mut random = Random::new(7);
     for round in 0..6_u64 {
@@ -74,7 +74,7 @@ fn repair(files: &DiskFiles) -> Result<(FileRepairReport, Entries)> {
 }
 
 fn repair_on(storage: Arc<dyn Storage>) -> Result<(FileRepairReport, Entries)> {
-    let report = repair_index((&storage, NAME), (&storage, NEW), &PageOptions::default(), &mut |_, _| {})?;
+    let report = repair_index((&storage, NAME), (&storage, NEW), &IndexOptions::default(), &mut |_, _| {})?;
     for name in storage.list()? {
         assert!(!name.contains("tmp"), "{name} stayed behind");
     }
@@ -82,7 +82,7 @@ fn repair_on(storage: Arc<dyn Storage>) -> Result<(FileRepairReport, Entries)> {
     if report.saved_records == 0 {
         return Ok((report, Vec::new()));
     }
-    let new = Numbers::open(storage, NEW, &PageOptions::default())?;
+    let new = Numbers::open((storage, NEW), &IndexOptions::default())?;
     assert_eq!(new.verify()?.entries, report.saved_records);
     let entries: Result<Entries> = new.iter()?.collect();
     Ok((report, entries?))
@@ -157,7 +157,7 @@ fn map_pages(files: &DiskFiles) -> Vec<usize> {
         let mut damaged = files.clone();
         damaged.get_mut(NAME).unwrap()[page * PAGE_BYTES] ^= 1;
         let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(damaged));
-        Numbers::open(storage, NAME, &PageOptions::default()).is_err()
+        Numbers::open((storage, NAME), &IndexOptions::default()).is_err()
     };
     (HEADER_BYTES / PAGE_BYTES..files[NAME].len() / PAGE_BYTES).filter(is_map_page).collect()
 }
@@ -202,7 +202,7 @@ pub fn commits_before_damage_to_the_log_are_saved(kind: IndexKind) {
     }
     let disk = SimulatedDisk::new();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let index = Numbers::create(storage, NAME, &options(kind)).unwrap();
+    let index = Numbers::create((storage, NAME), &options(kind)).unwrap();
     let mut map: Map = (0..1000).map(|i| (i * 3, i)).collect();
     index.bulk_load(map.clone()).unwrap();
     index.checkpoint().unwrap();
@@ -268,7 +268,7 @@ pub fn commits_before_damage_to_the_log_are_saved(kind: IndexKind) {
 /// The files of an index whose only checkpoint is empty: its pages lie in the page file, and the log says which.
 fn loaded(kind: IndexKind) -> (DiskFiles, Map) {
     let disk = SimulatedDisk::new();
-    let index = Numbers::create(Arc::new(disk.clone()), NAME, &options(kind)).unwrap();
+    let index = Numbers::create((Arc::new(disk.clone()), NAME), &options(kind)).unwrap();
     let mut map: Map = (0..1000).map(|i| (i * 3, i)).collect();
     index.bulk_load(map.clone()).unwrap();
     for number in 0..60 {
@@ -302,8 +302,12 @@ pub fn a_page_file_cut_off_beside_its_log_keeps_what_is_left(kind: IndexKind) {
         let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::with_files(damaged.clone()));
         let pages = PageOptions::default();
         let errors = [
-            Numbers::open(Arc::clone(&storage), NAME, &pages).map(drop).unwrap_err(),
-            Numbers::open_read_only(Arc::clone(&storage), NAME, &pages).map(drop).unwrap_err(),
+            Numbers::open((Arc::clone(&storage), NAME), &IndexOptions::default().pages(pages.clone()))
+                .map(drop)
+                .unwrap_err(),
+            Numbers::open_read_only((Arc::clone(&storage), NAME), &IndexOptions::default().pages(pages.clone()))
+                .map(drop)
+                .unwrap_err(),
             // Its last checkpoint is no way back: the log is whole.
             PageFile::without_log(&storage, NAME, &pages).map(drop).unwrap_err(),
         ];

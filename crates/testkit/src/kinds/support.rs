@@ -31,20 +31,20 @@ pub fn memory() -> Arc<dyn Storage> {
 /// An empty index in memory.
 pub fn empty(kind: IndexKind) -> (Arc<dyn Storage>, Numbers) {
     let storage = memory();
-    let index = Numbers::create(storage.clone(), NAME, &options(kind)).unwrap();
+    let index = Numbers::create((storage.clone(), NAME), &options(kind)).unwrap();
     (storage, index)
 }
 
 /// Opens the index [`NAME`].
 pub fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
-    Numbers::open(Arc::clone(storage), NAME, &PageOptions::default())
+    Numbers::open((Arc::clone(storage), NAME), &IndexOptions::default())
 }
 
 /// Opens the index [`NAME`] with a memory budget.
 pub fn open_in(storage: &Arc<dyn Storage>, memory_bytes: u64) -> Result<Numbers> {
     let mut options = PageOptions::default();
     options.memory_bytes = memory_bytes;
-    Numbers::open(Arc::clone(storage), NAME, &options)
+    Numbers::open((Arc::clone(storage), NAME), &IndexOptions::default().pages(options.clone()))
 }
 
 /// The nasty key sets without repeated keys.

@@ -48,7 +48,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
             }
         }
     }
-    let table = doing("open", Table::open(storage, "t", &shape.open_options()))?;
+    let table = doing("open", Table::open((storage, "t"), &shape.open_options()))?;
     let records = doing("the types", JoinedRecords::of(&left_source, &right_source, form.kind))?;
     let mut joined = Joined::new(form, rows, &right, records);
     joined.take_order_of(&table)?;
@@ -82,7 +82,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<JoinSource, 
         Relation::Store if !repeats => {
             let (durability, fast_paths) = (Durability::Buffered, shape.fast_paths);
             let options = DbOptions::default().durability(durability).threads(0).fast_paths(fast_paths);
-            let db = Db::open_in(storage, &options)?;
+            let db = Db::open(storage, &options)?;
             for row in 0..rows.len() {
                 rows.value(row, &mut value);
                 db.insert(rows.key(row), &value)?;
@@ -91,13 +91,13 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<JoinSource, 
         }
         Relation::Store | Relation::Table => {
             let options = shape.write_options().map_err(ogive::Error::input)?;
-            let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
+            let mut writer = TableWriter::create((Arc::clone(&storage), "t"), options)?;
             for row in 0..rows.len() {
                 rows.value(row, &mut value);
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Ok(JoinSource::table(&Table::open(storage, "t", &shape.open_options())?))
+            Ok(JoinSource::table(&Table::open((storage, "t"), &shape.open_options())?))
         }
     }
 }

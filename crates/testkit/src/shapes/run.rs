@@ -130,14 +130,14 @@ impl Shape {
     fn write_sorted(&self, rows: &Rows, storage: &Arc<dyn Storage>) -> Result<(Table, TableReport), String> {
         let write = || {
             let options = self.write_options().map_err(ogive::Error::input)?;
-            let mut writer = TableWriter::create(Arc::clone(storage), "t", options)?;
+            let mut writer = TableWriter::create((Arc::clone(storage), "t"), options)?;
             let mut value = Vec::new();
             for row in 0..rows.len() {
                 rows.value(row, &mut value);
                 writer.append(rows.key(row), &value)?;
             }
             let report = writer.finish()?;
-            Ok::<_, ogive::Error>((Table::open(Arc::clone(storage), "t", &self.open_options())?, report))
+            Ok::<_, ogive::Error>((Table::open((Arc::clone(storage), "t"), &self.open_options())?, report))
         };
         doing("written sorted", write())
     }
@@ -154,14 +154,14 @@ impl Shape {
         let write = || {
             let options = self.write_options().map_err(ogive::Error::input)?;
             let target = Arc::clone(storage);
-            let mut writer = SortingWriter::create_with_scratch(target, "t", options, sort_bytes, scratch)?;
+            let mut writer = SortingWriter::create_with_scratch((target, "t"), options, sort_bytes, scratch)?;
             let mut value = Vec::new();
             for row in rows.shuffled() {
                 rows.value(row, &mut value);
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Table::open(Arc::clone(storage), "t", &self.open_options())
+            Table::open((Arc::clone(storage), "t"), &self.open_options())
         };
         doing("written unsorted", write())
     }

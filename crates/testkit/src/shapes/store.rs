@@ -35,7 +35,7 @@ pub(super) fn check(shape: &Shape, form: &StoreForm, rows: &Rows, effort: Effort
     }
     let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     if form.checkpointed {
-        doing("checkpoint", db.checkpoint_in(&copy))?;
+        doing("checkpoint", db.checkpoint(&copy))?;
     }
     drop(snapshots);
     doing("close", db.close())?;
@@ -54,13 +54,13 @@ fn written(
 ) -> ogive::Result<(Db, Vec<DbSnapshot>)> {
     let mut memory_bytes = form.memory_bytes;
     for _ in 0..RAISES_MAX {
-        let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
+        let db = Db::open(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
         match write(&db, shape, form, rows) {
             Err(error) if is_short_of_memory(&error) => memory_bytes *= 2,
             outcome => return outcome.map(|snapshots| (db, snapshots)),
         }
     }
-    let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
+    let db = Db::open(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
     let snapshots = write(&db, shape, form, rows)?;
     Ok((db, snapshots))
 }
@@ -110,7 +110,7 @@ fn write(db: &Db, shape: &Shape, form: &StoreForm, rows: &Rows) -> ogive::Result
     let mut files = Vec::new();
     for (number, part) in ingested.chunks(ingested.len().div_ceil(INGESTED_TABLES).max(1)).enumerate() {
         let options = shape.write_options().map_err(ogive::Error::input)?;
-        let mut writer = TableWriter::create(Arc::clone(&elsewhere), &number.to_string(), options)?;
+        let mut writer = TableWriter::create((Arc::clone(&elsewhere), &number.to_string()), options)?;
         let mut value = Vec::new();
         for &row in part {
             rows.value(row, &mut value);
@@ -155,7 +155,7 @@ fn check_sound(what: &str, report: ogive::Result<ogive::verify::StoreReport>) ->
 
 /// Opens a store with other memory; where that is short, with as much as the store says that it takes.
 fn open_again(shape: &Shape, form: &StoreForm, storage: &Arc<dyn Storage>) -> ogive::Result<Db> {
-    let open = |memory_bytes| Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?);
+    let open = |memory_bytes| Db::open(Arc::clone(storage), &options(shape, form, memory_bytes)?);
     match open(form.reopened_bytes) {
         Err(ogive::Error { cause: ogive::Cause::Memory { needed_bytes, .. }, .. })
             if needed_bytes > form.reopened_bytes =>

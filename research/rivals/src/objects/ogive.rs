@@ -76,7 +76,7 @@ impl ObjectSystem for Ogive {
 
     fn load(&mut self, load: &Load<'_>) -> Result<()> {
         // As with SlateDB, a write returns before it is durable, and all of them are when the load ends.
-        let db = Db::open_in(self.storage.clone(), &DbOptions::default().durability(Durability::Buffered))?;
+        let db = Db::open(self.storage.clone(), &DbOptions::default().durability(Durability::Buffered))?;
         load.batches(|records| {
             let mut batch = db.batch();
             for (key, value) in records {
@@ -99,7 +99,7 @@ impl ObjectSystem for Ogive {
 
     fn open(&mut self) -> Result<()> {
         self.db = None;
-        self.db = Some(Db::open_read_only_in(self.storage.clone(), &self.options())?);
+        self.db = Some(Db::open_read_only(self.storage.clone(), &self.options())?);
         Ok(())
     }
 

@@ -224,7 +224,7 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
 fn write(folder: &Path, set: &KeySet, options: TableWriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
     let mut build_s = 0.0;
     let timer = Timer::start();
-    let mut writer = TableWriter::create(Arc::new(LocalStorage::new(folder)), NAME, options)?;
+    let mut writer = TableWriter::create((Arc::new(LocalStorage::new(folder)), NAME), options)?;
     build_s += timer.elapsed_s();
     let mut stream = set.stream()?;
     let mut values = Vec::new();

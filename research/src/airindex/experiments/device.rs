@@ -121,11 +121,11 @@ fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_b
     let file = storage.open(NAME)?;
     let options = TableOptions::default().memory_bytes(BUDGET_BYTES);
     let (mut times, mut random) = (Times::default(), Random::new(1, "raw reads"));
-    let kept = Table::open(Arc::clone(&storage), NAME, &TableOptions::default().memory_bytes(0))?;
+    let kept = Table::open((Arc::clone(&storage), NAME), &TableOptions::default().memory_bytes(0))?;
     for &position in asked.iter().take(LOOKUPS) {
         times.raw_us.extend(raw_read_us(&*file, &mut random)?);
         let timer = Timer::start();
-        let table = Table::open(Arc::clone(&storage), NAME, &options)?;
+        let table = Table::open((Arc::clone(&storage), NAME), &options)?;
         let open_us = timer.elapsed_us();
         let key = keys.at(position as usize);
         let timer = Timer::start();

@@ -39,7 +39,7 @@ impl Bench {
     }
 
     pub(super) fn open_with(&self, options: &TableOptions) -> Result<Table> {
-        Ok(Table::open(Arc::clone(&self.storage), NAME, options)?)
+        Ok(Table::open((Arc::clone(&self.storage), NAME), options)?)
     }
 
     /// Microseconds since the last call, by each clock.

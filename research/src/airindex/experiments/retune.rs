@@ -180,7 +180,7 @@ impl RetuneCase<'_> {
         let bench = Bench::new(designed.storage.clone(), std::slice::from_ref(self.profile));
         let options = TableOptions::default().memory_bytes(memory_bytes).profile(self.profile.clone());
         let sampled = taken.is_some().then(|| sample.clone());
-        let table = ogive::Table::open(Arc::clone(&bench.storage), NAME, &options.lookup_sample(sampled))?;
+        let table = ogive::Table::open((Arc::clone(&bench.storage), NAME), &options.lookup_sample(sampled))?;
         let (warm_up, measured) = self.asked.positions.split_at(self.asked.positions.len() / 2);
         ensure!(!measured.is_empty(), "a measurement takes at least one lookup; give --lookups 1 or more");
         for &position in warm_up {

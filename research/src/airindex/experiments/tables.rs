@@ -78,7 +78,7 @@ pub(super) fn write_with(
     payload_bytes: u32,
 ) -> Result<Written> {
     let timer = Timer::start();
-    let mut writer = TableWriter::create(storage, NAME, options)?;
+    let mut writer = TableWriter::create((storage, NAME), options)?;
     let (mut key, mut value) = (Vec::new(), vec![0; payload_bytes as usize]);
     for position in 0..keys.len() {
         keys.copy(position, &mut key);

@@ -124,7 +124,7 @@ fn grown(lookups_per_insert: f64) -> (u64, u64, IndexStatistics) {
     let tunables = AirIndexOptions { lookups_per_insert, ..AirIndexOptions::default() }.tunables();
     let mut options = IndexOptions::default().kind(AIRINDEX).tunables(tunables);
     options.pages.page_bytes = 512;
-    let index: Index<u64, u64> = Index::create(Arc::new(MemoryStorage::new()), "index", &options).unwrap();
+    let index: Index<u64, u64> = Index::create((Arc::new(MemoryStorage::new()), "index"), &options).unwrap();
     index.bulk_load((0..2000).map(|i| (i << 50, i))).unwrap();
     let mut random = Random::new(3);
     let mut transaction = index.write().unwrap();

@@ -100,7 +100,7 @@ impl<'r> Store<'r> {
     ) -> Result<Self> {
         let StoreSetup { context, records, population, order, options, subject } = *setup;
         let (storage, folder) = storage(context)?;
-        let db = Db::open_in(around(Arc::clone(&storage)), options)?;
+        let db = Db::open(around(Arc::clone(&storage)), options)?;
         let mut store =
             Self { db, records, population, version: 0, threads: options.threads, storage, _folder: folder };
         store.put_all(order, context.seed)?;

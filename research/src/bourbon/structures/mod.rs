@@ -12,7 +12,7 @@
 //!
 //! let storage = Arc::new(ogive::io::MemoryStorage::new());
 //! let learning = Bourbon { error: 4, ..Bourbon::new(LearningRule::Offline) }.into();
-//! let db = Db::open_in(storage, &DbOptions::default().learning(learning))?;
+//! let db = Db::open(storage, &DbOptions::default().learning(learning))?;
 //! db.insert("apple", "red")?;
 //! db.flush()?;
 //! db.learn()?;

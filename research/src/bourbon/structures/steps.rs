@@ -124,7 +124,7 @@ mod tests {
         for rule in [Some(LearningRule::Never), Some(LearningRule::Offline), None] {
             let learning = rule.map_or(Learning::CODED, Learning::from);
             let options = DbOptions::default().threads(0).learning(learning).separation_threshold(0);
-            let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+            let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
             for round in 0..3_u32 {
                 for key in (round..3_000).step_by(1 + round as usize) {
                     db.insert(key.to_be_bytes(), [key.to_le_bytes(), round.to_le_bytes()].concat())?;

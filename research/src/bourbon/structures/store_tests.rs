@@ -29,7 +29,7 @@ fn options(learning: Learning) -> DbOptions {
 
 /// A store with some history, and what it holds.
 fn filled(options: &DbOptions) -> (Db, BTreeMap<Vec<u8>, Vec<u8>>) {
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), options).unwrap();
+    let db = Db::open(Arc::new(MemoryStorage::new()), options).unwrap();
     let mut model = BTreeMap::new();
     let mut random = Random::new(7);
     for i in 0..12_000_u64 {
@@ -187,7 +187,7 @@ fn models_over_their_memory_are_dropped() {
         [(LearningRule::Offline.into(), 1 << 20), (Learning::new(LittleMemory), LITTLE_BYTES)]
     {
         let options = options(learning).memory_bytes(1 << 20);
-        let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
+        let db = Db::open(Arc::new(MemoryStorage::new()), &options).unwrap();
         let mut random = Random::new(1);
         let mut keys = Vec::new();
         // Keys that no line fits: about a segment for every few records.

@@ -50,7 +50,7 @@ impl IndexStore {
             (!chunk.is_empty()).then_some(chunk)
         });
         let timer = Timer::start();
-        let index = Index::create(shared.clone(), NAME, options)?;
+        let index = Index::create((shared.clone(), NAME), options)?;
         let mut failed = None;
         let entries = chunks.flatten().map_while(|key| key.map_err(|error| failed = Some(error)).ok());
         index.bulk_load(entries.map(|key| (key, payload(key))))?;
@@ -65,7 +65,7 @@ impl IndexStore {
         let Self { storage, index } = self;
         drop(index);
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
-        let index = Index::open(shared.clone(), NAME, &pages)?;
+        let index = Index::open((shared.clone(), NAME), &IndexOptions::default().pages(pages.clone()))?;
         Ok(Self { storage, index })
     }
 

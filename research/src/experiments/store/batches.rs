@@ -111,7 +111,7 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Elapsed> {
 
 fn warm(context: &Context, records: u64, rounds: usize, output: &mut Output<'_>) -> Result<()> {
     let options = DbOptions::default().memory_bytes(WARM_MEMORY_BYTES);
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     load(&db, records, INLINE_VALUE_BYTES, context.seed)?;
     for record in db.iter() {
         black_box(record?);
@@ -136,13 +136,13 @@ fn warm(context: &Context, records: u64, rounds: usize, output: &mut Output<'_>)
 fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, output: &mut Output<'_>) -> Result<()> {
     let folder = context.device_folder()?;
     let options = DbOptions::default().separation_threshold(SEPARATED_VALUE_BYTES as u64);
-    let db = Db::open_in(Arc::new(LocalStorage::new(folder.path())), &options)?;
+    let db = Db::open(Arc::new(LocalStorage::new(folder.path())), &options)?;
     load(&db, records, value_bytes, context.seed)?;
     db.close()?;
     let data_bytes = records * (value_bytes as u64 + 8);
     let storage = Arc::new(LocalStorage::direct(folder.path()));
     let cold_options = options.memory_bytes((data_bytes / COLD_MEMORY_DIVISOR).max(2 << 20));
-    let db = Db::open_in(storage.clone(), &cold_options)?;
+    let db = Db::open(storage.clone(), &cold_options)?;
     let names = storage.list()?;
     let files: Vec<_> = names.iter().map(|name| storage.open(name)).collect::<ogive::Result<_>>()?;
     let file = files.iter().max_by_key(|file| file.len()).context("the store has no files")?;
@@ -182,7 +182,7 @@ fn cold_scans(
     for _ in 0..SCAN_ROUNDS {
         let mut scan = |prefetch: bool| -> Result<Elapsed> {
             let fast_paths = FastPaths { prefetch, ..FastPaths::ALL };
-            let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths))?;
+            let db = Db::open(storage.clone(), &options.clone().fast_paths(fast_paths))?;
             let start = key(random.below(records.saturating_sub(SCAN_RECORDS as u64).max(1)));
             timed(|| {
                 for record in db.range(start..).take(SCAN_RECORDS) {

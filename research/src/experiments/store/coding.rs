@@ -80,13 +80,13 @@ fn table(keys: &StoredKeys, has_values: bool, coding: bool) -> Result<Table> {
     let storage = Arc::new(MemoryStorage::new());
     let width = if has_values { 8 } else { 0 };
     let options = TableWriteOptions::default().key_type(keys.key_type).value_width(width).block_bytes(4096);
-    let mut writer = TableWriter::create(storage.clone(), "t", options.coding(coding))?;
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.coding(coding))?;
     for key in &keys.keys {
         let value = value_of(key);
         writer.append(key, if has_values { &value } else { &[] })?;
     }
     writer.finish()?;
-    Ok(Table::open(storage, "t", &TableOptions::default().memory_bytes(MEMORY_BYTES))?)
+    Ok(Table::open((storage, "t"), &TableOptions::default().memory_bytes(MEMORY_BYTES))?)
 }
 
 /// Bytes of a key as a line through both ends of each 64 keys, and residuals of one width.
@@ -139,7 +139,7 @@ fn tables(spec: &str, keys: &StoredKeys, asked: &[&[u8]], output: &mut Output<'_
 
 fn store(keys: &StoredKeys, coding: bool) -> Result<Db> {
     let options = DbOptions::default().memory_bytes(MEMORY_BYTES).durability(Durability::Buffered).coding(coding);
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     for part in keys.keys.chunks(1000) {
         let mut batch = db.batch();
         for key in part {

@@ -70,12 +70,12 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 fn write(storage: Arc<dyn Storage>, records: u64) -> Result<()> {
     let value = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes().repeat(VALUE_BYTES / 8);
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(VALUE_BYTES as u32);
-    let mut writer = TableWriter::create(Arc::clone(&storage), TABLE, options)?;
+    let mut writer = TableWriter::create((Arc::clone(&storage), TABLE), options)?;
     for number in 0..records {
         writer.append(&(number * 5).to_be_bytes(), &value(number))?;
     }
     writer.finish()?;
-    let db = Db::open_in(storage, &DbOptions::default())?;
+    let db = Db::open(storage, &DbOptions::default())?;
     for start in (0..records).step_by(COMMIT_RECORDS as usize) {
         let mut batch = db.batch();
         for number in start..(start + COMMIT_RECORDS).min(records) {
@@ -94,14 +94,14 @@ fn scan(storage: &Arc<LocalStorage>, subject: &str, in_flight: bool, records: u6
     let memory_bytes = (records * VALUE_BYTES as u64 / MEMORY_DIVISOR).max(4 << 20);
     if subject == "store" {
         let options = DbOptions::default().memory_bytes(memory_bytes).fast_paths(fast_paths);
-        let db = Db::open_in(storage, &options)?;
+        let db = Db::open(storage, &options)?;
         let watch = Stopwatch::start();
         let found = counted(db.iter(), records as usize)?;
         ensure!(found as u64 == records, "the scan gave {found} records of {records}");
         return Ok(watch.elapsed());
     }
     let options = TableOptions::default().memory_bytes(memory_bytes).fast_paths(fast_paths);
-    let table = Table::open(storage, TABLE, &options)?;
+    let table = Table::open((storage, TABLE), &options)?;
     let watch = Stopwatch::start();
     match subject {
         "table, backwards" => counted(table.iter().rev(), records as usize)?,

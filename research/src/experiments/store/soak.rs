@@ -128,7 +128,7 @@ fn run_opening(
             .figure("options", opened.clone()),
     )?;
     let soak = Soak {
-        db: Db::open_in(Arc::new(storage), &options)?,
+        db: Db::open(Arc::new(storage), &options)?,
         stop: AtomicBool::new(false),
         writes: AtomicU64::new(before.writes),
         reads: AtomicU64::new(before.reads),

@@ -42,7 +42,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let mut random = Random::new(context.seed, "typed lookups");
     let lookups = context.lookups.unwrap_or(LOOKUPS);
     let keys: Vec<u64> = (0..lookups).map(|_| random.below(records)).collect();
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default().memory_bytes(1 << 30))?;
+    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default().memory_bytes(1 << 30))?;
     numbers(&db, records, &keys, output)?;
     text(&db, records, &keys, output)?;
     rows(&db, records, &keys, output)?;
@@ -126,12 +126,12 @@ fn rows(db: &Db, records: u64, keys: &[u64], output: &mut Output<'_>) -> Result<
 
 fn table(records: u64, keys: &[u64], output: &mut Output<'_>) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TypedTableWriter::<u64, u64>::create(storage.clone(), "numbers", TableWriteOptions::default())?;
+    let mut writer = TypedTableWriter::<u64, u64>::create((storage.clone(), "numbers"), TableWriteOptions::default())?;
     for key in 0..records {
         writer.append(key, key * 3)?;
     }
     writer.finish()?;
-    let table = Table::open(storage, "numbers", &TableOptions::default())?;
+    let table = Table::open((storage, "numbers"), &TableOptions::default())?;
     let typed = table.typed::<u64, u64>()?;
     let by_hand = |key: u64| {
         let found = table.get(&key.to_be_bytes())?.ok_or_else(missing)?;

@@ -153,7 +153,7 @@ fn alex(context: &Context, place: &Place, records: &Records, output: &mut Output
     let options = IndexOptions::default().kind(crate::ALEX);
     let keys = records.integers().unwrap_or_default();
     let (index, build_us) = built(|| -> Result<Index<u64, u64>> {
-        let index = Index::create(storage.clone(), NAME, &options)?;
+        let index = Index::create((storage.clone(), NAME), &options)?;
         index.bulk_load(keys.iter().map(|&key| (key, key)))?;
         Ok(index)
     });

@@ -82,7 +82,7 @@ impl TableRows<'_> {
             .block_bytes(BLOCK_BYTES)
             .coding(self.coding)
             .replace(true);
-        let mut writer = TableWriter::create(Arc::clone(storage), name, options)?;
+        let mut writer = TableWriter::create((Arc::clone(storage), name), options)?;
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let mut rows = 0;
         for place in places {
@@ -99,7 +99,7 @@ impl TableRows<'_> {
 /// Opens a table as a relation.
 pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, JoinSource)> {
     let options = TableOptions::default().memory_bytes(OPEN_BUDGET_BYTES).profile(profile.clone());
-    let table = Table::open(Arc::clone(storage), name, &options)?;
+    let table = Table::open((Arc::clone(storage), name), &options)?;
     let source = JoinSource::table(&table);
     Ok((table, source))
 }
@@ -141,5 +141,5 @@ pub(super) fn write_shuffled(
 pub(super) fn open_shuffled(storage: &Arc<dyn Storage>, name: &str, records: &Records) -> Result<JoinSource> {
     let value_bytes = records.value_bytes() as u32;
     let shape = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes, little_endian: false };
-    Ok(JoinSource::records(&**storage, name, shape, false)?)
+    Ok(JoinSource::records((storage, name), shape, false)?)
 }

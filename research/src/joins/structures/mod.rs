@@ -26,10 +26,10 @@
 //! ogive_research::register();
 //! let storage = Arc::new(MemoryStorage::new());
 //! let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
-//! let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+//! let mut writer = TableWriter::create((storage.clone(), "t"), options)?;
 //! (0..1000_u64).try_for_each(|i| writer.append(&i.to_be_bytes(), b""))?;
 //! writer.finish()?;
-//! let table = JoinSource::table(&Table::open(storage, "t", &TableOptions::default())?);
+//! let table = JoinSource::table(&Table::open((storage, "t"), &TableOptions::default())?);
 //! let options = JoinOptions::default().method("inlj:pgm:64".parse()?);
 //! assert_eq!(join(&table, &table, JoinOutput::caller(|_, _, _| Ok(())), &options)?.rows, 1000);
 //! # Ok::<(), ogive::Error>(())

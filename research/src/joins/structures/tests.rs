@@ -112,10 +112,10 @@ fn assert_windows(table: &Table) {
 fn table(name: &str, rows: &[Row], shape: (KeyType, Option<u32>), design: DesignRequest) -> Table {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(shape.0).value_width(shape.1).block_bytes(512).design(design);
-    let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage, name, &TableOptions::default()).unwrap()
+    Table::open((storage, name), &TableOptions::default()).unwrap()
 }
 
 fn numbered(keys: &[u64]) -> Vec<Row> {

@@ -134,7 +134,7 @@ impl PendingTree {
             .payload_bytes(value)
             .duplicates(true)
             .pages(pages);
-        let index: Index<K, V> = Index::create(job.storage().clone(), self.name.as_str(), &options)?;
+        let index: Index<K, V> = Index::create((job.storage().clone(), self.name.as_str()), &options)?;
         let memory = job.take(input_bytes, "reading")?;
         let mut input = job.rows(self.side, memory)?;
         let (mut inserted, mut transaction) = (0, index.write()?);
@@ -157,7 +157,8 @@ impl PendingTree {
     fn open(self, job: &CopyJob<'_>, memory_bytes: u64) -> Result<CopiedRelation> {
         let (pages, memory) = self.pages(job, memory_bytes)?;
         for_types!(self.widths, K, V => {
-            let index: Index<K, V> = Index::open_read_only(job.storage().clone(), self.name.as_str(), &pages)?;
+            let options = IndexOptions::default().pages(pages);
+            let index: Index<K, V> = Index::open_read_only((job.storage(), self.name.as_str()), &options)?;
             Ok(job.copied(self.side, &JoinSource::index(&index)?, (memory, self.name)))
         })
     }

@@ -21,7 +21,7 @@ pub(crate) fn write_table(folder: &Path, name: &str, rows: u64, step: u64, seed:
     let types = RecordType::new(KeyType::U64, ValueType::Row(RowType::new(fields).unwrap()));
     let storage = Arc::new(LocalStorage::new(folder));
     let options = TableWriteOptions::default().record_type(types.clone()).replace(true);
-    let mut writer = TableWriter::create(storage, name, options).unwrap();
+    let mut writer = TableWriter::create((storage, name), options).unwrap();
     let mut batch = RecordBatchBuilder::new(&types);
     let ValueType::Row(row_type) = &types.values else { unreachable!() };
     let mut row = RowBuilder::new(row_type.clone());

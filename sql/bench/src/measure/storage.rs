@@ -72,7 +72,7 @@ impl Files {
 
     /// Opens a table, and drops it.
     pub(super) fn open(&self, table: &TableName) -> Result<()> {
-        Table::open(self.storage()?, &table.ogive(), &TableOptions::default()).map_err(engine)?;
+        Table::open((self.storage()?, &table.ogive()), &TableOptions::default()).map_err(engine)?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::StreamExt;
-use ogive::io::{Place, locate};
+use ogive::io::{LocatedFile, locate};
 use ogive::types::RecordType;
 use ogive::{LocalStorage, SortingWriter, Storage, Table, TableOptions, TableWriteOptions};
 use std::fmt;
@@ -71,14 +71,19 @@ impl DisplayAs for RowSink {
 }
 
 /// A writer that sorts records to a table.
-pub(super) fn writer(place: Place, types: &RecordType, replace: bool, memory: usize) -> ogive::Result<SortingWriter> {
+pub(super) fn writer(
+    place: LocatedFile,
+    types: &RecordType,
+    replace: bool,
+    memory: usize,
+) -> ogive::Result<SortingWriter> {
     let profile = place.storage.profile().cloned().unwrap_or_default();
     let options = TableWriteOptions::default().record_type(types.clone()).profile(profile).replace(replace);
     let scratch: Arc<dyn Storage> = match place.storage.is_object_store() {
         true => Arc::new(LocalStorage::new(std::env::temp_dir())),
         false => place.storage.clone(),
     };
-    SortingWriter::create_with_scratch(place.storage, &place.name, options, memory as u64, scratch)
+    SortingWriter::create_with_scratch((place.storage, &place.name), options, memory as u64, scratch)
 }
 
 /// Completes a table; returns its number of rows.
@@ -89,8 +94,8 @@ pub(super) fn finished(writer: SortingWriter) -> Result<u64> {
 }
 
 /// Fails if several records of a table for a keyspace have one key.
-pub(super) fn check_distinct(place: &Place, location: &str) -> Result<()> {
-    let table = Table::open(place.storage.clone(), &place.name, &TableOptions::default()).map_err(external)?;
+pub(super) fn check_distinct(place: &LocatedFile, location: &str) -> Result<()> {
+    let table = Table::open((place.storage.clone(), &place.name), &TableOptions::default()).map_err(external)?;
     if table.is_distinct() {
         return Ok(());
     }
@@ -122,7 +127,7 @@ impl DataSink for RowSink {
             WriteTarget::Keyspace { location, .. } => {
                 let folder = tempfile::tempdir()?;
                 let scratch: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-                let sorted = Place { storage: scratch, name: SORTED_NAME.to_owned() };
+                let sorted = LocatedFile { storage: scratch, name: SORTED_NAME.to_owned() };
                 let create = {
                     let sorted = sorted.clone();
                     move || writer(sorted, &types, false, bytes)

@@ -4,7 +4,7 @@ use super::target::WriteTarget;
 use crate::error::external;
 use datafusion::error::Result;
 use ogive::Storage;
-use ogive::io::{Place, locate, locate_folder};
+use ogive::io::{LocatedFile, locate, locate_folder};
 use ogive::lsm::has_store;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl StagedNames {
 impl Staging {
     pub(super) fn for_target(target: &WriteTarget) -> Result<Self> {
         if let WriteTarget::Table { path, .. } = target
-            && let Place { storage, .. } = locate(path).map_err(external)?
+            && let LocatedFile { storage, .. } = locate(path).map_err(external)?
             && let Some(folder) = storage.folder()
         {
             // Behind a link, it is that of the file.
@@ -103,7 +103,7 @@ impl Staging {
         if matches!(self.names, StagedNames::Final(_)) {
             return Ok(());
         }
-        let Place { storage, name: new_name } = locate(path).map_err(external)?;
+        let LocatedFile { storage, name: new_name } = locate(path).map_err(external)?;
         let published = match (storage.is_object_store(), replace) {
             (true, _) => self.storage.export(name, &*storage, &new_name),
             (false, false) => self.storage.rename_new(name, &new_name),

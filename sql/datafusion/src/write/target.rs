@@ -14,7 +14,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::dml::CopyTo;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
-use ogive::io::{Place, locate, remote_url};
+use ogive::io::{LocatedFile, locate, remote_url};
 use ogive::types::{KeyType, RecordType};
 use ogive::{Db, DbOptions, Error, Keyspace, Storage, Table, TableOptions};
 use ogive_arrow::RecordEncoder;
@@ -194,11 +194,11 @@ impl WriteRequest {
     pub fn checked(self) -> Result<Self> {
         match &self.target {
             WriteTarget::Table { path, replace } => {
-                let Place { storage, name } = locate(path).map_err(external)?;
+                let LocatedFile { storage, name } = locate(path).map_err(external)?;
                 match (storage.exists(&name).map_err(external)?, replace) {
                     (false, _) => {}
                     // Nothing but a table is replaced.
-                    (true, true) => _ = Table::open(storage, &name, &TableOptions::default()).map_err(external)?,
+                    (true, true) => _ = Table::open((storage, &name), &TableOptions::default()).map_err(external)?,
                     (true, false) => {
                         return plan_err!("{path} exists; give another name, or add OPTIONS (replace true)");
                     }

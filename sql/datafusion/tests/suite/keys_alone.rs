@@ -82,7 +82,7 @@ async fn keys_of_other_writers_have_the_columns_that_they_state() {
 
     let options = IndexOptions::default().key_type(KeyType::U64).payload_bytes(0);
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-    let index = Index::<u64, ()>::create(storage, "x", &options).unwrap();
+    let index = Index::<u64, ()>::create((storage, "x"), &options).unwrap();
     let mut write = index.write().unwrap();
     write.insert(4, ()).unwrap();
     write.commit().unwrap();

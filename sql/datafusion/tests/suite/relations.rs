@@ -188,7 +188,7 @@ impl Rows {
     fn write_table(&self, random: &mut Random, storage: &Arc<dyn Storage>, name: &str, records: &[(Vec<u8>, Vec<u8>)]) {
         let block_bytes = *pick(random, &[512, 4096]);
         let options = TableWriteOptions::default().record_type(self.types.clone()).block_bytes(Some(block_bytes));
-        let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
     }
@@ -220,7 +220,7 @@ impl Rows {
 
     fn write_index(&self, random: &mut Random, storage: &Arc<dyn Storage>, folder: &Path) -> std::path::PathBuf {
         let options = IndexOptions::default().record_type(self.types.clone()).payload_bytes(64).duplicates(true);
-        let index = AnyIndex::create(storage, "t.index", &options).unwrap();
+        let index = AnyIndex::create((storage, "t.index"), &options).unwrap();
         let entries: Vec<(u128, Vec<u8>)> = self
             .records
             .iter()

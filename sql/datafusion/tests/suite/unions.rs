@@ -11,11 +11,11 @@ use std::sync::Arc;
 fn session(folder: &std::path::Path, partitions: usize) -> SessionContext {
     let storage = Arc::new(LocalStorage::new(folder));
     let options = TableWriteOptions::default().key_type(KeyType::U64);
-    let mut writer = TableWriter::create(storage.clone(), "t.ogive", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t.ogive"), options).unwrap();
     (1..5_u64).for_each(|key| writer.append(&(key * 10).to_be_bytes(), b"v").unwrap());
     writer.finish().unwrap();
     let context = ours(partitions);
-    let table = Table::open(storage, "t.ogive", &TableOptions::default()).unwrap();
+    let table = Table::open((storage, "t.ogive"), &TableOptions::default()).unwrap();
     context.register_table("t", Arc::new(OgiveTable::new(table).unwrap())).unwrap();
     context
 }

@@ -45,9 +45,9 @@ pub(crate) struct DbRestore {
 pub(crate) fn run(arguments: &DbRestore, output: &mut Output) -> Result<Outcome> {
     check_backups_there(&arguments.backups)?;
     let interrupt = Interrupt::watch();
-    let backups = Backups::new(Stoppable::around(locate_folder(&arguments.backups)?, &interrupt));
+    let backups = Backups::at(Stoppable::around(locate_folder(&arguments.backups)?, &interrupt))?;
     let restored = Progress::during("restoring", Unit::Bytes, |progress| {
-        backups.restore_to_folder(arguments.backup, &arguments.store, progress)
+        backups.restore(arguments.backup, &arguments.store, progress)
     });
     let info = restored.map_err(|error| match interrupt.interrupted(&error) {
         Some(failure) => failure.but(format!("no store was created in {}", arguments.store.display())),

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_count_is_exact_if_it_is_cheap_and_says_so_if_it_is_not() {
-        let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
+        let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
         let rows = || shown(&keyspaces(&db)[0]);
         assert_eq!(rows(), "no rows");
         let mut batch = db.batch();

@@ -155,7 +155,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(folder.path());
         let interrupt = Interrupt::watch();
-        let db = Db::open_in(Stoppable::around(options.storage(folder.path()).unwrap(), &interrupt), &options).unwrap();
+        let db = Db::open(Stoppable::around(options.storage(folder.path()).unwrap(), &interrupt), &options).unwrap();
         // There is something to flush, whatever the threads of the store have done so far.
         db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         interrupt.ask();
@@ -169,8 +169,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(&folder.path().join("store"));
         let interrupt = Interrupt::watch();
-        let storage = Stoppable::around(options.storage(&folder.path().join("store")).unwrap(), &interrupt);
-        let db = Db::open_in(storage, &options).unwrap();
+        let storage = Stoppable::around(options.storage(folder.path().join("store")).unwrap(), &interrupt);
+        let db = Db::open(storage, &options).unwrap();
         interrupt.ask();
         let error = db.checkpoint(folder.path().join("new/copy")).unwrap_err();
         // A compaction in the background may have been interrupted first.
@@ -183,8 +183,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(&folder.path().join("store"));
         let interrupt = Interrupt::watch();
-        let source = Stoppable::around(options.storage(&folder.path().join("store")).unwrap(), &interrupt);
-        let backups = Backups::in_folder(folder.path().join("backups"));
+        let source = Stoppable::around(options.storage(folder.path().join("store")).unwrap(), &interrupt);
+        let backups = Backups::at(folder.path().join("backups")).unwrap();
         backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap();
         let names = LocalStorage::names(&folder.path().join("backups")).unwrap();
         // There are tables to copy.
@@ -192,7 +192,7 @@ mod tests {
         db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         db.compact().unwrap();
         db.close().unwrap();
-        let new = Backups::in_folder(folder.path().join("deep/new"));
+        let new = Backups::at(folder.path().join("deep/new")).unwrap();
         let stoppable = Stoppable::around(Arc::new(LocalStorage::new(folder.path().join("backups"))), &interrupt);
         interrupt.ask();
         for backups in [&backups, &new] {
@@ -201,7 +201,7 @@ mod tests {
         }
         assert_eq!(LocalStorage::names(&folder.path().join("backups")).unwrap(), names);
         assert!(!folder.path().join("deep").exists());
-        let restored = Backups::new(stoppable).restore_to_folder(None, folder.path().join("again"), &mut |_, _| ());
+        let restored = Backups::at(stoppable).unwrap().restore(None, folder.path().join("again"), &mut |_, _| ());
         assert!(interrupt.interrupted(&restored.unwrap_err()).is_some());
         assert!(!folder.path().join("again").exists());
     }

@@ -155,7 +155,7 @@ impl StoreFolder {
     pub(super) fn write_counted(&self, interrupt: &Interrupt, read_bytes: &Arc<AtomicU64>) -> Result<Db> {
         self.check_there()?;
         let storage = Stoppable::counting(self.options().storage(&self.folder)?, interrupt, read_bytes);
-        Db::open_in(storage, &self.options()).map_err(|error| match error {
+        Db::open(storage, &self.options()).map_err(|error| match error {
             Error { cause: Cause::Interrupted, .. } => Failure::from(error).but("the store is unchanged"),
             error => error.into(),
         })
@@ -264,7 +264,7 @@ fn refuse_file(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());
     }
-    let (what, commands) = match FileFormat::of_path(path)? {
+    let (what, commands) = match FileFormat::at(path)? {
         Some(FileFormat::Table) => ("a table", "use `ogive get`, `ogive scan` and the other commands on tables"),
         Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
         Some(_) => ("a file of a store", "name its folder instead"),

@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
         .fill_percent(arguments.fill)
         .duplicates(arguments.duplicates)
         .pages(pages);
-    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, &options)?;
+    let index = AnyIndex::create((&arguments.paging.storage(folder), &name), &options)?;
     let (kind, types, layout) = (index.kind(), index.record_type().clone(), index.layout());
     index.close()?;
     if output.is_json() {

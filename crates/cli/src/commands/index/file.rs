@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::size::ByteSize;
 use crate::urls::refuse_updated;
 use ogive::Durability;
-use ogive::index::AnyIndex;
+use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::{LenientStorage, LocalStorage, Storage};
 use ogive::page::{LostLog, PageOptions};
 use std::ffi::OsString;
@@ -82,7 +82,7 @@ impl WritableIndexFile {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &pages)?, form))
+        Ok(OpenIndex::new(AnyIndex::open((&storage, &name), &IndexOptions::default().pages(pages.clone()))?, form))
     }
 
     /// Whether a commit is durable when it returns.
@@ -140,7 +140,10 @@ impl IndexFile {
     /// Opens the index read-only, with payloads in this form.
     pub(crate) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
-        Ok(OpenIndex::new(AnyIndex::open_read_only(&storage, &name, &self.paging.options())?, form))
+        Ok(OpenIndex::new(
+            AnyIndex::open_read_only((&storage, &name), &IndexOptions::default().pages(self.paging.options()))?,
+            form,
+        ))
     }
 
     /// Opens the index to verify it: also returns the storage, which lists what the device cannot read.
@@ -149,14 +152,14 @@ impl IndexFile {
         // What is no file is told as such.
         storage.open(&name)?;
         let storage = LenientStorage::around(&storage);
-        let opened = AnyIndex::open_read_only(&storage, &name, &self.paging.options());
+        let opened = AnyIndex::open_read_only((&storage, &name), &IndexOptions::default().pages(self.paging.options()));
         Ok((storage, opened.map(|any| OpenIndex::new(any, None)).map_err(Into::into)))
     }
 
     /// The index as of its last checkpoint, if its log is lost.
     pub(super) fn without_log(&self) -> Result<Option<(AnyIndex, LostLog)>> {
         let (storage, name) = self.place()?;
-        Ok(AnyIndex::without_log(&storage, &name, &self.paging.options())?)
+        Ok(AnyIndex::without_log((&storage, &name), &IndexOptions::default().pages(self.paging.options()))?)
     }
 
     fn place(&self) -> Result<(Arc<dyn Storage>, String)> {

@@ -4,9 +4,8 @@ use super::any::either;
 use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::size::{counted, human_bytes};
-use ogive::index::AnyIndex;
+use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
-use ogive::page::PageOptions;
 use ogive::{Cause, Error};
 use serde_json::json;
 use std::path::Path;
@@ -16,7 +15,7 @@ use std::sync::Arc;
 pub(crate) fn info(path: &Path) -> Result<Info> {
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let index = match AnyIndex::open_read_only(&storage, &name, &PageOptions::default()) {
+    let index = match AnyIndex::open_read_only((&storage, &name), &IndexOptions::default()) {
         Err(error) if is_of_papers(&error) => return of_papers(path, error.name()),
         opened => opened?,
     };

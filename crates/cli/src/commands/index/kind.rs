@@ -13,7 +13,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
     if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
         return Ok(false);
     }
-    match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
+    match AnyIndex::open_read_only((storage, name), &IndexOptions::default()) {
         Err(Error { cause: Cause::NotAnIndex, .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),

@@ -4,7 +4,7 @@ use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
 use ogive::KeyType;
-use ogive::index::{AnyIndex, RawKey, Word};
+use ogive::index::{AnyIndex, IndexOptions, RawKey, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// # Errors
 /// Those of opening it.
 pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Result<Box<dyn Input>> {
-    let index = AnyIndex::open_read_only(storage, name, &PageOptions::default())?;
+    let index = AnyIndex::open_read_only((storage, name), &IndexOptions::default())?;
     let types = index.record_type().clone();
     let key_type = types.keys;
     let width = match (types.values.is_bytes(), types.values.width()) {
@@ -46,7 +46,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
 pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(JoinSource, KeyType)> {
     let mut pages = PageOptions::default();
     pages.memory_bytes = memory_bytes;
-    let index = AnyIndex::open_read_only(storage, name, &pages)?;
+    let index = AnyIndex::open_read_only((storage, name), &IndexOptions::default().pages(pages.clone()))?;
     let key_type = index.key_type();
     Ok((JoinSource::any_index(&index)?, key_type))
 }

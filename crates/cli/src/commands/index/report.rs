@@ -4,7 +4,7 @@ use super::any::either;
 use super::stats::IndexReport;
 use super::text;
 use crate::failure::Result;
-use ogive::index::{AnyIndex, RawKey, Word};
+use ogive::index::{AnyIndex, IndexOptions, RawKey, Word};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive_report::index::{IndexLevel, IndexPicture, IndexVisit};
@@ -23,7 +23,7 @@ pub(crate) fn picture(
 ) -> Result<IndexPicture> {
     let mut pages = PageOptions::default();
     pages.memory_bytes = memory_bytes;
-    let any = AnyIndex::open_read_only(storage, name, &pages)?;
+    let any = AnyIndex::open_read_only((storage, name), &IndexOptions::default().pages(pages.clone()))?;
     let key_type = any.key_type();
     let key = match key {
         Some(key) => Some(text::key_from_argument(key_type, key)?),

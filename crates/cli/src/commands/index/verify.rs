@@ -8,7 +8,7 @@ use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped};
-use ogive::index::{AnyIndex, IndexVerifyReport, Word};
+use ogive::index::{AnyIndex, IndexOptions, IndexVerifyReport, Word};
 use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;
 use ogive::{Cause, Error};
@@ -75,8 +75,8 @@ fn wrong_value(any: &AnyIndex) -> Result<Option<String>> {
 /// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
 pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Result<u64, Error>> {
     let storage = &LenientStorage::around(storage);
-    let verified =
-        AnyIndex::open_read_only(storage, name, options).and_then(|any| either!(&any, index => index.verify()));
+    let verified = AnyIndex::open_read_only((storage, name), &IndexOptions::default().pages(options.clone()))
+        .and_then(|any| either!(&any, index => index.verify()));
     match unreadable(&**storage).map_or(verified, Err) {
         Err(error @ Error { cause: Cause::Damaged, .. }) => Ok(Err(error)),
         report => Ok(Ok(report?.entries)),

@@ -329,7 +329,7 @@ impl SideOptions {
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
         let (storage, name) = place(&self.input.path, opening.direct)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open(storage, &name, &options)?;
+        let table = Table::open((storage, &name), &options)?;
         crate::input::refuse_beside(&table)?;
         Ok(OpenSide {
             data: Some(table.data_path().to_owned()),
@@ -366,7 +366,7 @@ impl SideOptions {
         if is_plain && !is_url(&input.path) && found.plan.schema.record_type.keys == KeyType::U64 {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
-                let source = JoinSource::records(&*storage, &name, layout, !found.plan.sort)?;
+                let source = JoinSource::records((&storage, &name), layout, !found.plan.sort)?;
                 return Ok(OpenSide::of(source, KeyType::U64));
             }
         }
@@ -392,7 +392,7 @@ impl SideOptions {
         };
         load(input, &target, "copying the pipe", opening.interrupt)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open(storage, "piped", &options)?;
+        let table = Table::open((storage, "piped"), &options)?;
         Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })
     }
 }

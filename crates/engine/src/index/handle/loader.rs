@@ -30,7 +30,7 @@ const SORTED_ENTRIES_MIN: usize = 8;
 /// ```
 /// # use ogive::index::{Index, IndexOptions};
 /// # let storage = std::sync::Arc::new(ogive::MemoryStorage::new());
-/// let index: Index<u64, u64> = Index::create(storage, "cubes", &IndexOptions::default())?;
+/// let index: Index<u64, u64> = Index::create((storage, "cubes"), &IndexOptions::default())?;
 /// let mut loader = index.sorting_loader(64 << 20)?;
 /// for i in (0..1000).rev() {
 ///     loader.append(i, i * i * i)?;

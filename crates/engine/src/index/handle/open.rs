@@ -15,8 +15,7 @@ use crate::index::kinds::kind::IndexKind;
 use crate::index::options::IndexOptions;
 use crate::index::tree::layout::IndexLayout;
 use crate::index::tree::structure::{IndexStatistics, IndexVisit};
-use crate::io::Storage;
-use crate::page::PageOptions;
+use crate::io::{LocatedFile, Place, Storage};
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
 use crate::types::{KeyType, RecordType};
 use std::borrow::Cow;
@@ -42,7 +41,7 @@ use std::sync::Arc;
 /// let fruit: ValueType = "{name: text, price: decimal(8,2)?}".parse()?;
 /// let types = RecordType::new(KeyType::U64, fruit.clone());
 /// let options = IndexOptions::default().record_type(types).payload_bytes(40);
-/// let index = Index::<u64, Vec<u8>>::create(std::sync::Arc::new(MemoryStorage::new()), "fruit", &options)?;
+/// let index = Index::<u64, Vec<u8>>::create((std::sync::Arc::new(MemoryStorage::new()), "fruit"), &options)?;
 ///
 /// let mut transaction = index.write()?;
 /// let fig = fruit.encode(&Value::Tuple(vec![Value::Text("fig".into()), Value::Signed(25)]))?;
@@ -67,28 +66,30 @@ impl<K: Key, V: Payload> Clone for Index<K, V> {
 }
 
 impl<K: Key, V: Payload> Index<K, V> {
-    /// Creates an empty index named `name`.
+    /// Creates an empty index at a [place](Place).
     ///
     /// # Errors
     /// [`crate::Cause::Input`] for invalid options; [`crate::Cause::Io`] of kind `AlreadyExists` if the name
     /// is taken.
-    pub fn create(storage: Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
+    pub fn create(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
         let (types, payload_bytes) = resolve_types::<K, V>(options)?;
         let header = IndexHeader::new(options, types, payload_bytes)?;
-        let file = PageFile::create(&storage, name, &options.pages, &header.encode())?;
-        Ok(Self::new(storage.path(name), file, header))
+        let file = PageFile::create(&storage, &name, &options.pages, &header.encode())?;
+        Ok(Self::new(storage.path(&name), file, header))
     }
 
-    /// Opens an index for reading and writing, and recovers it if its last writer did not close it. Its kind and layout
-    /// are read from the file.
+    /// Opens an index for reading and writing, and recovers it if its last writer did not close it. Of the options,
+    /// those of [`pages`](IndexOptions::pages) apply; kind, types and layout are read from the file.
     ///
     /// # Errors
     /// [`crate::Cause::WrongType`] if the types of keys or payloads differ; [`crate::Cause::UnregisteredKind`] for a
     /// structure that this program has not registered; [`crate::Cause::NotAnIndex`]; [`crate::Cause::Locked`] while
     /// another handle has it open for writing; [`crate::Cause::Io`], [`crate::Cause::Damaged`].
-    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        let file = PageFile::open(&storage, name, options)?;
-        Self::of_file(&storage, name, file)
+    pub fn open(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        let file = PageFile::open(&storage, &name, &options.pages)?;
+        Self::of_file(&storage, &name, file)
     }
 
     /// Opens the last commit of an index for reading only, even while this or another process writes to it. The writer
@@ -96,9 +97,10 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::open`], except `Locked`. [`Self::write`] returns an error.
-    pub fn open_read_only(storage: Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        let file = PageFile::open_read_only(&storage, name, options)?;
-        Self::of_file(&storage, name, file)
+    pub fn open_read_only(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        let file = PageFile::open_read_only(&storage, &name, &options.pages)?;
+        Self::of_file(&storage, &name, file)
     }
 
     /// Opens an index whose log is lost, which [`Self::open`] refuses: returns its last checkpoint, read-only, and the
@@ -107,13 +109,10 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::open`], for damage to the index itself.
-    pub fn without_log(
-        storage: Arc<dyn Storage>,
-        name: &str,
-        options: &PageOptions,
-    ) -> Result<Option<(Self, LostLog)>> {
-        let Some((file, lost)) = PageFile::without_log(&storage, name, options)? else { return Ok(None) };
-        Ok(Some((Self::of_file(&storage, name, file)?, lost)))
+    pub fn without_log(place: impl Into<Place>, options: &IndexOptions) -> Result<Option<(Self, LostLog)>> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        let Some((file, lost)) = PageFile::without_log(&storage, &name, &options.pages)? else { return Ok(None) };
+        Ok(Some((Self::of_file(&storage, &name, file)?, lost)))
     }
 
     fn of_file(storage: &Arc<dyn Storage>, name: &str, file: PageFile) -> Result<Self> {

@@ -116,7 +116,7 @@ impl<W: FactoryWord> WordRescue<W> {
             pages: self.pages.clone(),
             tunables: tunables.clone(),
         };
-        Index::create(Arc::clone(storage), name, &options)
+        Index::create((Arc::clone(storage), name), &options)
     }
 
     /// The next entry with its payload, or the next gap.

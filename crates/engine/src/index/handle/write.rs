@@ -146,7 +146,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// ```
     /// # use ogive::index::{Index, IndexOptions};
     /// # let storage = std::sync::Arc::new(ogive::MemoryStorage::new());
-    /// let index: Index<u64, u64> = Index::create(storage, "squares", &IndexOptions::default())?;
+    /// let index: Index<u64, u64> = Index::create((storage, "squares"), &IndexOptions::default())?;
     /// index.bulk_load((0..1000).map(|i| (i * 2, 0)))?;
     /// let mut transaction = index.write()?;
     /// assert_eq!(transaction.insert_sorted((0..1000).map(|i| (i, i * i)))?, 500);

@@ -3,11 +3,10 @@
 use super::kind::FactoryWord;
 use crate::error::{Cause, Error, Result};
 use crate::index::{Index, IndexKind, IndexLayout, IndexOptions, RawKey, Word};
-use crate::io::Storage;
-use crate::page::{LostLog, PageOptions};
+use crate::io::Place;
+use crate::page::LostLog;
 use crate::types::{KeyType, RecordType};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
 pub type WordIndex<W> = Index<RawKey<W>, Vec<u8>>;
@@ -24,9 +23,9 @@ pub type WordIndex<W> = Index<RawKey<W>, Vec<u8>>;
 ///
 /// let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 /// let options = IndexOptions::default().record_type(RecordType::new(KeyType::Date, KeyType::U32)).payload_bytes(4);
-/// AnyIndex::create(&storage, "days", &options)?.close()?;
+/// AnyIndex::create((&storage, "days"), &options)?.close()?;
 ///
-/// let days = AnyIndex::open_read_only(&storage, "days", &PageOptions::default())?;
+/// let days = AnyIndex::open_read_only((&storage, "days"), &IndexOptions::default())?;
 /// assert_eq!(days.key_type(), KeyType::Date);
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -53,11 +52,11 @@ impl AnyIndex {
     ///
     /// # Errors
     /// As [`Index::create`].
-    pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
+    pub fn create(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
         if options.key_type.unwrap_or(KeyType::U64).width().is_some_and(|width| width <= u64::BYTES) {
-            Index::create(Arc::clone(storage), name, options).map(Self::Short)
+            Index::create(place, options).map(Self::Short)
         } else {
-            Index::create(Arc::clone(storage), name, options).map(Self::Long)
+            Index::create(place, options).map(Self::Long)
         }
     }
 
@@ -65,11 +64,10 @@ impl AnyIndex {
     ///
     /// # Errors
     /// As [`Index::open`].
-    pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        match Index::open(Arc::clone(storage), name, options) {
-            Err(Error { cause: Cause::WrongType { .. }, .. }) => {
-                Index::open(Arc::clone(storage), name, options).map(Self::Long)
-            }
+    pub fn open(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
+        let file = place.into().file()?;
+        match Index::open(&file, options) {
+            Err(Error { cause: Cause::WrongType { .. }, .. }) => Index::open(&file, options).map(Self::Long),
             short => short.map(Self::Short),
         }
     }
@@ -78,11 +76,10 @@ impl AnyIndex {
     ///
     /// # Errors
     /// As [`Index::open_read_only`].
-    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        match Index::open_read_only(Arc::clone(storage), name, options) {
-            Err(Error { cause: Cause::WrongType { .. }, .. }) => {
-                Index::open_read_only(Arc::clone(storage), name, options).map(Self::Long)
-            }
+    pub fn open_read_only(place: impl Into<Place>, options: &IndexOptions) -> Result<Self> {
+        let file = place.into().file()?;
+        match Index::open_read_only(&file, options) {
+            Err(Error { cause: Cause::WrongType { .. }, .. }) => Index::open_read_only(&file, options).map(Self::Long),
             short => short.map(Self::Short),
         }
     }
@@ -91,15 +88,11 @@ impl AnyIndex {
     ///
     /// # Errors
     /// As [`Index::without_log`].
-    pub fn without_log(
-        storage: &Arc<dyn Storage>,
-        name: &str,
-        options: &PageOptions,
-    ) -> Result<Option<(Self, LostLog)>> {
-        match Index::without_log(Arc::clone(storage), name, options) {
+    pub fn without_log(place: impl Into<Place>, options: &IndexOptions) -> Result<Option<(Self, LostLog)>> {
+        let file = place.into().file()?;
+        match Index::without_log(&file, options) {
             Err(Error { cause: Cause::WrongType { .. }, .. }) => {
-                Ok(Index::without_log(Arc::clone(storage), name, options)?
-                    .map(|(index, lost)| (Self::Long(index), lost)))
+                Ok(Index::without_log(&file, options)?.map(|(index, lost)| (Self::Long(index), lost)))
             }
             short => Ok(short?.map(|(index, lost)| (Self::Short(index), lost))),
         }

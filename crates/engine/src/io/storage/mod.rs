@@ -6,6 +6,7 @@ pub(super) mod frozen;
 pub(super) mod lenient;
 pub(super) mod memory;
 pub(super) mod observer;
+pub(super) mod place;
 pub(super) mod request;
 pub(super) mod schemes;
 pub(super) mod stoppable;

@@ -17,9 +17,9 @@ const OBJECT_STORE_SCHEMES: [&str; 11] =
 /// Longest scheme in characters; longer ones are parts of paths.
 const SCHEME_CHARS_MAX: usize = 16;
 
-/// A file of a storage.
+/// A file of a storage, as [`locate`] finds it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct LocatedFile {
     /// The storage that has the file.
     pub storage: Arc<dyn Storage>,
     /// The file's name there.
@@ -113,11 +113,11 @@ pub fn without_query(path: &Path) -> PathBuf {
 /// # Errors
 /// `Cause::UnknownScheme`; `Cause::Input` for a path or URL that does not end in a name; errors of the
 /// scheme's storage.
-pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
+pub fn locate(path: impl AsRef<Path>) -> Result<LocatedFile> {
     let path = path.as_ref();
     let Some(url) = parse(path)? else {
         let (folder, name) = LocalStorage::split_path(&local_path(path)?)?;
-        return Ok(Place { storage: Arc::new(LocalStorage::new(folder)), name });
+        return Ok(LocatedFile { storage: Arc::new(LocalStorage::new(folder)), name });
     };
     let is_folder = without_query(path).to_str().is_some_and(|text| text.ends_with('/'));
     let Some((folder, file)) = url.address.rsplit_once('/').filter(|_| !is_folder) else {
@@ -126,7 +126,7 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
     let name = if url.scheme.starts_with("http") { percent_decoded(file) } else { Some(file.to_owned()) };
     let name = name.ok_or_else(|| Error::input(format!("{url} is not percent-encoded as an address is")))?;
     let (folder, file) = (folder.to_owned(), Some(file.to_owned()));
-    Ok(Place { storage: open(&FolderUrl { address: folder, file, ..url })?, name })
+    Ok(LocatedFile { storage: open(&FolderUrl { address: folder, file, ..url })?, name })
 }
 
 /// The storage of the files in a folder, given by its path or URL: `data`, `s3://bucket/prefix`.

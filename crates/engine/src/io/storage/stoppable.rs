@@ -29,7 +29,7 @@ impl StopFlag {
 ///
 /// let stop = Arc::new(AtomicBool::new(false));
 /// let storage = StoppableStorage::new(Arc::new(MemoryStorage::new()), stop.clone());
-/// let mut writer = TableWriter::create(storage, "fruit", TableWriteOptions::default())?;
+/// let mut writer = TableWriter::create((storage, "fruit"), TableWriteOptions::default())?;
 /// writer.append(b"apple", b"red")?;
 /// stop.store(true, Ordering::Relaxed); // such as on Ctrl-C
 /// assert!(matches!(writer.finish(), Err(Error { cause: Cause::Interrupted, .. })));

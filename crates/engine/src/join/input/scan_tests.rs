@@ -19,11 +19,11 @@ type Row = (Vec<u8>, Vec<u8>);
 const PROFILES: [&str; 3] = ["nvme", "hdd", "s3"];
 
 fn open(storage: &Arc<MemoryStorage>, name: &str) -> Table {
-    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
+    Table::open((storage.clone(), name), &TableOptions::default()).unwrap()
 }
 
 fn write(storage: &Arc<MemoryStorage>, name: &str, rows: &[Row], options: TableWriteOptions) -> Table {
-    let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     open(storage, name)
@@ -140,7 +140,7 @@ fn strings_long_values_and_tags_are_scanned() {
         check(&write(&storage, "strings", &rows, options), &keys(&rows), 96 << 10);
     }
     let options = TableWriteOptions { versioned: true, ..TableWriteOptions::default() };
-    let mut writer = TableWriter::create(storage.clone(), "versioned", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "versioned"), options).unwrap();
     for i in 0..3000_u64 {
         writer.append_version(&i.to_be_bytes(), 1, 3000 - i, &[7; 5]).unwrap();
     }
@@ -228,7 +228,7 @@ fn dense_records_are_appended_many_at_a_time() {
             ..crate::join::JoinOutput::options()
         };
         let one_by_one = write(&storage, "one", &rows, options(true));
-        let mut writer = TableWriter::create(storage.clone(), "many", options(true)).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "many"), options(true)).unwrap();
         if limited {
             writer.write_behind(256 << 10, 64 << 10).unwrap();
         }
@@ -252,7 +252,7 @@ fn dense_records_are_appended_many_at_a_time() {
 fn dense_records_out_of_order_or_cut_off_are_refused() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions { key_type: KeyType::U64, value_width: Some(0), ..TableWriteOptions::default() };
-    let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.clone()).unwrap();
     let records = |keys: &[u64]| keys.iter().flat_map(|key| key.to_be_bytes()).collect::<Vec<u8>>();
     writer.append_dense(&records(&[1, 2, 2])).unwrap();
     assert!(matches!(writer.append_dense(&records(&[2])[..7]), Err(Error { cause: Cause::Input, .. })));
@@ -260,6 +260,6 @@ fn dense_records_out_of_order_or_cut_off_are_refused() {
         writer.append_dense(&records(&[3, 4, 3, 9])),
         Err(Error { cause: Cause::Unsorted { record: 5 }, .. })
     ));
-    let mut of_any_length = TableWriter::create(storage, "s", TableWriteOptions::default()).unwrap();
+    let mut of_any_length = TableWriter::create((storage, "s"), TableWriteOptions::default()).unwrap();
     assert!(matches!(of_any_length.append_dense(&[1]), Err(Error { cause: Cause::Input, .. })));
 }

@@ -5,11 +5,11 @@ use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
 use crate::error::Result;
 use crate::index::{AnyIndex, Index, Key, Payload};
-use crate::io::Storage;
 use crate::join::rows::form::RowForm;
 use crate::join::rows::joined_records::JoinedRecords;
 use crate::join::rows::options::JoinKind;
 use crate::join::rows::relation::Relation;
+use crate::io::{LocatedFile, Place};
 use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::Table;
 use crate::table::external::RecordFile;
@@ -89,8 +89,9 @@ impl JoinSource {
     /// [`Cause::Unsorted`]: crate::Cause::Unsorted
     /// [`Cause::NotRecords`]: crate::Cause::NotRecords
     /// [`Cause::Input`]: crate::Cause::Input
-    pub fn records(storage: &dyn Storage, name: &str, records: RecordFile, is_sorted: bool) -> Result<Self> {
-        Ok(Self::of(FileRelation::open(storage, name, records, is_sorted)?))
+    pub fn records(place: impl Into<Place>, records: RecordFile, is_sorted: bool) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        Ok(Self::of(FileRelation::open(&*storage, &name, records, is_sorted)?))
     }
 
     /// Records supplied by the caller, in any order. `records` must return the same records each time it is called,

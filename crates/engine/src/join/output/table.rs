@@ -75,7 +75,7 @@ impl TableOutput {
         let apart = form.widths().map(|widths| widths.key).zip(form.row_bytes());
         let apart = apart.filter(|(key, _)| form.key_type.width() != Some(*key));
         let options = TableWriteOptions { value_width, ..options.record_type(types.clone()) };
-        let mut writer = TableWriter::create(storage, name, options)?;
+        let mut writer = TableWriter::create((storage, name), options)?;
         match task.fast_paths.write_behind {
             true => writer.write_behind(memory_bytes, SYNC_INTERVAL_BYTES)?,
             false => _ = writer.limit_working_memory(memory_bytes),

@@ -50,7 +50,7 @@ fn a_table_holds_all_rows_whether_its_keys_are_numbers_or_strings_of_one_width()
         let storage = Arc::new(MemoryStorage::new());
         let output = JoinOutput::table(storage.clone(), "out", JoinOutput::options());
         assert_eq!(finished(output, form(key_type, Some(8))), ROWS);
-        let table = Table::open(storage.clone(), "out", &TableOptions::default()).unwrap();
+        let table = Table::open((storage.clone(), "out"), &TableOptions::default()).unwrap();
         assert_eq!(table.key_type(), key_type);
         let row = |(key, value): (Vec<u8>, Vec<u8>)| (key, [&[8], &value[..]].concat());
         assert_eq!(table.value_type().to_string(), "{left: bytes8, right: bytes4}");
@@ -65,7 +65,7 @@ fn a_file_of_records_is_what_an_index_can_be_made_beside() {
     finished(JoinOutput::records(storage.clone(), "out", false), form(KeyType::U64, Some(8)));
     let records = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 12, little_endian: false };
     index_records(storage.clone(), "out", "out.ogive", records, TableWriteOptions::default()).unwrap();
-    let table = Table::open(storage.clone(), "out.ogive", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "out.ogive"), &TableOptions::default()).unwrap();
     assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
     let mut output = JoinOutput::records(storage.clone(), "other", false);
     let refused = output.begin(form(KeyType::Bytes, None), records_of(KeyType::Bytes), &task(), 1 << 20);

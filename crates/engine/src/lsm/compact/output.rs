@@ -181,7 +181,7 @@ impl OutputTable {
         if !context.keyspace_property.is_empty() {
             options.properties.push((KEYSPACE_PROPERTY.to_owned(), context.keyspace_property.to_vec()));
         }
-        let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        let mut writer = TableWriter::create((Arc::clone(context.storage), &name), options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta = TableFileMeta {
             number,

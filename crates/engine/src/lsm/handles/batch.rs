@@ -15,7 +15,7 @@ use std::ops::RangeBounds;
 /// ```
 /// # use ogive::lsm::{Db, DbOptions};
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-/// let db = Db::open_in(storage, &DbOptions::default())?;
+/// let db = Db::open(storage, &DbOptions::default())?;
 /// let people = db.keyspace("people")?;
 /// let mut batch = db.batch();
 /// batch.insert(&people, "ada", "1815");

@@ -14,9 +14,10 @@ impl Db {
         self.core().pin_files()
     }
 
-    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
-    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
-    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
+    /// Creates a consistent copy of the store at a [place](Place): in a new or empty folder, or a storage without a
+    /// store. It has everything written before the call. Tables and value files are hard-linked if the folder is on the
+    /// same file system, which takes little time and space; otherwise they are copied. Reads and writes continue in the
+    /// meantime. The copy is an independent store.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -30,15 +31,11 @@ impl Db {
     /// [`Cause::NotAStore`](crate::Cause::NotAStore) if it contains other files;
     /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storage. After an error, the partial copy
     /// is removed.
-    pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
-        in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))
+    pub fn checkpoint(&self, place: impl Into<Place>) -> Result<()> {
+        in_new_folder(place.into(), |target| self.copy_into(target))
     }
 
-    /// As [`Self::checkpoint`], into any storage.
-    ///
-    /// # Errors
-    /// As [`Self::checkpoint`].
-    pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+    fn copy_into(&self, target: &Arc<dyn Storage>) -> Result<()> {
         self.core().checkpoint_in(target)
     }
 }

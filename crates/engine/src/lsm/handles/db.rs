@@ -5,7 +5,7 @@ use super::keyspace::Keyspace;
 use super::open::Open;
 use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::{Place, Storage};
 use crate::lsm::core::shared::DEFAULT_KEYSPACE;
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::StoreVersion;
@@ -15,7 +15,6 @@ use crate::lsm::state::counters::Activity;
 use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::options::DbOptions;
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A store: a crash-safe ordered map from byte strings to byte strings, in a folder of its own. It is cheap to clone,
@@ -29,7 +28,7 @@ use std::sync::Arc;
 /// # let storage = Arc::new(ogive::io::MemoryStorage::new());
 ///
 /// // `Db::open("folder", &options)` keeps it in a folder.
-/// let db = Db::open_in(storage, &DbOptions::default())?;
+/// let db = Db::open(storage, &DbOptions::default())?;
 /// db.insert("apple", "red")?;
 /// db.insert("banana", "yellow")?;
 /// let before = db.snapshot();
@@ -73,9 +72,9 @@ impl AsRef<Keyspace> for Db {
 }
 
 impl Db {
-    /// Opens the store in a folder, given by its path or [URL](crate::io::locate_folder). If there is none and
-    /// [`DbOptions::create`] is set, creates the folder and the store. On a file system, a store is created only in a
-    /// folder that is new or empty.
+    /// Opens the store at a [place](Place): in a folder, given by its path or URL, or in a storage. If there is none
+    /// and [`DbOptions::create`] is set, creates it, and the folder of a path. On a file system, a store is created
+    /// only in a folder that is new or empty.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -84,10 +83,18 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::open_in`]; [`Cause::NotAStore`] if the folder contains other files and no store, whether `create` is
-    /// set or not.
-    pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
-        let storage = options.storage(folder.as_ref())?;
+    /// [`Cause::Locked`] if another process has it open; [`Cause::NotAStore`] if there is none and none may be created,
+    /// or a folder contains other files and no store; [`Cause::Damaged`] and [`Cause::Version`] for unreadable
+    /// files; [`Cause::Input`] for invalid options; errors of [`Place::folder`] and of the storage.
+    pub fn open(place: impl Into<Place>, options: &DbOptions) -> Result<Self> {
+        let place = place.into();
+        let is_path = place.path().is_some();
+        let storage = options.storage(place)?;
+        if is_path { Self::open_folder(storage, options) } else { Self::open_in(storage, options) }
+    }
+
+    /// Opens the store in the storage of a path, whose folder is made if it may be.
+    fn open_folder(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         let new = storage.folder().filter(|_| options.create).map(NewFolder::make).transpose()?;
         match (Self::open_in(storage, options), new) {
             (Ok(db), new) => {
@@ -101,13 +108,7 @@ impl Db {
         }
     }
 
-    /// Opens the store in a storage; creates one if there is none and [`DbOptions::create`] is set.
-    ///
-    /// # Errors
-    /// [`Cause::Locked`] if another process has it open; [`Cause::NotAStore`]; [`Cause::Damaged`] and
-    /// [`Cause::Version`] for unreadable files; [`Cause::Input`] for invalid options; errors of the
-    /// storage.
-    pub fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
+    fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start(recover::open(storage, options, false)?)
     }
 
@@ -116,18 +117,10 @@ impl Db {
     /// any time; reading one that another process has removed since fails with [`Cause::FileReplaced`].
     ///
     /// # Errors
-    /// As [`Self::open_in`]; an error of kind `NotFound` if another process removes files during the opening: try
+    /// As [`Self::open`]; an error of kind `NotFound` if another process removes files during the opening: try
     /// again.
-    pub fn open_read_only(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
-        Self::open_read_only_in(options.storage(folder.as_ref())?, options)
-    }
-
-    /// As [`Self::open_read_only`], in a storage.
-    ///
-    /// # Errors
-    /// As [`Self::open_read_only`].
-    pub fn open_read_only_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
-        Self::start(recover::open(storage, options, true)?)
+    pub fn open_read_only(place: impl Into<Place>, options: &DbOptions) -> Result<Self> {
+        Self::start(recover::open(options.storage(place)?, options, true)?)
     }
 
     /// Opens a named version of a store on an object store, read-only.
@@ -135,8 +128,8 @@ impl Db {
     /// # Errors
     /// [`Cause::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
     /// them; [`Cause::Unsupported`] on other storages; as [`Self::open_read_only`].
-    pub fn open_version_in(storage: &Arc<dyn Storage>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
-        Self::start(recover::open_version(storage, options, version)?)
+    pub fn open_version(place: impl Into<Place>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
+        Self::start(recover::open_version(&options.storage(place)?, options, version)?)
     }
 
     /// The version that a reader of a store on an object store has open. `None` for a store that is open for writing,
@@ -153,9 +146,9 @@ impl Db {
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::objects());
     /// use ogive::lsm::{Db, DbOptions};
     ///
-    /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
+    /// let db = Db::open(storage.clone(), &DbOptions::default())?;
     /// db.insert("apple", "green")?;
-    /// let mut reader = Db::open_read_only_in(storage, &DbOptions::default())?;
+    /// let mut reader = Db::open_read_only(storage, &DbOptions::default())?;
     /// db.insert("apple", "red")?;
     /// assert_eq!(reader.get("apple")?.as_deref(), Some(&b"green"[..]));
     /// assert!(reader.refresh()?);
@@ -172,7 +165,7 @@ impl Db {
         Ok(true)
     }
 
-    /// As [`Self::open_in`], but without background work; the caller runs it.
+    /// As [`Self::open`], but without background work; the caller runs it.
     #[cfg(test)]
     pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start_with(recover::open(storage, options, false)?, 0)
@@ -331,13 +324,13 @@ impl Db {
     /// use ogive::{Cause, Error};
     /// use ogive::lsm::{Db, DbOptions};
     ///
-    /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
+    /// let db = Db::open(storage.clone(), &DbOptions::default())?;
     /// let orders = db.keyspace("orders")?;
     /// orders.insert("1", "paid")?;
     /// db.close()?;
     /// assert!(matches!(orders.get("1"), Err(Error { cause: Cause::Closed, .. })));
     ///
-    /// let db = Db::open_in(storage, &DbOptions::default())?;
+    /// let db = Db::open(storage, &DbOptions::default())?;
     /// assert_eq!(db.keyspace("orders")?.get("1")?.as_deref(), Some(&b"paid"[..]));
     /// # Ok::<(), ogive::Error>(())
     /// ```

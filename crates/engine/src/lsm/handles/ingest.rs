@@ -49,7 +49,7 @@ impl Keyspace {
     /// # Errors
     /// As [`locate`].
     pub fn can_adopt(&self, path: impl AsRef<Path>) -> Result<bool> {
-        let Place { storage, name } = locate(path)?;
+        let LocatedFile { storage, name } = locate(path)?;
         Ok(self.core().adopts(&*storage, &name).is_some())
     }
 
@@ -63,6 +63,7 @@ impl Keyspace {
 }
 
 fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Arc<dyn Storage>, String)>> {
-    let located = paths.into_iter().map(|path| locate(path.as_ref()).map(|Place { storage, name }| (storage, name)));
+    let located =
+        paths.into_iter().map(|path| locate(path.as_ref()).map(|LocatedFile { storage, name }| (storage, name)));
     located.collect()
 }

@@ -131,7 +131,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// db.insert("apple", "green")?;
     /// assert!(db.split_keys(4).is_empty());
     /// # Ok::<(), ogive::Error>(())
@@ -171,7 +171,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// assert!(db.is_empty()?);
     /// db.insert("apple", "green")?;
     /// assert!(!db.is_empty()?);
@@ -253,7 +253,7 @@ impl Keyspace {
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
     /// use ogive::lsm::Swap;
     ///
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// assert!(db.compare_and_swap("lock", None, Some(b"mine"))?.is_done());
     /// match db.compare_and_swap("lock", None, Some(b"yours"))? {
     ///     Swap::Mismatch(Some(current)) => assert_eq!(&*current, b"mine"),
@@ -305,7 +305,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// assert!(db.insert_new("lock", "mine")?);
     /// assert!(!db.insert_new("lock", "yours")?);
     /// assert!(db.remove_present("lock")?);
@@ -333,7 +333,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// assert!(db.insert_if_absent("lock", b"mine")?.is_done());
     /// assert!(!db.insert_if_absent("lock", b"yours")?.is_done());
     /// assert!(db.replace_if("lock", "mine", 7_u64.to_be_bytes())?.is_done());
@@ -493,7 +493,7 @@ impl Keyspace {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
     ///     db.insert(key, value)?;
     /// }

@@ -24,7 +24,7 @@ fn options() -> DbOptions {
 /// A store with `count` further keyspaces, each with a table if `filled`.
 fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
     let memory = MemoryStorage::new();
-    let db = Db::open_in(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
+    let db = Db::open(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
     for number in 0..count {
         let keyspace = db.keyspace(&format!("keyspace {number}")).unwrap();
         if filled {
@@ -32,7 +32,7 @@ fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
         }
     }
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(memory.clone()), &options()).unwrap();
+    let db = Db::open(Arc::new(memory.clone()), &options()).unwrap();
     (memory, db)
 }
 
@@ -134,7 +134,7 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
 /// Batches and compare-and-swap take turns.
 #[test]
 fn a_batch_waits_for_those_only_who_asked_before() {
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();
+    let db = Db::open(Arc::new(MemoryStorage::new()), &options()).unwrap();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         for thread in 0..2_u8 {

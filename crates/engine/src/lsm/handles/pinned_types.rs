@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
 /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
 /// use ogive::types::{KeyType, RecordType};
 ///
-/// let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+/// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
 /// let ages = db.keyspace("ages")?;
 /// assert!(ages.is_undecided()?);
 /// let pinned = ages.declare(&RecordType::new(KeyType::Text, KeyType::U32))?;
@@ -216,7 +216,7 @@ impl Keyspace {
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
     /// use ogive::types::{KeyType, RecordType};
     ///
-    /// let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// let db = ogive::Db::open(storage, &ogive::DbOptions::default())?;
     /// let ages = db.keyspace("ages")?;
     /// let stating = ages.stating(&RecordType::new(KeyType::Text, KeyType::U32))?;
     /// assert!(stating.insert("x".repeat(100_000), 36_u32.to_be_bytes()).is_err(), "the key is too long");

@@ -133,7 +133,7 @@ impl DbRange {
     /// ```
     /// # use std::ops::ControlFlow;
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// # let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// # let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// # for key in ["a", "b", "c"] { db.insert(key, "value")?; }
     /// let mut bytes = 0;
     /// db.iter().visit(|key, value| {
@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn visiting_shows_what_iterating_gives_and_goes_on_where_it_stopped() {
         let options = DbOptions { separation_threshold: 50, threads: 0, ..DbOptions::default() };
-        let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
+        let db = Db::open(Arc::new(MemoryStorage::new()), &options).unwrap();
         for round in 0..3_u32 {
             for i in (round..600).step_by(3) {
                 db.insert(i.to_be_bytes(), vec![i as u8; (i % 100) as usize]).unwrap();

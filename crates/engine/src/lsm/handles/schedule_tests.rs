@@ -306,7 +306,7 @@ fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
 
 /// Reopens the store: all data is there, and after a full compaction no unneeded file is left.
 fn check_again(storage: &MemoryStorage, options: &DbOptions) {
-    let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), options).unwrap();
     for way in 0..4 {
         (0..WRITERS).for_each(|writer| assert_eq!(read(&db, None, writer, way), BATCHES));
     }
@@ -318,7 +318,7 @@ fn check_again(storage: &MemoryStorage, options: &DbOptions) {
         assert!((0..=BATCHES).all(is_there));
     }
     db.close().unwrap();
-    let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
+    let db = Db::open(Arc::new(storage.clone()), options).unwrap();
     let state = db.core().contents.lock().state.clone();
     let numbers = |suffix: &str| {
         let names = storage.list().unwrap().into_iter();

@@ -53,7 +53,7 @@ impl DbSnapshot {
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
-    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// let db = ogive::lsm::Db::open(storage, &ogive::lsm::DbOptions::default())?;
     /// db.keyspace("fruit")?.insert("apple", "red")?;
     /// let before = db.snapshot();
     /// db.drop_keyspace("fruit")?;

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn every_table_is_listed_once_and_counts_what_it_is_asked() -> Result<()> {
         let options = DbOptions { threads: 0, ..DbOptions::default() };
-        let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+        let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
         for round in 0..3_u32 {
             for key in 0..1_000_u32 {
                 db.insert(key.to_be_bytes(), round.to_be_bytes())?;

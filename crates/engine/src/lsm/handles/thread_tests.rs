@@ -27,7 +27,7 @@ fn a_store_whose_threads_cannot_be_started_says_so_and_opens_later() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut refused = 0;
         for at in 0..=3 {
-            let (opened, was_asked) = refusing(at, lasting, || Db::open_in(Arc::clone(&storage), &options(3)));
+            let (opened, was_asked) = refusing(at, lasting, || Db::open(Arc::clone(&storage), &options(3)));
             match opened {
                 Err(error @ Error { cause: Cause::Io(_), .. }) if error.action() == "start a thread for" => {
                     assert!(error.to_string().contains("ulimit -u"), "{error}");
@@ -36,7 +36,7 @@ fn a_store_whose_threads_cannot_be_started_says_so_and_opens_later() {
                 Err(error) => panic!("{error}"),
                 Ok(db) => assert!(!was_asked && db.get("key").unwrap().is_some()),
             }
-            let db = Db::open_in(Arc::clone(&storage), &options(3)).unwrap();
+            let db = Db::open(Arc::clone(&storage), &options(3)).unwrap();
             db.insert("key", at.to_string()).unwrap();
             db.close().unwrap();
         }
@@ -49,7 +49,7 @@ fn flushes_and_compactions_need_no_thread() {
     for (at, lasting) in [(0, false), (1, false), (0, true), (5, true)] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let (outcome, _) = refusing(at, lasting, || {
-            let db = Db::open_in(Arc::clone(&storage), &options(0))?;
+            let db = Db::open(Arc::clone(&storage), &options(0))?;
             for number in 0..20_000 {
                 db.insert(key(number), vec![number as u8; 60])?;
             }
@@ -57,7 +57,7 @@ fn flushes_and_compactions_need_no_thread() {
             db.close()
         });
         outcome.unwrap();
-        let db = Db::open_in(storage, &options(0)).unwrap();
+        let db = Db::open(storage, &options(0)).unwrap();
         for number in 0..20_000 {
             assert_eq!(db.get(key(number)).unwrap().as_deref(), Some(&[number as u8; 60][..]));
         }

@@ -5,7 +5,7 @@
 use super::live::StoreImage;
 use crate::block::header::new_nonce;
 use crate::error::{Advice, Cause, Error, Result};
-use crate::io::{FrozenFiles, ListedFile, Storage, locate_folder, random_u64, remove_if_present};
+use crate::io::{FrozenFiles, ListedFile, Place, Storage, random_u64, remove_if_present};
 use crate::lsm::objects::{ObjectFolder, copy_in_the_way};
 use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::newest_state::{changed, is_removal};
@@ -16,7 +16,7 @@ use crate::lsm::state::version::{
 };
 use crate::vlog::values_name;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Attempts to copy a store whose writer removes files that this process had to close.
@@ -229,13 +229,14 @@ fn refuse_store(target: &dyn Storage) -> Result<()> {
     }
 }
 
-/// Fills a new or empty folder; after an error, everything created for it is removed.
+/// Fills a new or empty folder, or a storage as it is; after an error, the folder that was made for it is removed.
 ///
 /// # Errors
 /// [`Cause::NotAStore`] if the folder contains other files than a store's; errors of `fill`.
-pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage>) -> Result<T>) -> Result<T> {
-    let storage = locate_folder(folder)?;
-    let new = storage.folder().map(NewFolder::make).transpose()?;
+pub(crate) fn in_new_folder<T>(place: Place, fill: impl FnOnce(&Arc<dyn Storage>) -> Result<T>) -> Result<T> {
+    let is_path = place.path().is_some();
+    let storage = place.folder()?;
+    let new = storage.folder().filter(|_| is_path).map(NewFolder::make).transpose()?;
     let outcome = fill(&storage);
     if let (Err(_), Some(new)) = (&outcome, new) {
         new.remove();
@@ -243,15 +244,13 @@ pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage
     outcome
 }
 
-/// Creates a consistent copy of a store that may be open in this process or another, in a new or empty folder. No lock
-/// is taken and nothing is written to the store. The copy has everything that was durable before the call, and is an
-/// independent store. Tables and complete value files are hard-linked if the folder is on the same file system.
+/// Creates a consistent copy of a store that may be open in this process or another, in a new or empty folder or in a
+/// storage without a store; both are [places](Place). No lock is taken and nothing is written to the store. The copy
+/// has everything that was durable before the call, and is an independent store. Tables and complete value files are
+/// hard-linked if the folder is on the same file system.
 ///
 /// ```no_run
-/// # use ogive::{LocalStorage, Storage, lsm::checkpoint_store};
-/// # use std::sync::Arc;
-/// let store: Arc<dyn Storage> = Arc::new(LocalStorage::new("fruit"));
-/// checkpoint_store(&store, "fruit-of-today")?;
+/// ogive::lsm::checkpoint_store("fruit", "fruit-of-today")?;
 /// # Ok::<(), ogive::Error>(())
 /// ```
 ///
@@ -259,15 +258,12 @@ pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage
 /// [`Cause::NotAStore`] if there is no store, or the folder contains other files; [`Cause::Io`] of kind `AlreadyExists`
 /// if the folder contains a store, and of kind `NotFound` if the writer removes files too fast; [`Cause::Damaged`];
 /// errors of the storages. After an error, the partial copy is removed.
-pub fn checkpoint_store(source: &Arc<dyn Storage>, folder: impl AsRef<Path>) -> Result<()> {
-    in_new_folder(folder.as_ref(), |target| checkpoint_store_in(source, target))
+pub fn checkpoint_store(source: impl Into<Place>, target: impl Into<Place>) -> Result<()> {
+    let source = source.into().folder()?;
+    in_new_folder(target.into(), |target| copy_store(&source, target))
 }
 
-/// As [`checkpoint_store`], into any storage.
-///
-/// # Errors
-/// As [`checkpoint_store`].
-pub fn checkpoint_store_in(source: &Arc<dyn Storage>, target: &Arc<dyn Storage>) -> Result<()> {
+fn copy_store(source: &Arc<dyn Storage>, target: &Arc<dyn Storage>) -> Result<()> {
     for _ in 0..COPY_TRIES_MAX {
         let image = closed_image(source)?;
         match image.copy_to(target, &mut |name, target| image.files.export(name, target, name)) {

@@ -69,7 +69,7 @@ pub fn is_store_object(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 /// Whether the contents of a file identify it as a store's.
 fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
     let is_said = match parse_file_name(name) {
-        Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &TableOptions::default())
+        Some((_, FileKind::Table)) => Table::open((Arc::clone(storage), name), &TableOptions::default())
             .map(|table| table.property(STORE_PROPERTY).is_some()),
         Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
         Some((number, FileKind::Values)) => ValueFile::binding_of(&**storage, number).map(|binding| binding.is_some()),

@@ -134,7 +134,7 @@ pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
 
 /// Whether a file is a table of the store, or one that it may have ingested.
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
-    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
+    match Table::open((Arc::clone(storage), name), &TableOptions::default()) {
         Ok(table) => {
             let identity = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
             Ok(identity.is_none_or(|found| u64::from_le_bytes(found) == owner))

@@ -82,7 +82,7 @@ fn a_level_without_tables_has_no_entries() {
 fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
     let folder = TestFolder::new(1000);
     let name = file_name(9, FileKind::Table);
-    let mut writer = TableWriter::create(folder.storage.clone(), &name, TableWriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create((folder.storage.clone(), &name), TableWriteOptions::default()).unwrap();
     for key in [b"a", b"b", b"c"] {
         writer.append(key, &key.repeat(3)).unwrap();
     }

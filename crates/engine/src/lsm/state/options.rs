@@ -6,7 +6,7 @@ use super::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result, Setting};
-use crate::io::{FastPaths, LocalStorage, Profile, Storage, available_threads, locate_folder};
+use crate::io::{FastPaths, LocalStorage, Place, Profile, Storage, available_threads};
 use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -166,14 +166,16 @@ const JOB_MEMORY_DIVISOR: u64 = 16;
 const JOB_BYTES_RANGE: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
 
 impl DbOptions {
-    /// The storage of a store's folder, given by its path or URL. On a local file system it has the limit of open files
-    /// that the options set.
+    /// The storage of a store. That of a path on the local file system has the limit of open files that the options
+    /// set.
     ///
     /// # Errors
-    /// As [`locate_folder`].
-    pub fn storage(&self, folder: &Path) -> Result<Arc<dyn Storage>> {
-        let located = locate_folder(folder)?;
-        let Some((folder, limit)) = located.folder().zip(self.open_files) else { return Ok(located) };
+    /// As [`Place::folder`].
+    pub fn storage(&self, place: impl Into<Place>) -> Result<Arc<dyn Storage>> {
+        let place = place.into();
+        let limit = self.open_files.filter(|_| place.path().is_some());
+        let located = place.folder()?;
+        let Some((folder, limit)) = located.folder().zip(limit) else { return Ok(located) };
         Ok(Arc::new(LocalStorage::new(folder).with_open_files(limit)))
     }
 

@@ -81,7 +81,7 @@ fn records(key_form: u8, value_form: u8, curve: u8, count: u64, seed: u64) -> Ve
 
 fn written(records: &[(Vec<u8>, Vec<u8>)], options: TableWriteOptions, versioned: bool) -> Table {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options.versioned(versioned)).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.versioned(versioned)).unwrap();
     for (row, (key, value)) in (0_u64..).zip(records) {
         if versioned {
             writer.append_version(key, (row % 3 / 2) as u8, u64::MAX / 2 - row, value).unwrap();
@@ -90,7 +90,7 @@ fn written(records: &[(Vec<u8>, Vec<u8>)], options: TableWriteOptions, versioned
         }
     }
     writer.finish().unwrap();
-    Table::open(storage, "t", &TableOptions::default()).unwrap()
+    Table::open((storage, "t"), &TableOptions::default()).unwrap()
 }
 
 /// Number of coded blocks, and of all.

@@ -115,7 +115,7 @@ impl RecordFile {
 /// storage.put("keys.u64", sosd)?;
 /// index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(0), TableWriteOptions::default())?;
 ///
-/// let table = Table::open(storage, "keys.ogive", &TableOptions::default())?;
+/// let table = Table::open((storage, "keys.ogive"), &TableOptions::default())?;
 /// assert!(table.contains_key(&20_u64.to_be_bytes())?);
 /// assert_eq!(table.rank(&25_u64.to_be_bytes())?, 2);
 /// # Ok::<(), ogive::Error>(())
@@ -194,13 +194,13 @@ pub fn index_records(
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let mut writer = TableWriter::create(storage.clone(), "fruit", TableWriteOptions::default())?;
+/// let mut writer = TableWriter::create((storage.clone(), "fruit"), TableWriteOptions::default())?;
 /// writer.append(b"apple", b"red")?;
 /// writer.finish()?;
 ///
 /// let options = TableWriteOptions::default().profile(Profile::named("s3")?);
 /// index_table(storage.clone(), "fruit", "fruit.s3", options)?;
-/// let table = Table::open(storage, "fruit.s3", &TableOptions::default())?;
+/// let table = Table::open((storage, "fruit.s3"), &TableOptions::default())?;
 /// assert_eq!(table.get(b"apple")?, Some(b"red".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```

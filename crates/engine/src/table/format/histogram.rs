@@ -88,7 +88,7 @@ mod tests {
             design: design.parse().unwrap(),
             ..TableWriteOptions::default()
         };
-        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
         for number in 0..200_000_u64 {
             let number = number * number;
             let key =
@@ -96,7 +96,7 @@ mod tests {
             writer.append(&key, b"12345678").unwrap();
         }
         writer.finish().unwrap();
-        Table::open(storage, "t", &TableOptions::default()).unwrap()
+        Table::open((storage, "t"), &TableOptions::default()).unwrap()
     }
 
     #[test]

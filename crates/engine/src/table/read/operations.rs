@@ -39,10 +39,10 @@ impl Table {
     /// # use ogive::io::MemoryStorage;
     /// # use ogive::table::{TableOptions, ReadTrace, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.finish()?;
-    /// let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// let table = Table::open((storage, "t"), &TableOptions::default())?;
     /// let mut trace = ReadTrace::new();
     /// table.traced(&mut trace).get(b"apple")?;
     /// assert_eq!(trace.reads.len(), 1);
@@ -98,11 +98,11 @@ impl Table {
     /// # use ogive::io::MemoryStorage;
     /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.append(b"lemon", b"yellow")?;
     /// # writer.finish()?;
-    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// # let table = Table::open((storage, "t"), &TableOptions::default())?;
     /// let mut found = Vec::new();
     /// table.multi_get_with(&[b"lemon", b"melon", b"apple"], |place, value| {
     ///     found.push((place, value.len()));
@@ -185,12 +185,12 @@ impl Table {
     /// # use ogive::io::MemoryStorage;
     /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.append(b"lemon", b"yellow")?;
     /// # writer.append(b"plum", b"blue")?;
     /// # writer.finish()?;
-    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// # let table = Table::open((storage, "t"), &TableOptions::default())?;
     /// let positions = table.positions("b".."q")?;
     /// assert_eq!(positions, 1..3);
     /// assert_eq!(table.keys_at(&[positions.start, positions.end])?, [Some(b"lemon".to_vec()), None]);

@@ -150,10 +150,10 @@ impl TableRange {
     /// # use ogive::io::MemoryStorage;
     /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.finish()?;
-    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// # let table = Table::open((storage, "t"), &TableOptions::default())?;
     /// let mut fruit = table.iter().traced();
     /// fruit.by_ref().count();
     /// assert_eq!(fruit.trace().map(|trace| trace.reads.len()), Some(1));
@@ -183,11 +183,11 @@ impl TableRange {
     /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
     /// # use std::ops::ControlFlow;
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.append(b"lemon", b"yellow")?;
     /// # writer.finish()?;
-    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// # let table = Table::open((storage, "t"), &TableOptions::default())?;
     /// let mut bytes = 0;
     /// table.iter().visit(|key, value| {
     ///     bytes += key.len() + value.len();

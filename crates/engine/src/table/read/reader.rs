@@ -11,7 +11,9 @@ use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Cause, Error, Result, Setting};
 use crate::file_format::FileFormat;
 use crate::io::local::sync::Mutex;
-use crate::io::{FastPaths, ListedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate, spoiled};
+use crate::io::{
+    FastPaths, ListedFile, LocatedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, spoiled,
+};
 use crate::table::block::column_search::note_of;
 use crate::table::block::view::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use crate::table::format::counts::{self, RecordCounts};
@@ -126,13 +128,15 @@ impl ReadContext<'_> {
 }
 
 impl Table {
-    /// Opens a table with one read at its end.
+    /// Opens the table at a [place](Place), with one read at its end. Local files are read through the page cache.
     ///
     /// # Errors
     /// [`Cause::NotATable`], [`Cause::Version`] or [`Cause::Damaged`] for the file; [`Cause::Changed`] if the
-    /// data of an external index has changed; [`Cause::Memory`] if the budget is too small; storage errors.
-    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
-        let table = Self::open_in(storage, name, options, None)?;
+    /// data of an external index has changed; [`Cause::Memory`] if the budget is too small; errors of
+    /// [`Place::file`] and of the storage.
+    pub fn open(place: impl Into<Place>, options: &TableOptions) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        let table = Self::open_in(storage, &name, options, None)?;
         if let Some(bytes) = options.warm_bytes {
             table.warm(bytes)?;
         }
@@ -217,22 +221,13 @@ impl Table {
     /// # Errors
     /// As [`Self::open`], except for a budget that is too small.
     pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
-        match Self::open(Arc::clone(&storage), name, options) {
+        match Self::open((&storage, name), options) {
             Err(Error { cause: Cause::Memory { needed_bytes, .. }, .. }) => {
                 let memory_bytes = options.memory_bytes.saturating_add(needed_bytes);
-                Self::open(storage, name, &TableOptions { memory_bytes, ..options.clone() })
+                Self::open((storage, name), &TableOptions { memory_bytes, ..options.clone() })
             }
             opened => opened,
         }
-    }
-
-    /// Opens the table at a path or a URL ([`locate`]). Local files are read through the page cache.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_path(path: &Path, options: &TableOptions) -> Result<Self> {
-        let Place { storage, name } = locate(path)?;
-        Self::open(storage, &name, options)
     }
 
     /// The type of the keys.

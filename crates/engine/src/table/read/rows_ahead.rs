@@ -324,7 +324,7 @@ mod tests {
             coding: false,
             ..TableWriteOptions::default()
         };
-        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
         (0..records).for_each(|i| writer.append(&i.to_be_bytes(), &(i * 7).to_be_bytes()).unwrap());
         writer.finish().unwrap();
         storage
@@ -333,7 +333,7 @@ mod tests {
     fn open(storage: &Arc<dyn Storage>, memory_bytes: u64, in_flight: bool) -> Table {
         let fast_paths = FastPaths { in_flight, ..FastPaths::ALL };
         let options = TableOptions::default().memory_bytes(memory_bytes).fast_paths(fast_paths);
-        Table::open(Arc::clone(storage), "t", &options).unwrap()
+        Table::open((Arc::clone(storage), "t"), &options).unwrap()
     }
 
     fn number(record: crate::Result<(Vec<u8>, Vec<u8>)>) -> u64 {
@@ -421,7 +421,7 @@ mod tests {
         let objects = Profile::affine("objects", 40_000.0, 90.0, 64).unwrap();
         let options = TableOptions::default().profile(objects);
         let reads = |is_warm: bool| {
-            let table = Table::open(storage(20_000), "t", &options).unwrap();
+            let table = Table::open((storage(20_000), "t"), &options).unwrap();
             if is_warm {
                 table.get(&0_u64.to_be_bytes()).unwrap().unwrap();
             }

@@ -44,7 +44,7 @@ fn options() -> TableWriteOptions {
 
 fn write(storage: &Arc<MemoryStorage>, model: &Model, options: TableWriteOptions) {
     let versioned = options.versioned;
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for ((key, Reverse(sequence)), (tag, value)) in model {
         match versioned {
             true => writer.append_version(key, *tag, *sequence, value).unwrap(),

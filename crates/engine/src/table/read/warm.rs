@@ -25,10 +25,10 @@ impl Table {
     /// use std::sync::Arc;
     ///
     /// let storage = Arc::new(MemoryStorage::new());
-    /// let mut writer = TableWriter::create(storage.clone(), "words.ogive", TableWriteOptions::default())?;
+    /// let mut writer = TableWriter::create((storage.clone(), "words.ogive"), TableWriteOptions::default())?;
     /// writer.append(b"apple", b"red")?;
     /// writer.finish()?;
-    /// let table = Table::open(storage, "words.ogive", &TableOptions::default())?;
+    /// let table = Table::open((storage, "words.ogive"), &TableOptions::default())?;
     /// assert!(table.warm(1 << 20)? > 0);
     /// # Ok::<(), ogive::Error>(())
     /// ```

@@ -25,11 +25,11 @@ const _: () = assert!(SAMPLED_KEY_BYTES_MAX <= KEY_BYTES_MAX);
 /// # use ogive::io::MemoryStorage;
 /// # use ogive::table::{LookupSample, Table, TableOptions, TableWriter, TableWriteOptions};
 /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-/// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+/// # let mut writer = TableWriter::create((storage.clone(), "t"), TableWriteOptions::default())?;
 /// # writer.append(b"apple", b"red")?;
 /// # writer.finish()?;
 /// let asked = LookupSample::new(10_000);
-/// let table = Table::open(storage, "t", &TableOptions::default().lookup_sample(asked.clone()))?;
+/// let table = Table::open((storage, "t"), &TableOptions::default().lookup_sample(asked.clone()))?;
 /// table.get(b"apple")?;
 /// assert_eq!(asked.keys(), [b"apple"]);
 /// # Ok::<(), ogive::Error>(())

@@ -51,7 +51,7 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
             replace: true,
             ..TableWriteOptions::default()
         };
-        let mut writer = TableWriter::create(storage.clone(), &format!("{number}"), options).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), &format!("{number}")), options).unwrap();
         for key in part {
             writer.append_version(key, 1, 0, &[7; 64]).unwrap();
         }

@@ -20,7 +20,7 @@ fn table(design: &str, key_type: KeyType, resident: Option<u64>) -> Table {
         ..TableWriteOptions::default()
     };
     let options = options.key_type(key_type).value_width(24).block_bytes(512);
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for key in keys() {
         let bytes = key.to_be_bytes();
         let text = format!("user/{key:012}");
@@ -29,7 +29,7 @@ fn table(design: &str, key_type: KeyType, resident: Option<u64>) -> Table {
     }
     writer.finish().unwrap();
     let uncached = TableOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    Table::open(storage, "t", &uncached).unwrap()
+    Table::open((storage, "t"), &uncached).unwrap()
 }
 
 /// First children of all nodes of a page; of coded separators, of all separators.

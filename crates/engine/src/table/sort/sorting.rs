@@ -2,7 +2,7 @@
 
 use super::{Sorter, remove_leftovers};
 use crate::error::{Advice, Call, Error, Result};
-use crate::io::Storage;
+use crate::io::{LocatedFile, Place, Storage};
 use crate::table::block::parts::{VERSION_TAG_BYTES, VersionTag};
 use crate::table::format::options::TableWriteOptions;
 use crate::table::format::value::ValuePointer;
@@ -34,12 +34,12 @@ const VALUE_SEPARATE: u8 = 1;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
 /// let options = TableWriteOptions::default().key_type(KeyType::Text);
-/// let mut writer = SortingWriter::create(storage.clone(), "fruit", options, 64 << 20)?;
+/// let mut writer = SortingWriter::create((storage.clone(), "fruit"), options, 64 << 20)?;
 /// writer.append(b"banana", b"yellow")?;
 /// writer.append(b"apple", b"red")?;
 /// writer.finish()?;
 ///
-/// let table = Table::open(storage, "fruit", &TableOptions::default())?;
+/// let table = Table::open((storage, "fruit"), &TableOptions::default())?;
 /// assert_eq!(table.first()?, Some((b"apple".to_vec(), b"red".to_vec())));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -65,9 +65,9 @@ enum SortLayout {
 }
 
 impl SortingWriter {
-    /// Creates a table named `name`. Temporary files of the sort are stored next to it, under names that begin with
-    /// `name`. Leftovers of killed writers of that name are removed, so only one writer of a name may be active at a
-    /// time.
+    /// Creates a table at a [place](Place). Temporary files of the sort are stored next to it, under names that begin
+    /// with its own. Leftovers of killed writers of that name are removed, so only one writer of a name may be active
+    /// at a time.
     ///
     /// `memory_bytes` limits the memory of the sort, and is at least
     /// [`SORT_BUDGET_BYTES_MIN`](super::SORT_BUDGET_BYTES_MIN).
@@ -76,13 +76,10 @@ impl SortingWriter {
     ///
     /// # Errors
     /// As [`TableWriter::create`]; [`Cause::Input`](crate::Cause::Input) for a budget that is too small.
-    pub fn create(
-        storage: Arc<dyn Storage>,
-        name: &str,
-        options: TableWriteOptions,
-        memory_bytes: u64,
-    ) -> Result<Self> {
-        Self::create_with_scratch(storage.clone(), name, options, memory_bytes, storage)
+    pub fn create(place: impl Into<Place>, options: TableWriteOptions, memory_bytes: u64) -> Result<Self> {
+        let file = place.into().file()?;
+        let scratch = Arc::clone(&file.storage);
+        Self::create_in(file, options, memory_bytes, scratch)
     }
 
     /// As [`Self::create`], with the temporary files of the sort in another storage: those of a table in an object
@@ -91,18 +88,27 @@ impl SortingWriter {
     /// # Errors
     /// As [`Self::create`].
     pub fn create_with_scratch(
-        storage: Arc<dyn Storage>,
-        name: &str,
+        place: impl Into<Place>,
         options: TableWriteOptions,
         memory_bytes: u64,
         scratch: Arc<dyn Storage>,
     ) -> Result<Self> {
-        let sorter = Sorter::new(scratch.clone(), memory_bytes, name)?;
+        Self::create_in(place.into().file()?, options, memory_bytes, scratch)
+    }
+
+    fn create_in(
+        file: LocatedFile,
+        options: TableWriteOptions,
+        memory_bytes: u64,
+        scratch: Arc<dyn Storage>,
+    ) -> Result<Self> {
+        let name = file.name.clone();
+        let sorter = Sorter::new(scratch.clone(), memory_bytes, &name)?;
         let versioned = options.versioned;
-        let writer = TableWriter::create(storage, name, options)?;
+        let writer = TableWriter::create(file, options)?;
         if !scratch.is_object_store() {
             // Only now is it certain that the name may be written.
-            remove_leftovers(&*scratch, name)?;
+            remove_leftovers(&*scratch, &name)?;
         }
         let order = match () {
             () if versioned => SortLayout::Tagged,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 fn write(options: &TableWriteOptions, records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Vec<u8> {
     let storage = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options.clone()).unwrap();
     records.into_iter().for_each(|(key, value)| writer.append(&key, &value).unwrap());
     writer.finish().unwrap();
     storage.content("t").unwrap()
@@ -23,7 +23,7 @@ fn write(options: &TableWriteOptions, records: impl IntoIterator<Item = (Vec<u8>
 fn open_with(content: Vec<u8>, memory_bytes: u64) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content).unwrap();
-    Table::open(storage, "t", &TableOptions { memory_bytes, ..TableOptions::default() }).unwrap()
+    Table::open((storage, "t"), &TableOptions { memory_bytes, ..TableOptions::default() }).unwrap()
 }
 
 fn open(content: &[u8]) -> Table {
@@ -328,7 +328,7 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
             let forged = with_longer_tail(&content, |meta| change(meta, value));
             let storage = Arc::new(MemoryStorage::new());
             storage.put("t", forged).unwrap();
-            let Ok(table) = Table::open(storage, "t", &TableOptions::default()) else { continue };
+            let Ok(table) = Table::open((storage, "t"), &TableOptions::default()) else { continue };
             for i in [0, 1, 1500, 2999] {
                 _ = table.get(&key(i).to_be_bytes());
                 _ = table.rank(&key(i).to_be_bytes());

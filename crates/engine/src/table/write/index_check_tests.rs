@@ -19,7 +19,7 @@ fn text_key(i: u64) -> Vec<u8> {
 /// A writer of 20,000 records under `name`, all appended.
 fn full_writer(storage: &Arc<MemoryStorage>, options: TableWriteOptions) -> TableWriter {
     let key_type = options.key_type;
-    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), "t"), options).unwrap();
     for i in 0..20_000_u64 {
         let key = if key_type == KeyType::Text { text_key(i) } else { (i * i).to_be_bytes().to_vec() };
         writer.append(&key, &i.to_le_bytes()).unwrap();
@@ -38,7 +38,7 @@ fn shifted_strings(blocks: u64) -> StringLayer {
 }
 
 fn check_all(storage: &Arc<MemoryStorage>, key_type: KeyType) {
-    let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "t"), &TableOptions::default()).unwrap();
     assert_eq!(table.verify(&mut |_, _| {}).unwrap().findings, []);
     for i in (0..20_000_u64).step_by(7) {
         let key = if key_type == KeyType::Text { text_key(i) } else { (i * i).to_be_bytes().to_vec() };

@@ -146,12 +146,12 @@ mod tests {
         for (keys, width) in [(&smooth, 0_u32), (&smooth, 8), (&smooth, 100), (&random, 0), (&random, 8)] {
             let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(width).block_bytes(4096);
             let (storage, value) = (Arc::new(MemoryStorage::new()), |key: u64| mixed(key).to_le_bytes().repeat(13));
-            let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
+            let mut writer = TableWriter::create((storage.clone(), "t"), options.clone()).unwrap();
             for &key in keys {
                 writer.append(&key.to_be_bytes(), &value(key)[..width as usize]).unwrap();
             }
             writer.finish().unwrap();
-            let written = Table::open(storage, "t", &TableOptions::default()).unwrap().explain();
+            let written = Table::open((storage, "t"), &TableOptions::default()).unwrap().explain();
             let sample = TableSample {
                 runs: vec![keys.clone()],
                 records: keys.len() as u64,

@@ -244,7 +244,7 @@ impl PublishedFile {
         }
         self.sync()?;
         let Some(temporary) = &self.temporary else { return Ok(None) };
-        crate::table::Table::open(self.storage.clone(), &temporary.name, &TableOptions::default()).map(Some)
+        crate::table::Table::open((self.storage.clone(), &temporary.name), &TableOptions::default()).map(Some)
     }
 
     /// Syncs the file, renames it to its final name, and syncs the directory. An object is published by its sync.

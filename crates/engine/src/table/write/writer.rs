@@ -13,7 +13,7 @@ use super::published_file::PublishedFile;
 use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Advice, Call, Error, Result, Setting};
-use crate::io::Storage;
+use crate::io::{LocatedFile, Place, Storage};
 use crate::table::block::key::KEY_BYTES_MAX;
 use crate::table::block::parts::{StoredValue, VERSION_TAG_BYTES, VersionTag};
 use crate::table::block::view::{BLOCK_BYTES, Layout};
@@ -59,12 +59,12 @@ const BATCH_BYTES: usize = 64 << 10;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
 /// let options = TableWriteOptions::default().key_type(KeyType::Text);
-/// let mut writer = TableWriter::create(storage.clone(), "fruit", options)?;
+/// let mut writer = TableWriter::create((storage.clone(), "fruit"), options)?;
 /// writer.append(b"apple", b"red")?;
 /// writer.append(b"banana", b"yellow")?;
 /// writer.finish()?;
 ///
-/// let table = Table::open(storage, "fruit", &TableOptions::default())?;
+/// let table = Table::open((storage, "fruit"), &TableOptions::default())?;
 /// assert_eq!(table.get(b"banana")?, Some(b"yellow".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -105,22 +105,27 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Creates a table named `name`.
+    /// Creates a table at a [place](Place).
     ///
     /// # Errors
     /// `Cause::Input` for invalid options; `Cause::Io` of kind `AlreadyExists` if the name is taken and
     /// `replace` is off; `Cause::NotATable` if the name belongs to a file that is not an Ogive table.
-    pub fn create(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Result<Self> {
+    pub fn create(place: impl Into<Place>, options: TableWriteOptions) -> Result<Self> {
+        let LocatedFile { storage, name } = place.into().file()?;
+        Self::create_in(storage, name, options)
+    }
+
+    fn create_in(storage: Arc<dyn Storage>, name: String, options: TableWriteOptions) -> Result<Self> {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
         let plan = BlockPlan::given(&options);
         let block_bytes = plan.map(|plan| plan.block_bytes).or(options.block_bytes).unwrap_or(DEFAULT_BLOCK_BYTES);
-        let out = PublishedFile::create(storage.clone(), name, options.replace)?;
+        let out = PublishedFile::create(storage.clone(), &name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Columns,
         };
-        let path = storage.path(name);
+        let path = storage.path(&name);
         let numeric = options.key_type.is_numeric();
         let mut pending = PendingRecords::new(layout, options.versioned, block_bytes as usize, numeric);
         if options.coding {
@@ -131,7 +136,7 @@ impl TableWriter {
             pending,
             decoded_block_bytes: 0,
             filter: FilterWriter::new(options.filter_bits_per_key)?,
-            name: name.to_owned(),
+            name,
             out,
             locations: LocationWriter::new(u64::from(block_bytes)),
             block_bytes: block_bytes as usize,
@@ -607,7 +612,7 @@ impl TableWriter {
             options.design = DesignRequest::Btree;
         }
         options.block_bytes = u32::try_from(self.block_bytes).ok();
-        let mut plain = Self::create(self.storage.clone(), &self.name, options)?;
+        let mut plain = Self::create_in(self.storage.clone(), self.name.clone(), options)?;
         (plain.has_plain_separators, plain.lookahead_bytes) = (true, self.lookahead_bytes);
         plain.append_scanned(&scanned)?;
         if plain.records != self.records {

@@ -83,7 +83,7 @@ fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
 pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> Db {
     let mut memory_bytes = options.memory_bytes;
     loop {
-        match Db::open_in(Arc::clone(storage), &options.clone().memory_bytes(memory_bytes)) {
+        match Db::open(Arc::clone(storage), &options.clone().memory_bytes(memory_bytes)) {
             Err(error @ Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) => {
                 assert_eq!(given_bytes, memory_bytes);
                 assert_eq!(
@@ -190,7 +190,7 @@ impl World {
 
     fn reopen(&mut self, history: &History) -> Result<()> {
         self.options = self.draws.next();
-        let db = Db::open_in(Arc::clone(&self.storage), &self.options)?;
+        let db = Db::open(Arc::clone(&self.storage), &self.options)?;
         for (name, &instance) in history.now().1 {
             self.keyspaces.insert(instance, db.keyspace(name)?);
         }
@@ -366,7 +366,7 @@ impl World {
         records.retain(|key, _| key[0] >= first);
         let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = TableWriteOptions::default().key_type(KeyType::Bytes);
-        let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", options)?;
+        let mut writer = TableWriter::create((Arc::clone(&elsewhere), "table"), options)?;
         records.iter().try_for_each(|(key, value)| writer.append(key, value))?;
         writer.finish()?;
         // Ingested tables are durable at once; memtables of other keyspaces need not be.
@@ -383,9 +383,9 @@ impl World {
     /// Takes a checkpoint, and checks that it has the same contents.
     fn checkpoint(&mut self, history: &mut History) -> Result<()> {
         let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        self.db().checkpoint_in(&copy)?;
+        self.db().checkpoint(&copy)?;
         history.all_durable();
-        let db = Db::open_in(copy, &self.draws.next()).unwrap();
+        let db = Db::open(copy, &self.draws.next()).unwrap();
         matching(history, &db).unwrap_or_else(|error| panic!("a checkpoint: {error}"));
         Ok(())
     }

@@ -115,14 +115,14 @@ impl Folder {
             .value_width(8)
             .design("coded".parse().unwrap())
             .block_bytes(4096);
-        let mut writer = TableWriter::create(self.storage.clone(), name, options).unwrap();
+        let mut writer = TableWriter::create((self.storage.clone(), name), options).unwrap();
         for at in 0..keys.rows() {
             let (key, value) = keys.row(at);
             writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
         }
         writer.finish().unwrap();
         let options = TableOptions::default().memory_bytes(OPEN_BYTES);
-        JoinSource::table(&Table::open(self.storage.clone(), name, &options).unwrap())
+        JoinSource::table(&Table::open((self.storage.clone(), name), &options).unwrap())
     }
 
     /// The same rows in a file, in an order that has nothing to do with their keys.
@@ -147,7 +147,7 @@ impl Folder {
         file.sync().unwrap();
         drop(file);
         let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-        JoinSource::records(&*self.storage, name, layout, false).unwrap()
+        JoinSource::records((&self.storage, name), layout, false).unwrap()
     }
 
     fn names(&self) -> Vec<String> {

@@ -97,11 +97,11 @@ fn source(
         .compression(pick(random, &[Compression::None, Compression::Lz4]))
         .filter_bits_per_key(pick(random, &[None, Some(10)]))
         .profile(Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap());
-    let mut writer = TableWriter::create(storage.clone(), name, written).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), name), written).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     let budget_bytes = pick(random, &[1 << 20, 64 << 20]);
-    JoinSource::table(&Table::open(storage, name, &TableOptions::default().memory_bytes(budget_bytes)).unwrap())
+    JoinSource::table(&Table::open((storage, name), &TableOptions::default().memory_bytes(budget_bytes)).unwrap())
 }
 
 fn drawn_options(random: &mut Random) -> JoinOptions {

@@ -60,9 +60,9 @@ fn run(
     let source = |name: &str| -> Result<JoinSource> {
         if sorted {
             let options = TableOptions::default().memory_bytes(1 << 18);
-            return Ok(JoinSource::table(&Table::open(storage.clone(), name, &options)?));
+            return Ok(JoinSource::table(&Table::open((storage.clone(), name), &options)?));
         }
-        JoinSource::records(&**storage, &format!("{name}.bin"), layout, false)
+        JoinSource::records((storage, format!("{name}.bin")), layout, false)
     };
     let mut written = JoinOutput::options();
     written.replace = true;
@@ -85,7 +85,7 @@ fn is_whole(storage: &Arc<dyn Storage>) -> bool {
     if !storage.exists("joined").unwrap() {
         return false;
     }
-    let table = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "joined"), &TableOptions::default()).unwrap();
     assert_eq!(table.len(), expected().len() as u64);
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
     // No key repeats, so there is one order.

@@ -128,14 +128,14 @@ fn an_output_table_has_the_type_of_the_left_index() {
     for key_type in [KeyType::U32, KeyType::FixedBytes(4)] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = IndexOptions::default().key_type(key_type).payload_bytes(8);
-        let index: Index<RawKey<u64>, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
+        let index: Index<RawKey<u64>, Vec<u8>> = Index::create((storage.clone(), "i"), &options).unwrap();
         index.bulk_load(left.iter().map(|(key, value)| (RawKey(integer(key)), value.clone()))).unwrap();
         let other = table(&right, Shape { key_type, value_width: Some(8), ..DENSE });
         let output = JoinOutput::table(storage.clone(), "t", TableWriteOptions::default());
         let source = JoinSource::index(&index).unwrap();
         join(&source, &other, output, &crate::support::options(JoinKind::Inner, JoinMethod::Merge, MEMORY_BYTES))
             .unwrap();
-        let joined = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let joined = Table::open((storage, "t"), &TableOptions::default()).unwrap();
         assert_eq!(joined.key_type(), key_type);
         let expected = reference(JoinKind::Inner, &left, &right);
         let found: Vec<Row> = joined.range::<&[u8]>(..).map(Result::unwrap).collect();
@@ -146,7 +146,7 @@ fn an_output_table_has_the_type_of_the_left_index() {
 
 #[test]
 fn an_output_table_has_the_type_that_a_keyspace_states_for_its_keys() {
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
+    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default()).unwrap();
     for key_type in ["text", "bytes", "bytes3", "u64", "i32", "(text, u8?)", "uuid"] {
         let key_type: KeyType = key_type.parse().unwrap();
         let keyspace = db.keyspace(&key_type.to_string()).unwrap();
@@ -164,7 +164,7 @@ fn an_output_table_has_the_type_that_a_keyspace_states_for_its_keys() {
             let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
             let output = JoinOutput::table(storage.clone(), "t", TableWriteOptions::default());
             join(&left, &side(), output, &JoinOptions::default()).unwrap();
-            let joined = Table::open(storage, "t", &TableOptions::default()).unwrap();
+            let joined = Table::open((storage, "t"), &TableOptions::default()).unwrap();
             assert_eq!((joined.key_type(), joined.len()), (expected, 1), "{key_type}");
         }
     }

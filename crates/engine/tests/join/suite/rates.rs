@@ -94,7 +94,7 @@ fn file(rows: &[Row]) -> JoinSource {
     file.sync().unwrap();
     drop(file);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-    JoinSource::records(&storage, "rows", layout, false).unwrap()
+    JoinSource::records((Arc::new(storage), "rows"), layout, false).unwrap()
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn rates_of_methods_are_shown() {
     write_table(&storage, "inner", &inner, shape);
     let table = |name: &str| {
         let options = TableOptions::default().memory_bytes(1 << 20);
-        JoinSource::table(&Table::open(storage.clone(), name, &options).unwrap())
+        JoinSource::table(&Table::open((storage.clone(), name), &options).unwrap())
     };
     for ratio in [1_usize, 10, 100, 1000] {
         let mut random = ogive_testkit::Random::new(9);

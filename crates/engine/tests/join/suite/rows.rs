@@ -64,7 +64,7 @@ fn decoded(kind: JoinKind, out: &Table, (key, value): Row) -> Joined {
 fn joined(left: &JoinSource, right: &JoinSource, options: &JoinOptions, what: &str) -> Option<Table> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     match join(left, right, JoinOutput::table(storage.clone(), "out", JoinOutput::options()), options) {
-        Ok(_) => Some(Table::open(storage, "out", &TableOptions::default()).unwrap()),
+        Ok(_) => Some(Table::open((storage, "out"), &TableOptions::default()).unwrap()),
         Err(error @ Error { cause: Cause::Input, .. })
             if error.detail().contains("cannot join these") || error.detail().contains("no way to be") =>
         {

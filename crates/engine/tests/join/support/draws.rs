@@ -72,13 +72,13 @@ impl Draws {
             .compression(self.any(&[Compression::None, Compression::Lz4]))
             .filter_bits_per_key(self.any(&[None, Some(10)]))
             .profile(self.profile());
-        let mut writer = TableWriter::create(storage.clone(), "t", written).unwrap();
+        let mut writer = TableWriter::create((storage.clone(), "t"), written).unwrap();
         rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
         let budget_bytes = self.any(&[1 << 18, 1 << 20, 64 << 20]);
         let fast_paths = fast_paths::drawn(&mut self.random);
         let opened = TableOptions::default().memory_bytes(budget_bytes).profile(self.profile()).fast_paths(fast_paths);
-        JoinSource::table(&Table::open(storage, "t", &opened).unwrap())
+        JoinSource::table(&Table::open((storage, "t"), &opened).unwrap())
     }
 
     /// All options but the kind and the method.
@@ -190,7 +190,7 @@ fn check_table(
     if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
         return false;
     }
-    let table = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
+    let table = Table::open((storage.clone(), "joined"), &TableOptions::default()).unwrap();
     let taken_apart = |(key, value): Row| {
         let (left, right) = joined_values(options.kind, table.record_type(), &value);
         (key, left, right)

@@ -137,10 +137,10 @@ pub fn write_table(storage: &Arc<dyn Storage>, name: &str, rows: &[Row], shape: 
         .block_bytes(shape.block_bytes)
         .coding(shape.coding)
         .design(shape.design.parse().unwrap());
-    let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage.clone(), name, &TableOptions::default().memory_bytes(1 << 20)).unwrap()
+    Table::open((storage.clone(), name), &TableOptions::default().memory_bytes(1 << 20)).unwrap()
 }
 
 /// A table of sorted rows.
@@ -182,14 +182,14 @@ pub fn file(rows: &[Row], is_sorted: bool) -> JoinSource {
     file.sync().unwrap();
     drop(file);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-    JoinSource::records(&storage, "records", layout, is_sorted).unwrap()
+    JoinSource::records((Arc::new(storage), "records"), layout, is_sorted).unwrap()
 }
 
 /// An index of 8-byte keys and values.
 pub fn index(rows: &[Row], kind: IndexKind, duplicates: bool) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(kind).duplicates(duplicates).payload_bytes(8);
-    let index: Index<u64, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
+    let index: Index<u64, Vec<u8>> = Index::create((storage.clone(), "i"), &options).unwrap();
     let entries =
         rows.iter().map(|(key, value)| (u64::from_be_bytes(key.as_slice().try_into().unwrap()), value.clone()));
     index.bulk_load(entries).unwrap();
@@ -241,7 +241,7 @@ pub fn narrow_or_wide(keys: &[u64], width: usize, seed: u64) -> Vec<Row> {
 pub fn index_of<K: Key>(rows: &[Row], key: impl Fn(&[u8]) -> K) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().duplicates(true).payload_bytes(8);
-    let index: Index<K, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
+    let index: Index<K, Vec<u8>> = Index::create((storage.clone(), "i"), &options).unwrap();
     index.bulk_load(rows.iter().map(|(bytes, value)| (key(bytes), value.clone()))).unwrap();
     JoinSource::index(&index).unwrap()
 }

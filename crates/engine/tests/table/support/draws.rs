@@ -88,12 +88,12 @@ impl Drawn {
     /// Writes the records, and opens the table with the random budget, or with the budget that it needs.
     pub fn build(self, records: &[Record]) -> Built {
         let (storage, folder) = self.storage();
-        let mut writer = TableWriter::create(Arc::clone(&storage), "t", self.written).unwrap();
+        let mut writer = TableWriter::create((Arc::clone(&storage), "t"), self.written).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         let report = writer.finish().unwrap();
         let mut options = self.opened;
         let table = loop {
-            match Table::open(Arc::clone(&storage), "t", &options) {
+            match Table::open((Arc::clone(&storage), "t"), &options) {
                 Err(Error { cause: Cause::Memory { needed_bytes, given_bytes }, .. }) => {
                     assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
                     options.memory_bytes = needed_bytes;

@@ -25,7 +25,7 @@ use datafusion::physical_plan::{
     Partitioning, PhysicalExpr, PlanProperties,
 };
 use futures::{StreamExt, stream};
-use ogive::io::{Place, locate_folder};
+use ogive::io::{LocatedFile, locate_folder};
 use ogive::types::RecordType;
 use ogive_arrow::RecordEncoder;
 use std::fmt;
@@ -130,7 +130,7 @@ impl WriteTablesExec {
         let (memory, bytes) =
             (MemoryConsumer::new("OgiveTable").register(context.memory_pool()), sort_memory(&context));
         memory.try_grow(bytes)?;
-        let place = Place { storage: locate_folder(&folder).map_err(external)?, name: names.take() };
+        let place = LocatedFile { storage: locate_folder(&folder).map_err(external)?, name: names.take() };
         let (name, types) = (place.name.clone(), self.encoder.types().clone());
         let is_final = matches!(names, StagedNames::Final(_));
         let create = {

@@ -60,10 +60,10 @@ fn table(
         design,
         ..TableWriteOptions::default()
     };
-    let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+    let mut writer = TableWriter::create((storage.clone(), name), options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
+    Table::open((storage.clone(), name), &TableOptions::default()).unwrap()
 }
 
 fn numbered(keys: &[u64]) -> Vec<Row> {
@@ -370,7 +370,7 @@ fn every_method_joins_two_sources() {
     let (ours, theirs) = (numbered(&outer_keys), numbered(&inner_keys));
     let outer = table(&storage, "outer", &ours, (KeyType::U64, Some(8)), DesignRequest::Tuned);
     let inner = table(&storage, "inner", &theirs, (KeyType::U64, Some(8)), DesignRequest::Tuned);
-    let index: Index<u64, u64> = Index::create(storage.clone(), "index", &IndexOptions::default()).unwrap();
+    let index: Index<u64, u64> = Index::create((storage.clone(), "index"), &IndexOptions::default()).unwrap();
     index.bulk_load(inner_keys.iter().copied().zip((0..).map(u64::swap_bytes))).unwrap();
     let one_by_one = FastPaths { batches: false, ..FastPaths::ALL };
     let ways =
