@@ -46,8 +46,8 @@ pub(crate) use storage::frozen::FrozenFiles;
 pub use storage::lenient::LenientStorage;
 pub(crate) use storage::lenient::is_of_no_file;
 pub use storage::memory::MemoryStorage;
-pub use storage::request::{Purpose, ReadRequest, UnreadablePart};
 pub use storage::place::Place;
+pub use storage::request::{Purpose, ReadRequest, UnreadablePart};
 pub use storage::schemes::{
     FolderUrl, LocatedFile, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url,
     without_query,

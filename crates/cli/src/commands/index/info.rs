@@ -50,6 +50,7 @@ fn of_papers(path: &Path, kind: &str) -> Result<Info> {
     Ok(Info {
         kind: "index",
         text: format!("an index of kind {kind}, {}", human_bytes(file_bytes)),
+        details: Vec::new(),
         facts: json!({ "structure": kind, "file_bytes": file_bytes }),
         next: format!("`ogive-research info {}`", path.display()),
     })

@@ -41,12 +41,12 @@ impl Place {
     /// The storage and the name of a file.
     ///
     /// # Errors
-    /// As [`locate`] for a path or URL; [`Error::InvalidArgument`] for a storage without a name.
+    /// As [`locate`] for a path or URL; [`Cause::Input`](crate::Cause::Input) for a storage without a name.
     pub fn file(self) -> Result<LocatedFile> {
         match self.0 {
             Kind::Path(path) => locate(path),
             Kind::File(file) => Ok(file),
-            Kind::Folder(storage) => Err(Error::InvalidArgument(format!(
+            Kind::Folder(storage) => Err(Error::input(format!(
                 "{} is a storage, and has many files; give the name of one beside it",
                 shown(&storage)
             ))),
@@ -56,12 +56,12 @@ impl Place {
     /// The storage of the files of a folder.
     ///
     /// # Errors
-    /// As [`locate_folder`] for a path or URL; [`Error::InvalidArgument`] for a file of a storage.
+    /// As [`locate_folder`] for a path or URL; [`Cause::Input`](crate::Cause::Input) for a file of a storage.
     pub fn folder(self) -> Result<Arc<dyn Storage>> {
         match self.0 {
             Kind::Path(path) => locate_folder(path),
             Kind::Folder(storage) => Ok(storage),
-            Kind::File(file) => Err(Error::InvalidArgument(format!(
+            Kind::File(file) => Err(Error::input(format!(
                 "{} is one file; give the storage without a name",
                 file.storage.path(&file.name).display()
             ))),

@@ -2,10 +2,9 @@
 
 use super::db::Db;
 use crate::error::Result;
-use crate::io::Storage;
+use crate::io::{Place, Storage};
 use crate::lsm::images::checkpoint::PinnedFiles;
 use crate::lsm::images::closed_image::in_new_folder;
-use std::path::Path;
 use std::sync::Arc;
 
 impl Db {

@@ -2,7 +2,7 @@
 
 use super::keyspace::Keyspace;
 use crate::error::Result;
-use crate::io::{Place, Storage, locate};
+use crate::io::{LocatedFile, Storage, locate};
 use crate::lsm::write::ingest::IngestSummary;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use super::closed_image::ClosedImage;
 use crate::error::Result;
-use crate::io::{Place, Storage};
+use crate::io::Storage;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::table_file::TableFile;

@@ -16,7 +16,7 @@ use crate::lsm::state::version::{
 };
 use crate::vlog::values_name;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Attempts to copy a store whose writer removes files that this process had to close.

@@ -9,7 +9,7 @@
 use super::stating::AdmittedStatement;
 use crate::block::BlockCache;
 use crate::error::{Cause, Error, Result};
-use crate::io::{LocatedFile, Storage};
+use crate::io::Storage;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
