@@ -20,7 +20,9 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "parquet")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The file of a table, and how to read it.
@@ -72,6 +74,7 @@ impl TableFile {
     }
 
     /// The file of the table.
+    #[cfg(feature = "parquet")]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

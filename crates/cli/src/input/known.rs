@@ -30,6 +30,7 @@ impl FromStr for ColumnType {
 
 impl ColumnType {
     /// The type of the column.
+    #[cfg(feature = "parquet")]
     pub(crate) fn key_type(&self) -> KeyType {
         self.key_type
     }
