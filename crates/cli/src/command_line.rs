@@ -84,7 +84,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<String, String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let arguments = parse(command, &words).and_then(|matches| Arguments::from_arg_matches(&matches));
+        let arguments = parse(&Arguments::command(), &words).and_then(|matches| Arguments::from_arg_matches(&matches));
         arguments.map(|arguments| format!("{arguments:?}")).map_err(|error| error.to_string())
     }
 

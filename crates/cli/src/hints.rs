@@ -79,12 +79,14 @@ pub(crate) fn is_on_word(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::args::Arguments;
     use crate::command_line::parse;
+    use clap::CommandFactory;
     use std::ffi::OsString;
 
     fn told(line: &str) -> String {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        parse(&words).unwrap_err().to_string()
+        parse(&Arguments::command(), &words).unwrap_err().to_string()
     }
 
     #[test]

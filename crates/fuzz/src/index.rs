@@ -37,7 +37,7 @@ pub fn header(data: &[u8]) {
     }
 }
 
-fn use_types<W: FactoryWord>(index: &Index<Raw<W>, Vec<u8>>) {
+fn use_types<W: FactoryWord>(index: &Index<RawKey<W>, Vec<u8>>) {
     let types = index.record_type();
     assert!(types.keys.width().is_some_and(|width| width <= 16), "keys of type {types}");
     let payload_bytes = index.layout().payload_bytes;

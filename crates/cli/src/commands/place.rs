@@ -103,7 +103,7 @@ impl PlaceKind {
         if is_folder(path)? {
             return Ok(Some(Self::Store));
         }
-        Ok(match FileFormat::of_path(path)? {
+        Ok(match FileFormat::at(path)? {
             Some(FileFormat::Table) => Some(Self::Table),
             Some(FileFormat::PageFile) => Some(Self::Index),
             _ => None,

@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
 /// Recovers an index in its file.
 fn recover(arguments: &RepairArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
-    if FileFormat::of_path(path)? == Some(FileFormat::Table) {
+    if FileFormat::at(path)? == Some(FileFormat::Table) {
         let hint = "leave out --in-place: what is undamaged of it is saved in a new file";
         return Err(Failure::usage(format!("{} is a table, which is never changed", path.display()), hint));
     }
@@ -222,7 +222,7 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
 fn is_beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> bool {
     let options = TableOptions::default().memory_bytes(pages.memory_bytes);
     matches!(kind, Kind::Table)
-        && Table::open(Arc::clone(storage), name, &options).is_ok_and(|table| crate::input::is_beside(&table))
+        && Table::open((Arc::clone(storage), name), &options).is_ok_and(|table| crate::input::is_beside(&table))
 }
 
 fn copy(

@@ -1,9 +1,8 @@
 //! Whether a file is an index.
 
 use crate::failure::Result;
-use ogive::index::AnyIndex;
+use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::Storage;
-use ogive::page::PageOptions;
 use ogive::{Cause, Error, FileFormat};
 use std::sync::Arc;
 

@@ -345,7 +345,7 @@ impl SideOptions {
         let path = &self.input.path;
         let (storage, name) = place(path, opening.direct)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
-        let table = Table::open(storage, &name, &options)?;
+        let table = Table::open((storage, name), &options)?;
         let columns: Vec<String> = self.input.value.iter().map(|column| column.0.clone()).collect();
         let (source, key_type) = relation(path, table, &columns, opening.profile.clone())?;
         Ok(OpenSide::of(source, key_type))

@@ -377,6 +377,7 @@ mod tests {
     use super::super::emit::CallerSink;
     use super::*;
     use crate::error::Cause;
+    use crate::join::rows::form::RowMarks;
     use crate::join::rows::options::{JoinKind, JoinOptions};
     use crate::types::KeyType;
     use std::sync::Mutex as Shared;

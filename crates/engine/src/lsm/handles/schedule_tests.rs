@@ -242,7 +242,7 @@ impl Drop for ThreadCountdown<'_> {
     fn drop(&mut self) {
         let core = self.db.core();
         if std::thread::panicking() {
-            core.fail(&mut core.shared.lock(), &Error::interrupted());
+            core.fail(&mut core.contents.lock(), &Error::interrupted());
         }
         if let Some(writing) = self.writing {
             writing.fetch_sub(1, Ordering::AcqRel);
