@@ -4,7 +4,7 @@ use crate::support::{keys, row_of};
 use ogive::Result;
 use ogive::io::Profile;
 use ogive::tune::extend::GivenDesign;
-use ogive::tune::{Builder, DesignRequest, Problem, SearchOptions};
+use ogive::tune::{DesignProblem, DesignRequest, DesignSearchOptions, LayerBuilder};
 use ogive_research::airindex::designs::PaperDesign;
 
 #[test]
@@ -55,7 +55,7 @@ fn a_plex_lays_a_table_over_its_spline_and_keeps_its_error() -> Result<()> {
         let row = row_of(&keys(shape, 300_000, 3), 8, 512);
         for name in ["optane", "ssd", "s3"] {
             let profile = Profile::named(name)?;
-            let problem = Problem { keys_per_child: 8.0, ..Problem::new(&profile) };
+            let problem = DesignProblem { keys_per_child: 8.0, ..DesignProblem::new(&profile) };
             let least_us = PaperDesign::Plex { error_keys: None }.build(&row, &problem).cost.total_us;
             for error_keys in [8, 64, 512] {
                 let design = PaperDesign::Plex { error_keys: Some(error_keys) }.build(&row, &problem);
@@ -81,7 +81,7 @@ fn the_data_calculator_finds_a_tree_that_costs_no_more_than_any_of_its_space() -
         let row = row_of(&keys(shape, 300_000, 3), 31, 512);
         for name in ["optane", "ssd", "s3"] {
             let profile = Profile::named(name)?;
-            let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
+            let problem = DesignProblem { keys_per_child: 31.0, ..DesignProblem::new(&profile) };
             let found = PaperDesign::DataCalculator.build(&row, &problem);
             for (layers, fanout) in [(1, 16), (1, 1024), (2, 16), (2, 128), (3, 32)] {
                 let leaf_bytes = row.children().div_ceil(u64::pow(fanout, layers)) * 512;

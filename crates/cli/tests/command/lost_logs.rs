@@ -82,7 +82,7 @@ fn an_index_without_its_log_keeps_its_last_checkpoint_once_the_loss_is_accepted(
         crashed(&folder).iter().for_each(lose);
         let before = fs::read(folder.path("ids")).unwrap();
         for command in [&["get", "ids", "7"][..], &["put", "ids", "7", "x"], &["scan", "ids"], &["stats", "ids"]] {
-            folder.run(&[&["index"], command].concat()).exits_with(1).complains_of("`ogive repair --in-place`");
+            folder.run(&grouped("index", command)).exits_with(1).complains_of("`ogive repair --in-place`");
         }
         let said = folder.run(&["repair", "--in-place", "ids"]).exits_with(1).complains_of("--accept-loss");
         assert!(said.stdout.contains("kept: 1,000 entries") && said.stdout.contains("unknown"), "{}", said.stdout);

@@ -39,7 +39,8 @@ fn a_quantile_is_that_of_all_lookups_where_one_read_varies() -> Result<()> {
         let keys = keys(shape, 30_000, 4);
         let row = row_of(&keys, 31, 512);
         for quantile in [0.5, 0.9, 0.99] {
-            let problem = DesignProblem { objective: DesignObjective::Quantile(quantile), ..DesignProblem::new(&profile) };
+            let problem =
+                DesignProblem { objective: DesignObjective::Quantile(quantile), ..DesignProblem::new(&profile) };
             for request in of_one_layer() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 if design.layers.len() > 1 {
@@ -214,7 +215,8 @@ fn the_spread_of_the_storage_is_part_of_a_quantile() -> Result<()> {
         let keys = keys(shape, 10_000, 4);
         let row = row_of(&keys, 31, 512);
         for quantile in [0.5, 0.9, 0.99] {
-            let problem = DesignProblem { objective: DesignObjective::Quantile(quantile), ..DesignProblem::new(&profile) };
+            let problem =
+                DesignProblem { objective: DesignObjective::Quantile(quantile), ..DesignProblem::new(&profile) };
             for request in of_one_layer() {
                 let design = request.parse::<DesignRequest>()?.build(&row, &problem);
                 if design.layers.len() > 1 {

@@ -3,7 +3,7 @@
 use crate::models::rmi::{self, RootKind};
 use crate::models::{hist_tree as tree, plr, radix_spline};
 use ogive::tune::extend::{LineBuilder, VALUES_MAX, granule};
-use ogive::tune::{Builder, LevelInput};
+use ogive::tune::{LayerBuilder, LevelInput};
 use ogive_model::FenceRun;
 use ogive_model::line::LineNode;
 
@@ -71,26 +71,26 @@ fn rmi_lines(run: &FenceRun<'_>, row: &LevelInput, [leaves, _]: [u64; VALUES_MAX
 }
 
 /// A spline with this error.
-pub(super) fn spline(error_children: u64) -> Builder {
-    Builder::Given { builder: &BUILDERS[SPLINE_AT], values: [error_children, 0] }
+pub(super) fn spline(error_children: u64) -> LayerBuilder {
+    LayerBuilder::Given { builder: &BUILDERS[SPLINE_AT], values: [error_children, 0] }
 }
 
 /// A radix table with this number of bins.
-pub(super) fn radix_table(bins: u64) -> Builder {
-    Builder::Given { builder: &BUILDERS[RADIX_AT], values: [bins, 0] }
+pub(super) fn radix_table(bins: u64) -> LayerBuilder {
+    LayerBuilder::Given { builder: &BUILDERS[RADIX_AT], values: [bins, 0] }
 }
 
 /// A hist-tree with this number of bins and this window.
-pub(super) fn hist_tree(bins: u64, lambda_bytes: u64) -> Builder {
-    Builder::Given { builder: &BUILDERS[HIST_TREE_AT], values: [bins, lambda_bytes] }
+pub(super) fn hist_tree(bins: u64, lambda_bytes: u64) -> LayerBuilder {
+    LayerBuilder::Given { builder: &BUILDERS[HIST_TREE_AT], values: [bins, lambda_bytes] }
 }
 
 /// An RMI with this root and number of leaves.
-pub(crate) fn rmi_builder(root: RootKind, leaves: u64) -> Builder {
+pub(crate) fn rmi_builder(root: RootKind, leaves: u64) -> LayerBuilder {
     let at = match root {
         RootKind::Linear => 4,
         RootKind::Cubic => 5,
         RootKind::Radix => 6,
     };
-    Builder::Given { builder: &BUILDERS[at], values: [leaves, 0] }
+    LayerBuilder::Given { builder: &BUILDERS[at], values: [leaves, 0] }
 }

@@ -3,7 +3,7 @@
 use super::builders::{BUILDERS, spline};
 use super::{rmi, splines, trees};
 use ogive::tune::extend::{DesignFamily, GivenDesign, ParsedDesign, above_zero, lines_by_error, register};
-use ogive::tune::{Builder, Design, DesignRequest, LevelInput, Problem};
+use ogive::tune::{Design, DesignProblem, DesignRequest, LayerBuilder, LevelInput};
 use std::sync::Arc;
 
 /// A design of a paper.
@@ -58,10 +58,10 @@ impl GivenDesign for PaperDesign {
         }
     }
 
-    fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
+    fn build(&self, row: &LevelInput, problem: &DesignProblem<'_>) -> Design {
         match *self {
             Self::Pgm { error_keys } => {
-                lines_by_error(row, problem, error_keys, |error_children| Builder::Pla { error_children })
+                lines_by_error(row, problem, error_keys, |error_children| LayerBuilder::Pla { error_children })
             }
             Self::RadixSpline { error_keys: None } => splines::radix_spline(row, problem),
             Self::RadixSpline { error_keys: Some(error_keys) } => lines_by_error(row, problem, error_keys, spline),

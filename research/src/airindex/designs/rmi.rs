@@ -4,7 +4,7 @@ use super::builders::rmi_builder;
 use crate::models::rmi::{self, RootKind};
 use crate::models::tuning::{EvaluatedSetting, pareto};
 use ogive::tune::extend::{best, map, pile, reads_of};
-use ogive::tune::{Builder, Design, LevelInput, Problem};
+use ogive::tune::{Design, DesignProblem, LayerBuilder, LevelInput};
 
 /// Growth factor of the numbers of RMI leaves tried.
 const LEAVES_GROWTH_FACTOR: usize = 4;

@@ -4,7 +4,7 @@ use super::builders::{hist_tree, radix_table, spline};
 use ogive::tune::extend::{
     best, error_grid, given_layers, lines_by_error, map, pages_of, reads_of, score, whole_children,
 };
-use ogive::tune::{Builder, Design, LevelInput, Problem};
+use ogive::tune::{Design, DesignProblem, LayerBuilder, LevelInput};
 
 /// Entries of a radix table per index page of the spline, at most: more of them do not tell more pages apart.
 const TABLE_ENTRIES_PER_PAGE_MAX: u64 = 4;

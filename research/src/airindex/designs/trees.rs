@@ -2,7 +2,9 @@
 
 use super::builders::radix_table;
 use ogive::tune::extend::{best, given_layers, pile};
-use ogive::tune::{Builder, Design, INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, LevelInput, Problem, STEP_PIECE_BYTES};
+use ogive::tune::{
+    Design, DesignProblem, INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, LayerBuilder, LevelInput, STEP_PIECE_BYTES,
+};
 
 /// Fanouts of the Data Calculator's trees, as powers of two: as in the authors' search for it.
 const FANOUTS_LOG2: std::ops::RangeInclusive<u32> = 4..=16;
@@ -49,7 +51,7 @@ fn tree(
     let leaves_log2 = (layers * fanout_log2).min(u64::BITS - 1);
     let leaf_bytes = row.children().div_ceil(1 << leaves_log2) * row.child_bytes;
     let (entry_bytes, lowest) = match partition {
-        TreePartition::Blocks => (STEP_PIECE_BYTES, Builder::GStep { pieces: fanout, lambda_bytes: leaf_bytes }),
+        TreePartition::Blocks => (STEP_PIECE_BYTES, LayerBuilder::GStep { pieces: fanout, lambda_bytes: leaf_bytes }),
         TreePartition::Keys => (LINE_NODE_BYTES, radix_table(1 << leaves_log2)),
     };
     let node_bytes = (INDEX_PAGE_HEADER_BYTES + u64::from(fanout) * entry_bytes).next_multiple_of(PAGE_GRAIN_BYTES);

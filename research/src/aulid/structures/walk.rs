@@ -66,7 +66,7 @@ impl<'a> NodeReader<'a> {
         meta: &Metanode<W>,
         claim: PageClaim<'a>,
         leaf: Leaf<'a, W>,
-    ) -> Result<Statistics> {
+    ) -> Result<IndexStatistics> {
         let mut walker = AulidWalk {
             reader: *self,
             claim,

@@ -50,7 +50,7 @@ impl IndexStore {
     }
 
     /// Inserts new keys in timed transactions, and yields the statistics of each.
-    pub(crate) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&WriteStatistics)) -> Result<()> {
+    pub(crate) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&PageWriteStatistics)) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;
             transaction.set_timed(true);

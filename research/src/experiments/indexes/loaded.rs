@@ -22,7 +22,7 @@ pub(crate) struct Loaded {
     pub(crate) get: (f64, f64),
     pub(crate) scan: (f64, f64),
     pub(crate) file_bytes: u64,
-    pub(crate) statistics: Statistics,
+    pub(crate) statistics: IndexStatistics,
     page_bytes: u64,
 }
 

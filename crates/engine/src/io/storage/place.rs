@@ -169,11 +169,15 @@ mod tests {
         let object: Arc<dyn Storage> = storage.clone();
         for place in [Place::from(&storage), Place::from(object.clone())] {
             assert!(place.path().is_none() && Arc::ptr_eq(&place.clone().folder().unwrap(), &object));
-            assert!(matches!(place.file(), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("name of one")));
+            assert!(
+                matches!(place.file(), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("name of one"))
+            );
         }
         for place in [Place::from((&storage, "a")), Place::from((object.clone(), "a".to_owned()))] {
             assert_eq!(place.clone().file().unwrap().name, "a");
-            assert!(matches!(place.folder(), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("without a name")));
+            assert!(
+                matches!(place.folder(), Err(error @ Error { cause: Cause::Input, .. }) if error.detail().contains("without a name"))
+            );
         }
     }
 
