@@ -3,11 +3,12 @@
 use super::builder::LayerBuilder;
 use super::candidate::CoarseViews;
 use super::complexity::BLOCK_BYTES_MIN;
-use super::layer::INDEX_PAGE_HEADER_BYTES;
 use super::level_input::LevelInput;
-use super::problem::{DesignProblem, LayerBuilderKind};
+use super::problem::DesignProblem;
 use super::sample::TableSample;
 use super::search::{CandidateSource, SearchNode, rank, tune};
+use super::search_options::LayerBuilderKind;
+use super::sizes::INDEX_PAGE_HEADER_BYTES;
 use crate::error::{Error, Result};
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};

@@ -1,11 +1,12 @@
 //! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
 use super::builder::LayerBuilder;
-use super::design::LINE_NODE_BYTES;
-use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES};
+use super::layer::DesignLayer;
 use super::level_input::{LevelInput, LookupShares};
-use super::problem::{DesignProblem, DesignSearchOptions};
+use super::problem::DesignProblem;
 use super::reads::{ReadSizes, WindowCounts};
+use super::search_options::DesignSearchOptions;
+use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES};
 use ogive_model::coded::Effort;
 
 /// Number of samples on which builders are evaluated for a long input.
@@ -154,4 +155,12 @@ fn cut(run: &LevelInput, pieces: usize, children: usize) -> Vec<LevelInput> {
         run.sample(from, from + children - 1)
     };
     (0..pieces).map(sample).collect()
+}
+
+impl DesignProblem<'_> {
+    /// The prepared layer as a candidate that is still to be built.
+    pub(super) fn prepared_candidate(&self, builder: LayerBuilder, child_bytes: u64) -> Option<Candidate> {
+        let root_bytes = INDEX_PAGE_HEADER_BYTES + self.prepared?.total_len() as u64;
+        Some(Candidate { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
+    }
 }

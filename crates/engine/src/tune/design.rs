@@ -1,17 +1,12 @@
 //! An index design: its layers and their cost.
 
-use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES, LayerNodes, line_windows_at};
+use super::layer::{DesignLayer, LayerNodes, line_windows_at};
 use super::level_input::{LevelInput, LookupShares};
 use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 use crate::io::Profile;
 use serde::Serialize;
 use std::borrow::Cow;
-
-/// Stored size of a step piece: separator u64, first child u40.
-pub const STEP_PIECE_BYTES: u64 = 13;
-/// Stored size of a line node: start u64, slope f32, first child u40, two reaches of 12 bits.
-pub const LINE_NODE_BYTES: u64 = 20;
 
 /// An index design: the layers, bottom first, of which the last is the root. Without layers the data is read as a
 /// whole.
@@ -164,9 +159,4 @@ fn keys(row: &LevelInput, shares: &LookupShares) -> impl Iterator<Item = (u64, f
         let share = shares.between(child as u64, (child + stride).min(children) as u64) / 2.0;
         [(row.starts(child), share), (row.ends(child), share)]
     })
-}
-
-/// Size of a root of `nodes` nodes of `node_bytes` each, including the header of a run of nodes.
-pub(super) fn root_blob_bytes(nodes: u64, node_bytes: u64) -> u64 {
-    INDEX_PAGE_HEADER_BYTES + nodes * node_bytes
 }

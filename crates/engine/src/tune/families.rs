@@ -4,8 +4,9 @@ use super::builder::LayerBuilder;
 use super::design::Design;
 use super::level_input::LevelInput;
 use super::parallel;
-use super::problem::{DesignProblem, DesignScore, LayerBuilderKind};
+use super::problem::{DesignProblem, DesignScore};
 use super::request::{DesignRequest, lines_by_error};
+use super::search_options::LayerBuilderKind;
 
 /// Designs that each thread builds before they are compared.
 const DESIGNS_PER_THREAD: usize = 4;

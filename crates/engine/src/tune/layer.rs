@@ -1,17 +1,14 @@
 //! One index layer: its nodes, their packing into index pages, and the level input that those pages form.
 
 use super::builder::LayerBuilder;
-use super::design::{LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};
 use super::level_input::{LevelInput, LookupShares};
 use super::reads::WindowCounts;
+use super::sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};
 use ogive_model::Fence;
 use ogive_model::coded::CodedLayer;
 use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use std::ops::Range;
-
-/// Size of the header of an index page, and of the root.
-pub const INDEX_PAGE_HEADER_BYTES: u64 = 24;
 
 /// The nodes of a layer, in order.
 #[derive(Clone, Debug, PartialEq)]

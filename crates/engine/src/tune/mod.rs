@@ -21,7 +21,9 @@
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
 #[cfg(feature = "tune")]
+mod assess;
 mod block_size;
+mod build_layer;
 mod builder;
 #[cfg(feature = "tune")]
 mod candidate;
@@ -32,8 +34,10 @@ mod design;
 pub mod extend;
 #[cfg(feature = "tune")]
 mod families;
+mod given;
 mod layer;
 mod level_input;
+mod line_builder;
 mod parallel;
 mod problem;
 mod reads;
@@ -42,18 +46,21 @@ mod request;
 mod sample;
 #[cfg(feature = "tune")]
 mod search;
+mod search_options;
+mod sizes;
 
+pub use assess::{DesignAssessment, assess, assess_for};
 #[cfg(feature = "tune")]
 pub(crate) use block_size::choose_block_ends;
 #[cfg(feature = "tune")]
 pub use block_size::{BlockSizeChoice, choose_block_size};
 pub use builder::LayerBuilder;
 pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::{DesignAssessment, assess, assess_for, step_complexity_us};
-pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
-pub use layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES, IndexPage, LayerNodes};
+pub use complexity::step_complexity_us;
+pub use design::{Design, DesignCost, LayerReport};
+pub use layer::{DesignLayer, IndexPage, LayerNodes};
 pub use level_input::LevelInput;
-pub use problem::{DesignCaching, DesignObjective, DesignProblem, DesignSearchOptions, LayerBuilderKind};
+pub use problem::{DesignCaching, DesignObjective, DesignProblem};
 pub use reads::ReadSizes;
 pub(crate) use replay::design_for_lookups;
 pub use replay::{LookupReplay, replay};
@@ -61,3 +68,5 @@ pub use request::DesignRequest;
 pub use sample::TableSample;
 #[cfg(feature = "tune")]
 pub use search::tune;
+pub use search_options::{DesignSearchOptions, LayerBuilderKind};
+pub use sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};

@@ -2,15 +2,18 @@
 
 use super::builder::LayerBuilder;
 use super::design::Design;
-use super::design::LINE_NODE_BYTES;
-use super::extend::{self, GivenDesign, LineBuilder, VALUES_MAX};
 use super::families;
-use super::layer::{DesignLayer, INDEX_PAGE_HEADER_BYTES};
+use super::given::{self, GivenDesign};
+use super::layer::DesignLayer;
 use super::level_input::LevelInput;
-use super::problem::{DesignProblem, DesignSearchOptions};
+use super::line_builder::{LineBuilder, VALUES_MAX};
+use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 #[cfg(feature = "tune")]
 use super::search::tune;
+use super::search_options::DesignSearchOptions;
+use super::sizes::INDEX_PAGE_HEADER_BYTES;
+use super::sizes::LINE_NODE_BYTES;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -220,7 +223,7 @@ impl FromStr for DesignRequest {
             "coded" => Ok(Self::Coded),
             "none" => Ok(Self::None),
             _ if text.starts_with("layers=") => forced(text),
-            _ => match extend::registered().and_then(|family| (family.parse)(text)) {
+            _ => match given::registered().and_then(|family| (family.parse)(text)) {
                 Some(parsed) => parsed.map(Self::Given).map_err(|detail| invalid(text, detail)),
                 None => Err(invalid(text, format_args!("it is none of {}", forms().join(", ")))),
             },
@@ -230,7 +233,7 @@ impl FromStr for DesignRequest {
 
 /// The forms of the names of designs, as messages list them.
 pub fn forms() -> Vec<&'static str> {
-    let others = extend::registered().map_or(&[][..], |family| family.forms);
+    let others = given::registered().map_or(&[][..], |family| family.forms);
     [&["tuned", "coded", "btree"], others, &["none", "layers=2,builder=gband,lambda=4096"]].concat()
 }
 
@@ -285,7 +288,7 @@ const ERROR: &str = "error";
 
 /// Fields of a forced design with numbers: one value for all layers, or one for each.
 fn fields() -> Vec<&'static str> {
-    let others = extend::registered().map_or(&[][..], |family| family.fields);
+    let others = given::registered().map_or(&[][..], |family| family.fields);
     [&[LAMBDA, ERROR], others].concat()
 }
 
@@ -307,7 +310,7 @@ impl DesignFields<'_> {
             "coded" => Ok(LayerBuilder::Coded { lambda_bytes: lambda()? }),
             "pla" => Ok(LayerBuilder::Pla { error_children: self.number(ERROR, layer, name)? }),
             _ => {
-                let others = extend::registered().map_or(&[][..], |family| family.builders);
+                let others = given::registered().map_or(&[][..], |family| family.builders);
                 match others.iter().find(|builder| builder.name == name) {
                     Some(builder) => self.given(builder, layer),
                     None => {

@@ -1,13 +1,15 @@
 //! AirTune: the guided search for the fastest design.
 
-use super::builder::{LayerBuilder, granularities};
+use super::build_layer::granularities;
+use super::builder::LayerBuilder;
 use super::candidate::{Candidate, CoarseViews};
 use super::design::Design;
 use super::layer::{DesignLayer, LayerNodes};
 use super::level_input::{LevelInput, LookupShares};
 use super::parallel;
-use super::problem::{DesignProblem, DesignScore, LayerBuilderKind};
+use super::problem::{DesignProblem, DesignScore};
 use super::reads::ReadSizes;
+use super::search_options::LayerBuilderKind;
 use std::borrow::Cow;
 
 /// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code, not in the
