@@ -1,5 +1,6 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
+use crate::places::{is_folder, is_url, may_be_store};
 use crate::voice::Command;
 use ogive::lsm::is_store_file;
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
@@ -40,7 +41,7 @@ pub(crate) fn advice(error: &Error) -> Option<String> {
         (Cause::Io(io::ErrorKind::IsADirectory), _) => Some(advice_on_folder(path)),
         (Cause::Io(io::ErrorKind::NotFound), advice)
             // An error with words of its own says what to do.
-            if (advice.is_some() || crate::urls::is_url(path)) && crate::urls::is_folder(path).unwrap_or(false) =>
+            if (advice.is_some() || is_url(path)) && is_folder(path).unwrap_or(false) =>
         {
             Some(advice_on_folder(path))
         }
@@ -175,10 +176,10 @@ pub(crate) fn advice_on_folder(path: &Path) -> String {
     if is_store_file(path).unwrap_or(false) {
         return advice_on_damage(path);
     }
-    match crate::commands::db::info(path) {
-        Ok(None) => "give a file, not a folder".into(),
+    match may_be_store(path) {
+        false => "give a file, not a folder".into(),
         // Even one that cannot be opened now.
-        _ => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", path.display()),
+        true => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", path.display()),
     }
 }
 

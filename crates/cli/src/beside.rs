@@ -1,18 +1,18 @@
 //! Indexes beside Parquet files, as the commands on tables use them: building, lookups, and reports.
 
-use crate::bounds::{Bounds, bounds};
 use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::query::{OpenTable, TableFile};
 use crate::commands::verbs::{LookupKeys, from_start, no_record};
 use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::input::{ColumnType, stated_twice};
-use crate::key;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::size::{counted, grouped, human_bytes, human_us};
+use crate::reading::bounds::{Bounds, bounds};
 use crate::urls;
+use crate::values::key;
+use crate::values::size::{counted, grouped, human_bytes, human_us};
 use ogive::io::{Profile, ScratchFolder, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::{KeyType, TimeUnit};

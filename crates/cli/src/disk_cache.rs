@@ -1,6 +1,6 @@
 //! The cache on the local disk for what is read by URL: `--cache DIR[:SIZE]`.
 
-use crate::size::ByteSize;
+use crate::values::size::ByteSize;
 use std::path::PathBuf;
 use std::str::FromStr;
 

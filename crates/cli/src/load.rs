@@ -3,8 +3,8 @@
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
-use crate::lookups::Lookups;
 use crate::progress::{PhasedProgress, Progress, Unit};
+use crate::reading::lookups::Lookups;
 use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;

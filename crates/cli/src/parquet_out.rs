@@ -2,7 +2,7 @@
 
 use crate::export::failed;
 use crate::failure::{Failure, Result};
-use crate::records::RecordFields;
+use crate::values::records::RecordFields;
 use ::parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use ::parquet::basic::{LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::column::writer::ColumnWriter;

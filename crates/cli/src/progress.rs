@@ -1,7 +1,7 @@
 //! Progress of long work on standard error: a bar on a terminal, else occasional lines.
 
 use crate::output::note;
-use crate::size::{grouped, human_bytes};
+use crate::values::size::{grouped, human_bytes};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};

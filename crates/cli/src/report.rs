@@ -2,8 +2,8 @@
 
 use crate::failure::Result;
 use crate::output::Output;
-use crate::size::{counted, grouped, human_bytes, human_us};
-use crate::table_text::plain_table;
+use crate::values::size::{counted, grouped, human_bytes, human_us};
+use crate::values::table_text::plain_table;
 use ogive::io::Profile;
 use ogive::table::{StatedObjective, TableReport};
 

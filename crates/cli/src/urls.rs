@@ -5,6 +5,7 @@
 
 use crate::disk_cache::CacheArgument;
 use crate::failure::{Failure, Result};
+pub(crate) use crate::places::{is_folder, is_http, is_url};
 use ogive::io::{
     LocalStorage, LocatedFile, PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage,
     open_compared,
@@ -91,11 +92,6 @@ pub(crate) fn path_argument(argument: OsString) -> Result<PathBuf, String> {
     Ok(clean)
 }
 
-/// Whether a path is a URL of another storage than the local file system.
-pub(crate) fn is_url(path: &Path) -> bool {
-    ogive::io::remote_url(path).is_some()
-}
-
 /// Registers the object stores, with a cache on the local disk if one is given, and keeps the options.
 pub(crate) fn register(options: &[StorageOption], cache: Option<&CacheArgument>) {
     register_stores(options, cache);
@@ -140,20 +136,6 @@ pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage = if direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
     Ok((Arc::new(storage), name))
-}
-
-/// Whether a path is an address of the web, which is read only.
-pub(crate) fn is_http(path: &Path) -> bool {
-    is_url(path) && path.to_str().is_some_and(|url| url.to_ascii_lowercase().starts_with("http"))
-}
-
-/// Whether a path is a folder, or a URL behind which there is a store.
-pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
-    if is_http(path) {
-        // Nothing is listed there.
-        return Ok(false);
-    }
-    if is_url(path) { ogive::lsm::has_store(&*ogive::io::locate_folder(path)?) } else { Ok(path.is_dir()) }
 }
 
 /// The profile of a file's storage, where none is given.

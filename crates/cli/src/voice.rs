@@ -1,6 +1,6 @@
 //! The words of the command for what to do about errors: its verbs and options.
 
-use crate::size::exact_size;
+use crate::values::size::exact_size;
 use ogive::{Advice, Call, Setting, Voice};
 
 /// The words of the command.

@@ -1,11 +1,11 @@
 //! The lookups that an index is designed for: their objective, their keys, and what stays in memory between them.
 
 use crate::failure::Result;
-use crate::lookups::Lookups;
 use crate::output::note;
-use crate::pipe::refuse_one_pipe;
-use crate::size::{ByteSize, grouped, positive_count};
-use crate::standard_input::input_named;
+use crate::reading::lookups::Lookups;
+use crate::reading::pipe::refuse_one_pipe;
+use crate::reading::standard_input::input_named;
+use crate::values::size::{ByteSize, grouped, positive_count};
 use ogive::table::TableWriteOptions;
 use ogive::tune::{DesignCaching, DesignObjective};
 use ogive::{Error, KeyType};

@@ -3,10 +3,10 @@
 use crate::catalog::{Catalog, PROPERTY, PathColumn};
 use crate::data::{Data, unified};
 use crate::error::{ParquetIndexError, Remedy, Result};
-use crate::fetched::Joining;
+use crate::file::fetched::Joining;
+use crate::file::footer::Footer;
+use crate::file::int96::Reading;
 use crate::folder::{Folder, shown};
-use crate::footer::Footer;
-use crate::int96::Reading;
 use crate::keys::{KeyColumn, key_type};
 use crate::open_data::{add_file, open, refuse_other_than_int96};
 use crate::place::Place;

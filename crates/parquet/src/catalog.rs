@@ -3,9 +3,9 @@
 
 use crate::bytes_io::{Decoder, Encoder};
 use crate::error::{ParquetIndexError, Result};
-use crate::int96::Reading;
+use crate::file::int96::Reading;
+use crate::file::pages::GroupPages;
 use crate::keys::KeyColumn;
-use crate::pages::GroupPages;
 use crate::router::Run;
 use crate::schema::FileSchema;
 use ogive::io::ListedFile;

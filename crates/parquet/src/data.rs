@@ -2,12 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::common::{common, in_common};
-use crate::decode::GroupSource;
 use crate::error::{ParquetIndexError, Result};
-use crate::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
+use crate::file::decode::GroupSource;
+use crate::file::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
+use crate::file::pages::GroupPages;
 use crate::folder::{Folder, join, shown, split};
 use crate::keys::RowKeys;
-use crate::pages::GroupPages;
 use crate::schema::FileSchema;
 use crate::trace::Trace;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};

@@ -3,9 +3,9 @@
 use crate::build::{BuildOptions, BuildReport};
 use crate::catalog::{Catalog, PROPERTY};
 use crate::data::{Data, GroupRows, Projection};
-use crate::decode::row_at;
 use crate::error::{ParquetIndexError, Result};
-use crate::fetched::Joining;
+use crate::file::decode::row_at;
+use crate::file::fetched::Joining;
 use crate::folder::Folder;
 use crate::place::Place;
 use crate::router::RunSearch;

@@ -3,8 +3,8 @@
 use crate::bytes_io::Encoder;
 use crate::catalog::{Catalog, DataFile, Group};
 use crate::error::{ParquetIndexError, Result};
+use crate::file::footer::{Footer, find_groups, read_footer};
 use crate::folder::{Folder, join, split};
-use crate::footer::{Footer, find_groups, read_footer};
 use crate::schema::FileSchema;
 use ogive::io::{ReadableFile, open_compared};
 use std::path::PathBuf;

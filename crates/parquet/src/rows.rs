@@ -3,9 +3,9 @@
 use crate::catalog::Catalog;
 use crate::data::{Data, GroupRows, Pace, Projection};
 use crate::error::{ParquetIndexError, Result};
-use crate::fetched::{Fetched, Joining};
+use crate::file::fetched::{Fetched, Joining};
+use crate::file::int96::Reading;
 use crate::folder::{Folder, PathFolder, split, split_query};
-use crate::int96::Reading;
 use crate::open_data::{add_file, open, refuse_other_than_int96};
 use crate::schema::FileSchema;
 use arrow_array::RecordBatch;

@@ -2,7 +2,7 @@
 
 use crate::data::{GroupRows, Pace, Projection};
 use crate::error::Result;
-use crate::fetched::Fetched;
+use crate::file::fetched::Fetched;
 use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_number};
 use crate::keys::RowKeys;
 use crate::trace::Trace;

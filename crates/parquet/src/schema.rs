@@ -1,9 +1,9 @@
 //! The schema of data files: what the index stores of it, and its columns as Arrow has them.
 
 use crate::error::{ParquetIndexError, Result};
+use crate::file::int96::{Reading, has_int96, with_timestamps};
+use crate::file::page_header::is_whole_structure;
 use crate::hint;
-use crate::int96::{Reading, has_int96, with_timestamps};
-use crate::page_header::is_whole_structure;
 use arrow_schema::{Field, Schema, SchemaRef};
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};

@@ -3,8 +3,8 @@
 
 use crate::catalog::{Catalog, DataFile};
 use crate::error::{ParquetIndexError, Result};
+use crate::file::int96::Reading;
 use crate::folder::{Folder, join, shown};
-use crate::int96::Reading;
 use crate::rows::{ParquetRows, RowsOptions};
 use crate::source::{NULL_FOLDER, stated};
 use arrow_array::{Array, ArrayRef};

@@ -5,8 +5,8 @@
 //! the newest metadata, whose snapshot counts its deletes. What cannot be read is taken as a reason.
 
 use crate::error::{ParquetIndexError, Result};
+use crate::file::footer::read;
 use crate::folder::{Folder, join};
-use crate::footer::read;
 use crate::rows::ParquetRows;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;

@@ -4,10 +4,10 @@ use crate::build::{self, BuildOptions, BuildReport, row_bytes, row_hash, row_val
 use crate::catalog::Catalog;
 use crate::data::{Data, difference};
 use crate::error::{ParquetIndexError, Result};
-use crate::fetched::Joining;
+use crate::file::fetched::Joining;
+use crate::file::footer::footer_checksum;
 use crate::folder::shown;
 use crate::folder::{Folder, join, split};
-use crate::footer::footer_checksum;
 use crate::index::{ParquetIndex, row_number};
 use crate::open_data::{self, open};
 use crate::place::Place;

@@ -4,7 +4,7 @@ use crate::build::row_hash;
 use crate::bytes_io::Encoder;
 use crate::data::of_data_file;
 use crate::error::{ParquetIndexError, Result};
-use crate::footer::{find_groups, read_footer};
+use crate::file::footer::{find_groups, read_footer};
 use crate::index::{Inner, ParquetIndex, row_number};
 
 /// Most findings that are listed.

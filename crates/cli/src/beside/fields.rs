@@ -1,7 +1,7 @@
 //! Fields of rows of Parquet files as text and in JSON. A value that a table could have is written as a table writes
 //! it, so that it can be asked for as it is printed.
 
-use crate::key;
+use crate::values::key;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};

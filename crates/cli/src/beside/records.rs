@@ -1,10 +1,10 @@
 //! Rows of Parquet files as records, with the keys of an index beside them: exports, and inputs of joins.
 
 use super::BesideIndex;
-use crate::bounds::Bounds;
 use crate::commands::ordered_map::RangeOptions;
 use crate::export::{RecordSource, RecordVisitor};
 use crate::failure::{Failure, Result};
+use crate::reading::bounds::Bounds;
 use arrow_array::RecordBatch;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{Field, Schema};

@@ -1,7 +1,7 @@
 //! The page of an index beside Parquet files for `ogive report`.
 
 use crate::failure::Result;
-use crate::key;
+use crate::values::key;
 use ogive::io::Profile;
 use ogive::table::{Table, TableOptions};
 use ogive_parquet::{ParquetIndex, PathFolder, Trace, TracedRequest};

@@ -2,19 +2,19 @@
 
 use super::stored;
 use crate::assess;
-use crate::external::{RecordLayout, build_external};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
+use crate::reading::external::{RecordLayout, build_external};
+use crate::reading::sample;
+use crate::reading::source::Source;
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;
-use crate::sample;
-use crate::size::{ByteSize, exact_size, human_bytes, sort_memory};
-use crate::source::Source;
 use crate::urls::{self, path_argument};
+use crate::values::size::{ByteSize, exact_size, human_bytes, sort_memory};
 use crate::workload::WorkloadOptions;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;

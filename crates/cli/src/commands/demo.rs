@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::grouped;
+use crate::values::size::grouped;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

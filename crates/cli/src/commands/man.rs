@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::size::counted;
+use crate::values::size::counted;
 use clap::Command;
 use clap_mangen::Man;
 use serde_json::json;

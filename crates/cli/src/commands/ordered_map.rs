@@ -4,12 +4,12 @@
 //! [`super::verbs`], over [`OrderedMap`]. An implementation says what differs: forms of keys and values, traces of
 //! reads, remarks, and reports.
 
-use crate::bounds::{Bounds, bounds};
 use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::size::whole_number;
-use crate::value;
+use crate::reading::bounds::{Bounds, bounds};
+use crate::values::size::whole_number;
+use crate::values::value;
 use ogive::types::{RecordType, ValueType};
 use serde::Serialize;
 use serde_json::{Value, json};

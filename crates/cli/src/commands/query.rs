@@ -1,16 +1,16 @@
 //! Tables as the commands read them: file, ranges, and the open table as an ordered map.
 
 use super::ordered_map::{OrderedMap, RangeOptions, Report, Window};
-use crate::bounds::Bounds;
 use crate::export::RecordVisitor;
 use crate::failure::{Failure, Result};
-use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::reads;
-use crate::records::RecordFields;
-use crate::size::ByteSize;
+use crate::reading::bounds::Bounds;
+use crate::reading::reads;
 use crate::urls::{self, is_url};
+use crate::values::key;
+use crate::values::records::RecordFields;
+use crate::values::size::ByteSize;
 use ogive::io::{LenientStorage, Storage};
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
 use ogive::types::{RecordType, ValueType};

@@ -1,15 +1,15 @@
 //! The work of commands on tables, indexes and stores: one body each, over [`OrderedMap`].
 
 use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, WritableMap};
-use crate::bounds::Bounds;
 use crate::export::{RecordSource, RecordVisitor};
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
-use crate::pipe::InputFile;
-use crate::size::counted;
-use crate::standard_input::STANDARD_INPUT;
+use crate::reading::bounds::Bounds;
+use crate::reading::pipe::InputFile;
+use crate::reading::standard_input::STANDARD_INPUT;
 use crate::system::argument;
+use crate::values::size::counted;
 use ogive::KeyType;
 use ogive::types::{RecordType, Row, RowType, ValueType};
 use serde::Serialize;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::size::{counted, grouped};
+use crate::values::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
 use serde::Serialize;
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! The found files in two orders: by path and by modification time.
 
 use super::walk::FoundFile;
-use crate::dates::date;
 use crate::input::{Input, InputError, InputFacts, Record};
-use crate::size::grouped;
+use crate::values::dates::date;
+use crate::values::size::grouped;
 use ogive::KeyType;
 use ogive::types::RecordType;
 use std::path::PathBuf;

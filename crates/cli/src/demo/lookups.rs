@@ -2,7 +2,7 @@
 
 use super::files::{Files, Order};
 use crate::failure::{Failure, Result};
-use crate::key;
+use crate::values::key;
 use ogive::io::Storage;
 use ogive::table::{ReadTrace, Table, TableOptions};
 use serde::Serialize;

@@ -4,8 +4,8 @@
 use super::files::{Files, Order};
 use super::tables::Data;
 use crate::failure::Result;
-use crate::key;
 use crate::output::Output;
+use crate::values::key;
 use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};

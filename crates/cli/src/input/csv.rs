@@ -2,8 +2,8 @@
 
 use super::InputError;
 use super::rows::TextRows;
-use crate::pipe::InputFile;
-use crate::standard_input::shown;
+use crate::reading::pipe::InputFile;
+use crate::reading::standard_input::shown;
 use ogive_text::{FieldReader, Layout, TextError, Written};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Errors of input files.
 
-use crate::size::{grouped, human_bytes};
-use crate::standard_input::shown;
+use crate::reading::standard_input::shown;
+use crate::values::size::{grouped, human_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 

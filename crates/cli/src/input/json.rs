@@ -7,7 +7,7 @@
 use super::InputError;
 use super::lines::LineReader;
 use super::rows::TextRows;
-use crate::pipe::InputFile;
+use crate::reading::pipe::InputFile;
 use ogive_text::Written;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::rows::TextRows;
-use crate::pipe::InputFile;
+use crate::reading::pipe::InputFile;
 use ogive_text::{BYTE_ORDER_MARK, Written};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

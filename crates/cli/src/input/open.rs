@@ -14,7 +14,7 @@ use super::sosd::SosdInput;
 #[cfg(not(feature = "parquet"))]
 use crate::failure::Failure;
 use crate::failure::Result;
-use crate::sample::sample;
+use crate::reading::sample::sample;
 use ogive::KeyType;
 use ogive::tune::TableSample;
 use ogive_text::{Layout, Separated};

@@ -9,7 +9,7 @@ use crate::beside::fields::formatted;
 use crate::failure::Result;
 use crate::output::warn_once;
 use crate::parquet_out::{TYPES, column_type};
-use crate::pipe::open_seekable;
+use crate::reading::pipe::open_seekable;
 use crate::urls::is_url;
 use crate::voice::Command;
 use ::parquet::basic::{LogicalType, Repetition, Type as Physical};

@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::record::{Input, InputFacts, Record};
-use crate::pipe::open_seekable;
+use crate::reading::pipe::open_seekable;
 use ogive::KeyType;
 use ogive::tune::TableSample;
 use ogive::types::RecordType;

@@ -41,8 +41,8 @@ impl Folder {
         let mut input = options.open(&schema)?;
         let mut records = Vec::new();
         while let Some(record) = input.next()? {
-            let key = crate::key::shown(key_type, record.key).into_owned();
-            records.push((key, crate::value::shown(&schema.record_type.values, record.value).into_owned()));
+            let key = crate::values::key::shown(key_type, record.key).into_owned();
+            records.push((key, crate::values::value::shown(&schema.record_type.values, record.value).into_owned()));
         }
         if let Some(stated) = input.facts().records {
             assert_eq!(stated, records.len() as u64);

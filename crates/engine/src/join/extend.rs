@@ -99,7 +99,7 @@ pub use super::methods::lookup::{
 };
 pub use super::methods::partition::ArrivingRows;
 pub use super::rows::copy_method::{CopiedRelation, CopyJob, CopyMethod};
-pub use super::rows::facts::JoinCostModel;
+pub use super::rows::plan::facts::JoinCostModel;
 pub use super::rows::probe_method::{InnerTable, JoinProbe, JoinProbeJob, JoinProbeMethod, JoinProbeSink};
 pub use super::rows::relation::RelationFacts;
 pub use super::rows::spill::SpillName;

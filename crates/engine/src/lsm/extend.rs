@@ -58,14 +58,14 @@
 //!
 //! `ogive-research` uses this module for Bourbon, and [`LookupStep`] for breakdowns of lookups.
 
-pub use super::state::learner::{
+pub use super::state::tables::learner::{
     GuidedStart, Learner, LearningPolicy, LearningStats, LearningTask, LevelGuide, ModelSize, ModelWriter,
     PositionWindow, TableGuide,
 };
-pub use super::state::learning::Learning;
-pub use super::state::level::LevelTables;
-pub use super::state::lookup_times::{LookupTotals, TableLookups};
-pub use super::state::table_file::TableFile;
+pub use super::state::tables::learning::Learning;
+pub use super::state::tables::level::LevelTables;
+pub use super::state::tables::lookup_times::{LookupTotals, TableLookups};
+pub use super::state::tables::table_file::TableFile;
 pub use crate::block::cache::Reservation;
 pub use crate::block::varint::{put_varint, take_varint};
 pub use crate::table::read::versions::{LookupStart, LookupStep, SearchHint};

@@ -5,7 +5,7 @@ use super::log_chain::FoundSegment;
 use super::options::PageOptions;
 use super::pool::PagePool;
 use super::readers::ReaderRegistration;
-use super::recover::Recovery;
+use super::recovery::recover::Recovery;
 use super::shared::{CurrentCommit, PageFileShared};
 use super::snapshot::{PageSnapshot, SnapshotView};
 use super::space::PageSpace;

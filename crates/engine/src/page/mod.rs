@@ -8,7 +8,6 @@
 //! find a page in the log through a map in memory, and in the page file otherwise. The format is described in
 //! `docs/format/page.md`.
 
-mod abandon;
 mod checkpoint;
 mod commit;
 mod dirty_page;
@@ -24,8 +23,7 @@ mod pages;
 mod pool;
 mod readers;
 mod records;
-mod recover;
-mod rescue;
+mod recovery;
 #[cfg(test)]
 mod schedule_tests;
 mod shared;
@@ -38,18 +36,17 @@ mod statistics;
 mod store;
 mod telemetry;
 mod transaction;
-mod verify;
 mod write_statistics;
 mod writer;
 mod writer_state;
 
-pub use abandon::LostLog;
 pub use edit::PageEdit;
 pub use file::PageFile;
 pub(crate) use header::USER_BYTES_MAX;
 pub use options::PageOptions;
 pub use pages::{Page, PageNumber, Pages};
-pub(crate) use rescue::RescuedFile;
+pub use recovery::abandon::LostLog;
+pub(crate) use recovery::rescue::RescuedFile;
 pub use snapshot::PageSnapshot;
 pub use statistics::PageStatistics;
 pub use transaction::Transaction;

@@ -17,7 +17,7 @@ use super::recovering_cursor::ValueEvidence;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::version::{FileKind, file_name};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};

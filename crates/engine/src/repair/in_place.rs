@@ -9,7 +9,7 @@ use crate::lsm::compact::LevelsBelow;
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::KeyspaceId;
-use crate::lsm::state::table_file::{TableFile, TableOrigin, keyspace_property};
+use crate::lsm::state::tables::table_file::{TableFile, TableOrigin, keyspace_property};
 use crate::lsm::state::version::{
     ClosedLengths, FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, RecoveredManifest,
     TableFileMeta, file_name, parse_file_name,

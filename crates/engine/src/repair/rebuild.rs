@@ -22,7 +22,7 @@ use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
-use crate::lsm::state::table_file::{
+use crate::lsm::state::tables::table_file::{
     KEYSPACE_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin, decode_keyspace_property,
     keyspace_property,
 };

@@ -4,7 +4,7 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, ValueKind};
-use crate::lsm::state::table_file::{TableFile, TableFileCursor};
+use crate::lsm::state::tables::table_file::{TableFile, TableFileCursor};
 use crate::verify::report::finding_of;
 use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,7 +17,7 @@ use crate::lsm::state::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_g
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::range_tombstones::RangeTombstones;
-use crate::lsm::state::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
+use crate::lsm::state::tables::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
 use crate::lsm::state::version::{
     FileKind, ManifestState, RecoveredManifest, file_name, manifest_numbers, parse_file_name, recover, recover_at,
     recover_with_true_version, remove_leftovers,

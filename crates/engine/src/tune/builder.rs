@@ -6,8 +6,8 @@ use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1. [`LayerBuilder::Coded`] is our own, and [`LayerBuilder::Pla`] is from the
-/// PGM-index.
+/// Source: AirIndex, Section 5.2 and Appendix A.1. [`LayerBuilder::Coded`] is our own, and [`LayerBuilder::Pla`] is
+/// from the PGM-index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayerBuilder {

@@ -4,7 +4,7 @@ use super::store::StoreVerifier;
 use crate::error::Result;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, ValueKind};
-use crate::lsm::state::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
+use crate::lsm::state::tables::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFilePointer;

@@ -1,14 +1,14 @@
 //! `ogive db backups`: lists and verifies backups.
 
 use crate::commands::db::store::check_backups_there;
-use crate::dates::date;
 use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::{grouped, human_bytes};
-use crate::table_text::plain_table;
 use crate::urls::path_argument;
+use crate::values::dates::date;
+use crate::values::size::{grouped, human_bytes};
+use crate::values::table_text::plain_table;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::{BackupFinding, BackupInfo, Backups};
 use serde_json::json;

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::{grouped, human_bytes};
+use crate::values::size::{grouped, human_bytes};
 use ogive::Durability;
 use ogive::lsm::Db;
 use serde_json::json;

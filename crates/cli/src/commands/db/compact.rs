@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::human_bytes;
+use crate::values::size::human_bytes;
 use ogive::io::LocalStorage;
 use ogive::lsm::{Db, DbStats};
 use serde_json::json;

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::{counted, positive_count, the_first};
+use crate::values::size::{counted, positive_count, the_first};
 use ogive::lsm::{Batch, Db, Keyspace};
 use ogive::types::{RecordType, ValueType};
 use ogive::{Durability, KeyType};

@@ -3,17 +3,16 @@
 use super::{keys, rows};
 use crate::failure::Result;
 use crate::info::Info;
-use crate::size::{counted, human_bytes};
-use crate::urls::is_url;
-use ogive::lsm::{Db, DbOptions, is_store_file};
+use crate::places::may_be_store;
+use crate::values::size::{counted, human_bytes};
+use ogive::lsm::{Db, DbOptions};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::path::Path;
 
 /// Opens a store read-only, and says what it is; `None` for a folder without a store.
 pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
-    let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    if !is_url(folder) && !paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_))) {
+    if !may_be_store(folder) {
         return Ok(None);
     }
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;

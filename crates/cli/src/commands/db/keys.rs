@@ -3,9 +3,9 @@
 //! A store states the types of its keyspaces. Stores of earlier versions have them in the keyspace `ogive`, which maps
 //! names of keyspaces to key types.
 
-use crate::bounds::Bounds;
 use crate::failure::{Failure, Result};
-use crate::key;
+use crate::reading::bounds::Bounds;
+use crate::values::key;
 use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace};
 use ogive::types::RecordType;

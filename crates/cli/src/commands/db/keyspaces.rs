@@ -5,8 +5,8 @@ use super::{keys, rows};
 use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::size::human_bytes;
-use crate::table_text::plain_table;
+use crate::values::size::human_bytes;
+use crate::values::table_text::plain_table;
 use ogive_text::escaped;
 use serde_json::{Value, json};
 

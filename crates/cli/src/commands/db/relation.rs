@@ -2,8 +2,8 @@
 
 use super::keys;
 use super::store::{check_there, existing};
-use crate::bounds::bounds;
 use crate::failure::{Failure, Result};
+use crate::reading::bounds::bounds;
 use ogive::KeyType;
 use ogive::join::JoinSource;
 use ogive::lsm::{Db, DbOptions};

@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::size::{counted, grouped};
+use crate::values::size::{counted, grouped};
 use ogive::io::Storage;
 use ogive::repair::{RepairReport, repair_store};
 use ogive::{Cause, Error};

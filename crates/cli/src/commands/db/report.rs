@@ -2,7 +2,7 @@
 
 use super::{StoreFolder, keys, rows};
 use crate::failure::Result;
-use crate::size::ByteSize;
+use crate::values::size::ByteSize;
 use ogive_report::store::{StorePicture, StoreTable};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::keys;
 use crate::failure::Result;
-use crate::size::{counted, grouped};
+use crate::values::size::{counted, grouped};
 use ogive::lsm::{Db, KeyspaceStats};
 
 /// Most entries of a store that are read only to count the rows among them; some milliseconds.

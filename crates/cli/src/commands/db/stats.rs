@@ -4,8 +4,8 @@ use super::rows;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::size::{counted, grouped, human_bytes};
-use crate::table_text::plain_table;
+use crate::values::size::{counted, grouped, human_bytes};
+use crate::values::table_text::plain_table;
 use ogive::lsm::{DbStats, KeyspaceStats};
 use serde::Serialize;
 

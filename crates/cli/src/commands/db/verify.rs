@@ -3,8 +3,8 @@
 use crate::commands::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
-use crate::size::{counted, grouped};
 use crate::urls::is_url;
+use crate::values::size::{counted, grouped};
 use ogive::verify::StoreReport;
 use serde::Serialize;
 use serde_json::json;

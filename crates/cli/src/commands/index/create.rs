@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::replace::refuse_reserved;
-use crate::size::{ByteSize, human_bytes};
+use crate::values::size::{ByteSize, human_bytes};
 use ogive::KeyType;
 use ogive::index::{AnyIndex, IndexKind, IndexOptions};
 use ogive::io::LocalStorage;

@@ -3,8 +3,8 @@
 use super::any::OpenIndex;
 use super::text::Form;
 use crate::failure::Result;
-use crate::size::ByteSize;
 use crate::urls::refuse_updated;
+use crate::values::size::ByteSize;
 use ogive::Durability;
 use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::{LenientStorage, LocalStorage, Storage};

@@ -3,7 +3,7 @@
 use super::any::either;
 use crate::failure::{Failure, Result};
 use crate::info::Info;
-use crate::size::{counted, human_bytes};
+use crate::values::size::{counted, human_bytes};
 use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
 use ogive::{Cause, Error};

@@ -7,7 +7,7 @@ use crate::advice;
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
-use crate::size::{counted, grouped};
+use crate::values::size::{counted, grouped};
 use ogive::page::LostLog;
 use serde_json::json;
 

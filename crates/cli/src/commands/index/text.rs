@@ -1,8 +1,8 @@
 //! Conversion of keys and payloads of indexes between text and bytes.
 
-use crate::bounds::Bounds;
 use crate::failure::Result;
-use crate::key;
+use crate::reading::bounds::Bounds;
+use crate::values::key;
 use ogive::KeyType;
 use ogive::index::{AnyIndex, Key};
 use serde_json::{Value, json};

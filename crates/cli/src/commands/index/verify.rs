@@ -7,7 +7,7 @@ use crate::advice;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
-use crate::size::{counted, grouped};
+use crate::values::size::{counted, grouped};
 use ogive::index::{AnyIndex, IndexOptions, IndexVerifyReport, Word};
 use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::page_file;
-use crate::pipe::refuse_one_pipe;
+use crate::reading::pipe::refuse_one_pipe;
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::urls::{URL_PROFILE, is_url};
 use ogive::io::{LocalStorage, Profile, ScratchFolder, Storage};

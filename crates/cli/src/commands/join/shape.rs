@@ -2,9 +2,9 @@
 
 use super::arguments::OutputFormat;
 use crate::failure::Result;
-use crate::key;
-use crate::records::RecordFields;
-use crate::value;
+use crate::values::key;
+use crate::values::records::RecordFields;
+use crate::values::value;
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinSource, JoinedRecords};
 use ogive::types::RecordType;

@@ -1,8 +1,8 @@
 //! Reports on a join: its plan and its result.
 
 use super::arguments::JoinArguments;
-use crate::size::{counted, grouped, human_bytes, human_us};
-use crate::table_text::plain_table;
+use crate::values::size::{counted, grouped, human_bytes, human_us};
+use crate::values::table_text::plain_table;
 use ogive::join::{JoinAlternative, JoinCost, JoinExplanation, JoinRelationSummary, JoinReport, JoinSide};
 
 /// The chosen method and the alternatives, with their predicted costs.

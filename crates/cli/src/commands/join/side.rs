@@ -11,7 +11,7 @@ use crate::input::is_beside;
 use crate::input::{Format, InputError, InputOptions, Schema, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
-use crate::standard_input::shown;
+use crate::reading::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;

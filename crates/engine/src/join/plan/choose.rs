@@ -1,10 +1,10 @@
 //! The choice of the method with the least predicted cost.
 
-use crate::join::rows::cost::JoinCost;
-use crate::join::rows::facts::JoinCostModel;
-use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
 use crate::join::rows::options::{JoinKind, JoinSide};
+use crate::join::rows::plan::cost::JoinCost;
+use crate::join::rows::plan::facts::JoinCostModel;
+use crate::join::rows::plan::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,8 +157,8 @@ impl PlanInput<'_> {
 mod tests {
     use super::*;
     use crate::io::Profile;
-    use crate::join::rows::facts::{StoredIndex, TableBlocks};
-    use crate::join::rows::spread::Spread;
+    use crate::join::rows::plan::facts::{StoredIndex, TableBlocks};
+    use crate::join::rows::plan::spread::Spread;
 
     const ROWS: f64 = 1e7;
     const BLOCK_BYTES: u64 = 4096;

@@ -2,7 +2,7 @@
 
 use super::device::Requests;
 use crate::io::Profile;
-use crate::join::rows::cost::JoinCost;
+use crate::join::rows::plan::cost::JoinCost;
 
 impl JoinCost {
     /// Adds reads.

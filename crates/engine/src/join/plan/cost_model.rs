@@ -2,9 +2,9 @@
 
 use super::device::Requests;
 use super::rates;
-use crate::join::rows::cost::JoinCost;
-use crate::join::rows::facts::JoinCostModel;
 use crate::join::rows::options::JoinSide;
+use crate::join::rows::plan::cost::JoinCost;
+use crate::join::rows::plan::facts::JoinCostModel;
 
 impl JoinCostModel<'_> {
     /// Starting and ending a join, in nanoseconds.

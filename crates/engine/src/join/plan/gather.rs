@@ -4,14 +4,16 @@ use super::choose::MethodCandidate;
 use super::spread::TableHistogram;
 use crate::error::{Advice, Call, Error, Result};
 use crate::join::input::read_shape::worthwhile_gap_bytes;
-use crate::join::rows::cost::JoinCost;
-use crate::join::rows::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
-use crate::join::rows::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use crate::join::rows::method::JoinMethod;
 use crate::join::rows::options::{JoinOptions, JoinSide};
+use crate::join::rows::plan::cost::JoinCost;
+use crate::join::rows::plan::explanation::{
+    JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary,
+};
+use crate::join::rows::plan::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
+use crate::join::rows::plan::spread::Spread;
 use crate::join::rows::relation::Relation;
 use crate::join::rows::report::JoinReport;
-use crate::join::rows::spread::Spread;
 use crate::table::{HistogramPoint, Table};
 
 /// The plan of a join.

@@ -10,9 +10,9 @@ use super::spread::ReadRule;
 use crate::join::input::read_shape::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::methods::lookup::batch_shape;
 use crate::join::methods::merge;
-use crate::join::rows::cost::JoinCost;
-use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use crate::join::rows::options::JoinSide;
+use crate::join::rows::plan::cost::JoinCost;
+use crate::join::rows::plan::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
 /// of that is prefetch.

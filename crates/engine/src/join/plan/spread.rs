@@ -11,7 +11,7 @@
 //! density for all).
 
 use super::device::Requests;
-use crate::join::rows::spread::{KeyInterval, Spread};
+use crate::join::rows::plan::spread::{KeyInterval, Spread};
 use crate::table::HistogramPoint;
 use ogive_model::coded::common_prefix;
 

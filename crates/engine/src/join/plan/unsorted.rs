@@ -4,9 +4,9 @@ use super::device::Requests;
 use super::rates;
 use crate::io::Profile;
 use crate::join::methods::hash::{table_memory_bytes, table_room_bytes};
-use crate::join::rows::cost::JoinCost;
-use crate::join::rows::facts::{LookupAccess, PlanInput, SideFacts};
 use crate::join::rows::options::JoinSide;
+use crate::join::rows::plan::cost::JoinCost;
+use crate::join::rows::plan::facts::{LookupAccess, PlanInput, SideFacts};
 
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;

@@ -1,8 +1,8 @@
 //! Registered methods that copy both relations before they are joined: the trait that other crates implement, and what
 //! its method is given.
 
-use super::cost::JoinCost;
-use super::facts::JoinCostModel;
+use super::plan::cost::JoinCost;
+use super::plan::facts::JoinCostModel;
 use super::relation::Relation;
 use super::sort_progress::SortProgress;
 use super::spill::Spill;

@@ -3,15 +3,13 @@
 
 pub(super) mod condition;
 pub(super) mod copy_method;
-pub(super) mod cost;
-pub(super) mod explanation;
-pub(super) mod facts;
 pub(super) mod form;
 pub(super) mod joined_records;
 pub(super) mod method;
 pub(super) mod no_spill;
 pub(super) mod options;
 pub(super) mod packed_rows;
+pub(super) mod plan;
 pub(super) mod probe_method;
 pub(super) mod read_lanes;
 pub(super) mod relation;
@@ -19,7 +17,6 @@ pub(super) mod report;
 pub(super) mod sink;
 pub(super) mod sort_progress;
 pub(super) mod spill;
-pub(super) mod spread;
 pub(super) mod stoppable;
 pub(super) mod stream;
 pub(super) mod task;

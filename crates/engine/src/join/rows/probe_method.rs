@@ -1,8 +1,8 @@
 //! Registered methods that probe a table: the traits that other crates implement, and what their methods are given.
 
-use super::cost::JoinCost;
-use super::facts::JoinCostModel;
 use super::options::{JoinKind, JoinSide};
+use super::plan::cost::JoinCost;
+use super::plan::facts::JoinCostModel;
 use super::sink::RowSink;
 use super::stream::RowStream;
 use super::task::Task;

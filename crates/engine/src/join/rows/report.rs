@@ -1,7 +1,7 @@
 //! The report of a finished join: rows, times, reads and memory.
 
-use super::explanation::JoinExplanation;
 use super::method::JoinMethod;
+use super::plan::explanation::JoinExplanation;
 use super::task::TaskCounts;
 use serde::Serialize;
 

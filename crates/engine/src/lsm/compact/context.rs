@@ -5,9 +5,9 @@ use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::state::file_numbers::FileNumberSource;
-use crate::lsm::state::learner::Learner;
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::table_file::{Openings, TableOrigin};
+use crate::lsm::state::tables::learner::Learner;
+use crate::lsm::state::tables::table_file::{Openings, TableOrigin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

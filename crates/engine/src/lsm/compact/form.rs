@@ -1,7 +1,7 @@
 //! The form of new tables: what decides how much of them stays in memory while they are open.
 
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::table::BLOCK_BYTES;
 use std::sync::Arc;
 

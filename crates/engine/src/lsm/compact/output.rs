@@ -5,10 +5,10 @@ use super::form::TableForm;
 use crate::error::{Error, Result};
 use crate::lsm::state::compaction_job::OutputCuts;
 use crate::lsm::state::entry::{Sequence, ValueKind};
-use crate::lsm::state::learner::ModelWriter;
 use crate::lsm::state::options::DbOptions;
 use crate::lsm::state::range_tombstones::RangeTombstones;
-use crate::lsm::state::table_file::{
+use crate::lsm::state::tables::learner::ModelWriter;
+use crate::lsm::state::tables::table_file::{
     KEYSPACE_PROPERTY, MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY,
     TableOrigin, store_property,
 };

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::table_file::{TableFile, TableOrigin};
+use crate::lsm::state::tables::table_file::{TableFile, TableOrigin};
 use crate::lsm::state::test_model::{History, OwnedEntry};
 use crate::lsm::state::version::TableFileMeta;
 use std::sync::Arc;

@@ -15,9 +15,9 @@ use crate::io::{
 use crate::lsm::read::merge::MergeCursor;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
-use crate::lsm::state::level::{LevelCursor, LevelTables};
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::test_model::{History, TestOperation, keys, steps};
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};

@@ -1,6 +1,6 @@
 //! The background work of an open store.
 
-use crate::lsm::state::learner::Learner;
+use crate::lsm::state::tables::learner::Learner;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

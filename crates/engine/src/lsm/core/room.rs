@@ -18,7 +18,7 @@ use super::store::Core;
 use crate::error::{Error, Result};
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::options::{DbOptions, MEMORY_OPTION};
-use crate::lsm::state::table_file::TABLE_BYTES_MIN;
+use crate::lsm::state::tables::table_file::TABLE_BYTES_MIN;
 use std::collections::HashSet;
 use std::path::PathBuf;
 

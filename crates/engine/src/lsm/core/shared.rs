@@ -4,12 +4,12 @@ use crate::error::StoreFailure;
 use crate::lsm::state::compaction_job::CompactionJob;
 use crate::lsm::state::entry::{KeyspaceId, Sequence};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::lsm::state::learner::Learner;
-use crate::lsm::state::lookup_times::TableLookups;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::MemtableSet;
 use crate::lsm::state::skipped::{SkippedEntries, TombstoneCleanup};
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::learner::Learner;
+use crate::lsm::state::tables::lookup_times::TableLookups;
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
     FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta, file_name,

@@ -12,8 +12,8 @@ use crate::lsm::objects::StoreVersion;
 use crate::lsm::open::folder::NewFolder;
 use crate::lsm::open::recover;
 use crate::lsm::state::counters::Activity;
-use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::options::DbOptions;
+use crate::lsm::state::tables::learner::LearningStats;
 use std::ops::Deref;
 use std::sync::Arc;
 

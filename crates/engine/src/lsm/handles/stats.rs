@@ -3,9 +3,9 @@
 use super::db::Db;
 use crate::lsm::core::store::Core;
 use crate::lsm::state::counters::Activity;
-use crate::lsm::state::learner::LearningStats;
 use crate::lsm::state::memtable::Memtable;
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::learner::LearningStats;
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::version::{KeyspaceLevels, LEVELS, TableFileMeta};
 use serde::Serialize;
 use std::collections::BTreeMap;

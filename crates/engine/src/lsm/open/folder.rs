@@ -5,7 +5,7 @@ use crate::error::{Cause, Error, Result};
 use crate::io::{LocalStorage, Storage};
 use crate::lsm::core::wal;
 use crate::lsm::objects::stub_name;
-use crate::lsm::state::table_file::STORE_PROPERTY;
+use crate::lsm::state::tables::table_file::STORE_PROPERTY;
 use crate::lsm::state::version::{
     FileKind, LOCK_NAME, is_manifest_part, is_name_of_store, is_object_of_store, parse_file_name,
 };

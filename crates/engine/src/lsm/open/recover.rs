@@ -18,12 +18,12 @@ use crate::lsm::core::wal::ClosedLog;
 use crate::lsm::core::writer::WriterState;
 use crate::lsm::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::lsm::state::learner::Learner;
-use crate::lsm::state::lookup_times::TableLookups;
 use crate::lsm::state::memtable::Memtable;
 use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::options::DbOptions;
-use crate::lsm::state::table_file::TableFile;
+use crate::lsm::state::tables::learner::Learner;
+use crate::lsm::state::tables::lookup_times::TableLookups;
+use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::value_files::{ValueFiles, ValueHandle};
 use crate::lsm::state::version::{
     FileKind, LOCK_NAME, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name,

@@ -9,7 +9,7 @@ use crate::error::{Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::wal;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::table_file::STORE_PROPERTY;
+use crate::lsm::state::tables::table_file::STORE_PROPERTY;
 use crate::lsm::state::version::{FileKind, ManifestState, final_name, parse_file_name};
 use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;

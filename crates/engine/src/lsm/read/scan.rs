@@ -7,7 +7,7 @@ use crate::lsm::core::store::Core;
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::Sequence;
 use crate::lsm::state::keyspace_tree::KeyspaceTree;
-use crate::lsm::state::level::{LevelCursor, LevelTables};
+use crate::lsm::state::tables::level::{LevelCursor, LevelTables};
 use crate::lsm::state::view::KeyspaceView;
 use std::ops::Bound;
 use std::sync::Arc;

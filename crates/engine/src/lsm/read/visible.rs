@@ -4,9 +4,9 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::EntryCursor;
 use crate::lsm::state::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
-use crate::lsm::state::level::LevelCursor;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::skipped::{SKIPPED_RUN_MIN, SkippedRun};
+use crate::lsm::state::tables::level::LevelCursor;
 use std::sync::Arc;
 
 /// Versions of one key to step over before seeking past the rest.

@@ -14,14 +14,8 @@ pub(crate) mod entry;
 #[doc(hidden)]
 pub(crate) mod file_numbers;
 pub(super) mod keyspace_tree;
-pub(super) mod learner;
-pub(super) mod learning;
-pub(super) mod level;
-#[cfg(test)]
-mod level_tests;
 pub(super) mod live_snapshots;
 pub(super) mod log_header;
-pub(super) mod lookup_times;
 pub(crate) mod memtable;
 pub(super) mod memtable_set;
 pub(super) mod obsolete_file;
@@ -29,7 +23,7 @@ pub(super) mod operations;
 pub(super) mod options;
 pub(crate) mod range_tombstones;
 pub(super) mod skipped;
-pub(crate) mod table_file;
+pub(crate) mod tables;
 #[cfg(test)]
 pub(super) mod test_model;
 pub(super) mod value_files;

@@ -1,8 +1,8 @@
 //! The options of a store.
 
 use super::entry::ValueKind;
-use super::learner::Learner;
-use super::learning::Learning;
+use super::tables::learner::Learner;
+use super::tables::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result, Setting};

@@ -1,11 +1,11 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
 use super::entry::{Sequence, ValueKind};
-use super::learner::PositionWindow;
-use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
-use super::table_file::TableFile;
+use super::tables::learner::PositionWindow;
+use super::tables::level::LevelTables;
+use super::tables::table_file::TableFile;
 use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;

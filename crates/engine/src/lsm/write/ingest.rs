@@ -133,7 +133,7 @@ fn examine(
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableFileMeta { bytes: storage.open(name)?.len(), ..TableFileMeta::default() };
-    let mut cursor = table.compaction_cursor(crate::lsm::state::table_file::SCAN_READ_AHEAD_BYTES);
+    let mut cursor = table.compaction_cursor(crate::lsm::state::tables::table_file::SCAN_READ_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > KEY_BYTES_MAX {

@@ -4,7 +4,7 @@
 //! They are a guess: keys that repeat, and windows that turn out to be wrong, change the plan. So each batch is planned
 //! once more when its turn comes, and taken from here only if it reads the very same blocks.
 
-use super::block_batch::BlockBatch;
+use super::blocks::block_batch::BlockBatch;
 use super::queue::PlannedQueue;
 use super::run_planner::PlannedRun;
 use super::window::BlockFinger;

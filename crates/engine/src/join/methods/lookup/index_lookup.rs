@@ -1,6 +1,6 @@
 //! An index nested loop join: the state shared by its threads, and the work of each of them.
 
-use super::load::{LoadedIndex, load};
+use super::blocks::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
 use super::sizes::wanted_bytes;

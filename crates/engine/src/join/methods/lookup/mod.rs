@@ -16,12 +16,8 @@
 
 mod ahead;
 mod batch;
-mod block_batch;
-mod decoded;
-mod fetch;
+mod blocks;
 mod index_lookup;
-mod inner_table;
-mod load;
 mod open;
 mod planned;
 mod probe_job;
@@ -37,8 +33,8 @@ mod table_prober;
 mod tests;
 mod window;
 
+pub use blocks::inner_table::BlockReader;
 pub(crate) use index_lookup::IndexLookup;
-pub use inner_table::BlockReader;
 pub use search::upper_bound;
 pub use separators::{BlockSeparators, NumericSeparators, StringSeparators};
 pub(in crate::join) use sizes::batch_shape;

@@ -1,9 +1,9 @@
 //! The planned scan as two row streams: the outer relation whole, and those blocks of the inner one that the outer keys
 //! need.
 
-use super::decoded::DecodedRows;
-use super::fetch::PlannedFetch;
-use super::load::LoadedIndex;
+use super::blocks::decoded::DecodedRows;
+use super::blocks::fetch::PlannedFetch;
+use super::blocks::load::LoadedIndex;
 use super::queue::PlannedQueue;
 use super::sides::{InnerRows, OuterRows, PlannedScanLink};
 use super::sizes::{BLOCK_BATCHES, OUTER_BATCHES, read_sizes, scan_bytes};

@@ -1,6 +1,6 @@
 //! The job of a registered method that probes a table: its outer rows, inner blocks, and output rows.
 
-use super::inner_table::BlockReader;
+use super::blocks::inner_table::BlockReader;
 use crate::error::Result;
 use crate::join::rows::options::{JoinKind, JoinSide};
 use crate::join::rows::probe_method::{JoinProbeJob, JoinProbeSink};

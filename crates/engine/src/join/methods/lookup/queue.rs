@@ -2,7 +2,7 @@
 //! fixed number of buffers for both.
 
 use super::batch::OuterBatch;
-use super::block_batch::BlockBatch;
+use super::blocks::block_batch::BlockBatch;
 use crate::error::Error;
 use crate::io::local::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;

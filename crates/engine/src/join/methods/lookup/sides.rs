@@ -1,7 +1,7 @@
 //! The row streams of a planned scan: one for the outer relation, one for the inner.
 
 use super::batch::OuterBatch;
-use super::decoded::DecodedRows;
+use super::blocks::decoded::DecodedRows;
 use super::queue::{BatchPart, PlannedQueue};
 use crate::error::Result;
 use crate::io::Worker;

@@ -1,7 +1,7 @@
 //! The read sizes of a planned scan: derived from the storage profile and the available memory.
 
-use super::block_batch::{BATCH_OVERHEAD_BYTES, BLOCK_OVERHEAD_BYTES};
-use super::fetch::PlannedReadSizes;
+use super::blocks::block_batch::{BATCH_OVERHEAD_BYTES, BLOCK_OVERHEAD_BYTES};
+use super::blocks::fetch::PlannedReadSizes;
 use crate::error::Result;
 use crate::io::Profile;
 use crate::join::input::block_run::first_bytes;

@@ -1,7 +1,7 @@
 //! Goal: the windows of the index of every table hold the keys they should, and a planned scan gives the rows of a
 //! plain reference, whatever its index says.
 
-use super::load::{LoadedIndex, load};
+use super::blocks::load::{LoadedIndex, load};
 use super::planned::PlannedScan;
 use super::sizes::wanted_bytes;
 use super::window::{BlockFinger, BlockIndex, BlockWindow};
@@ -78,9 +78,9 @@ fn task_of(kind: JoinKind, memory_bytes: u64, profile: Profile) -> Arc<Task> {
 fn homes(table: &Table, task: &Task) -> BTreeMap<Vec<u8>, u64> {
     let mut homes = BTreeMap::new();
     for block in 0..table.blocks() {
-        let mut block_batch = super::block_batch::BlockBatch::default();
+        let mut block_batch = super::blocks::block_batch::BlockBatch::default();
         block_batch.read(table, task, std::slice::from_ref(&(block..block + 1)), u64::MAX).unwrap();
-        let mut decoded = super::decoded::DecodedRows::new(1 << 20, &task.budget);
+        let mut decoded = super::blocks::decoded::DecodedRows::new(1 << 20, &task.budget);
         decoded.load(table, &block_batch, 0, 0).unwrap();
         let rows = decoded.rows(table, &block_batch, 0);
         (0..rows.len()).for_each(|row| _ = homes.entry(rows.key(row).to_vec()).or_insert(block));

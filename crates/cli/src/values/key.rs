@@ -1,8 +1,8 @@
 //! Conversion of keys and values between text and the order-preserving bytes in a table.
 
-use crate::bounds::Bounds;
+use super::size::counted;
 use crate::failure::{Failure, Result};
-use crate::size::counted;
+use crate::reading::bounds::Bounds;
 use ogive::KeyType;
 use ogive::types::{self, Component};
 use ogive_text::escaped;

@@ -1,10 +1,10 @@
 //! Reading of data files for an index: the footer, its checksum, and the places of all pages.
 
-use crate::decode::codec_code;
+use super::decode::codec_code;
+use super::footer_fields::without_foreign_fields;
+use super::page_header::{PageKind, Parsed, is_whole_structure, parse};
+use super::pages::{ColumnPages, GroupPages, PAGES_MAX, Page};
 use crate::error::{ParquetIndexError, Result};
-use crate::footer_fields::without_foreign_fields;
-use crate::page_header::{PageKind, Parsed, is_whole_structure, parse};
-use crate::pages::{ColumnPages, GroupPages, PAGES_MAX, Page};
 use crate::schema::{FileSchema, malformed};
 use bytes::{Buf, Bytes};
 use ogive::io::{Purpose, ReadRequest, ReadableFile};
@@ -330,7 +330,7 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    fn header(&mut self, offset: u64) -> Result<crate::page_header::PageHeader> {
+    fn header(&mut self, offset: u64) -> Result<super::page_header::PageHeader> {
         let mut wanted = 0;
         loop {
             let held = offset.checked_sub(self.start).and_then(|at| self.bytes.get(usize::try_from(at).ok()?..));

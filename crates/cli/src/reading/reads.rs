@@ -1,6 +1,6 @@
 //! Read traces as text and JSON: the reads of one operation, one by one.
 
-use crate::size::{counted, grouped, human_us};
+use crate::values::size::{counted, grouped, human_us};
 use ogive::io::Profile;
 use ogive::table::TracedRead;
 use serde_json::{Value, json};

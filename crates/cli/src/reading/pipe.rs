@@ -4,9 +4,9 @@
 //! its own waits for a pipe, and the reader looks for interrupts meanwhile. The thread ends with the process at the
 //! latest.
 
+use super::standard_input::{STANDARD_INPUT, shown};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::standard_input::{STANDARD_INPUT, shown};
 use crate::system::{is_pipe, is_same_file};
 use crate::urls::{UrlInput, is_url};
 use std::fs::File;

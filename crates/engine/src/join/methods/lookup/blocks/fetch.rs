@@ -6,13 +6,13 @@
 //! nothing more for the batches it has, except the rest of the last key's run, which is completed later: the current
 //! batch is abandoned.
 
-use super::ahead::{PlanPosition, ReadsAhead, ranges_of};
-use super::batch::{OuterBatch, OuterBatcher};
 use super::block_batch::BlockBatch;
-use super::queue::{BatchPart, FetchStep, PlannedQueue, SpareBatch};
-use super::run_planner::{PlannedRun, RunPlanner};
-use super::window::{BlockFinger, BlockIndex};
 use crate::error::{Error, Result};
+use crate::join::methods::lookup::ahead::{PlanPosition, ReadsAhead, ranges_of};
+use crate::join::methods::lookup::batch::{OuterBatch, OuterBatcher};
+use crate::join::methods::lookup::queue::{BatchPart, FetchStep, PlannedQueue, SpareBatch};
+use crate::join::methods::lookup::run_planner::{PlannedRun, RunPlanner};
+use crate::join::methods::lookup::window::{BlockFinger, BlockIndex};
 use crate::join::rows::read_lanes::StartedRead;
 use crate::join::rows::relation::{KeyRange, Relation};
 use crate::join::rows::stream::RowsView;
@@ -23,29 +23,29 @@ use std::sync::Arc;
 
 /// Sizes of batches and reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlannedReadSizes {
-    pub(super) batch_bytes: u64,
+pub(in crate::join::methods::lookup) struct PlannedReadSizes {
+    pub(in crate::join::methods::lookup) batch_bytes: u64,
     /// Size of the first batch of outer rows.
-    pub(super) first_batch_bytes: u64,
-    pub(super) blocks_per_batch: u64,
-    pub(super) requests_per_batch: usize,
-    pub(super) request_bytes: u64,
-    pub(super) bridge_blocks: u64,
+    pub(in crate::join::methods::lookup) first_batch_bytes: u64,
+    pub(in crate::join::methods::lookup) blocks_per_batch: u64,
+    pub(in crate::join::methods::lookup) requests_per_batch: usize,
+    pub(in crate::join::methods::lookup) request_bytes: u64,
+    pub(in crate::join::methods::lookup) bridge_blocks: u64,
     /// Memory for decoded rows.
-    pub(super) laid_out_bytes: u64,
+    pub(in crate::join::methods::lookup) laid_out_bytes: u64,
     /// Block batches in flight ahead of the current one.
-    pub(super) batches_ahead: usize,
+    pub(in crate::join::methods::lookup) batches_ahead: usize,
 }
 
 /// The work of the prefetch thread.
-pub(super) struct PlannedFetch {
-    pub(super) queue: Arc<PlannedQueue>,
-    pub(super) task: Arc<Task>,
-    pub(super) outer: Arc<dyn Relation>,
-    pub(super) range: KeyRange,
-    pub(super) inner: Table,
-    pub(super) index: Arc<dyn BlockIndex>,
-    pub(super) sizes: PlannedReadSizes,
+pub(in crate::join::methods::lookup) struct PlannedFetch {
+    pub(in crate::join::methods::lookup) queue: Arc<PlannedQueue>,
+    pub(in crate::join::methods::lookup) task: Arc<Task>,
+    pub(in crate::join::methods::lookup) outer: Arc<dyn Relation>,
+    pub(in crate::join::methods::lookup) range: KeyRange,
+    pub(in crate::join::methods::lookup) inner: Table,
+    pub(in crate::join::methods::lookup) index: Arc<dyn BlockIndex>,
+    pub(in crate::join::methods::lookup) sizes: PlannedReadSizes,
 }
 
 /// Signals the end to the joining thread, even after a panic.
@@ -63,7 +63,7 @@ impl Drop for EndGuard<'_> {
 
 impl PlannedFetch {
     /// Reads to the end, or until the join ends.
-    pub(super) fn run(self, scan_memory: MemoryGrant) {
+    pub(in crate::join::methods::lookup) fn run(self, scan_memory: MemoryGrant) {
         let end = EndGuard(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
             let bytes = [self.sizes.first_batch_bytes, self.sizes.batch_bytes].map(|bytes| bytes as usize);

@@ -3,7 +3,7 @@
 //! Some writers have put fields of their own under numbers that Parquet took later. Readers of Thrift pass over a field
 //! whose type is not the expected one; the crate `parquet` takes its bytes for one of that type.
 
-use crate::page_header::{Compact, I32, I64, LIST, STRUCT};
+use super::page_header::{Compact, I32, I64, LIST, STRUCT};
 
 /// The types of the fields of a column's metadata.
 const OF_COLUMN: [(i64, u8); 17] = [

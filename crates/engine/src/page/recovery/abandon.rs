@@ -4,13 +4,13 @@
 //! meantime. So the page file alone is a complete state, unless power was lost during a checkpoint: then some pages do
 //! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
-use super::file::{PageFile, is_of_log, lock_name};
-use super::header::{Header, OtherSlot};
-use super::options::PageOptions;
 use super::rescue::unreadable_log;
 use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage, UpdatableFile};
 use crate::log::{SegmentId, segment_numbers};
+use crate::page::file::{PageFile, is_of_log, lock_name};
+use crate::page::header::{Header, OtherSlot};
+use crate::page::options::PageOptions;
 use std::io::ErrorKind;
 use std::sync::Arc;
 

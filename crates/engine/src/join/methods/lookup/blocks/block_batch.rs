@@ -14,8 +14,8 @@ const ALIGNMENT: usize = 4096;
 
 /// A block of a batch.
 #[derive(Debug)]
-pub(super) struct BatchBlock {
-    pub(super) number: u64,
+pub(in crate::join::methods::lookup) struct BatchBlock {
+    pub(in crate::join::methods::lookup) number: u64,
     /// Its position in the batch.
     location: Range<usize>,
     rows: BatchBlockRows,
@@ -32,20 +32,20 @@ enum BatchBlockRows {
 }
 
 /// Memory overhead of a block in a batch, in bytes.
-pub(super) const BLOCK_OVERHEAD_BYTES: u64 = size_of::<BatchBlock>() as u64;
+pub(in crate::join::methods::lookup) const BLOCK_OVERHEAD_BYTES: u64 = size_of::<BatchBlock>() as u64;
 /// Memory overhead of a batch, in bytes.
-pub(super) const BATCH_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
+pub(in crate::join::methods::lookup) const BATCH_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
 
 /// A batch of blocks read together, in order.
 #[derive(Debug, Default)]
-pub(super) struct BlockBatch {
+pub(in crate::join::methods::lookup) struct BlockBatch {
     buffer: LargeBuffer,
-    pub(super) blocks: Vec<BatchBlock>,
+    pub(in crate::join::methods::lookup) blocks: Vec<BatchBlock>,
     widths: (usize, usize),
 }
 
 /// The encoding of the rows of a block.
-pub(super) enum BlockRows<'a> {
+pub(in crate::join::methods::lookup) enum BlockRows<'a> {
     Dense(&'a [u8]),
     /// The whole unpacked block.
     Other(&'a [u8]),
@@ -59,7 +59,7 @@ impl BlockBatch {
 
     /// The rows of a block.
     #[inline]
-    pub(super) fn rows(&self, block: usize) -> BlockRows<'_> {
+    pub(in crate::join::methods::lookup) fn rows(&self, block: usize) -> BlockRows<'_> {
         let Some(BatchBlock { location, rows, .. }) = self.blocks.get(block) else { return BlockRows::Dense(&[]) };
         match rows {
             BatchBlockRows::Dense(bytes) => BlockRows::Dense(self.bytes(location.start..location.start + bytes)),
@@ -71,7 +71,7 @@ impl BlockBatch {
 
     /// First key of a block.
     #[inline]
-    pub(super) fn first_key(&self, block: usize) -> &[u8] {
+    pub(in crate::join::methods::lookup) fn first_key(&self, block: usize) -> &[u8] {
         match (self.blocks.get(block), self.rows(block)) {
             (Some(BatchBlock { rows: BatchBlockRows::Other { first, .. }, .. }), _) => first,
             (_, BlockRows::Dense(rows)) => rows.get(..self.widths.0).unwrap_or_default(),
@@ -81,7 +81,7 @@ impl BlockBatch {
 
     /// Last key of a block.
     #[inline]
-    pub(super) fn last_key(&self, block: usize) -> &[u8] {
+    pub(in crate::join::methods::lookup) fn last_key(&self, block: usize) -> &[u8] {
         match (self.blocks.get(block), self.rows(block)) {
             (Some(BatchBlock { rows: BatchBlockRows::Other { last, .. }, .. }), _) => last,
             (_, BlockRows::Dense(rows)) => {
@@ -97,7 +97,13 @@ impl BlockBatch {
     ///
     /// # Errors
     /// Errors of the storage, and damage.
-    pub(super) fn read(&mut self, table: &Table, task: &Task, ranges: &[Range<u64>], request_bytes: u64) -> Result<()> {
+    pub(in crate::join::methods::lookup) fn read(
+        &mut self,
+        table: &Table,
+        task: &Task,
+        ranges: &[Range<u64>],
+        request_bytes: u64,
+    ) -> Result<()> {
         let batch = std::mem::take(self);
         *self = batch.start(table, task, ranges, request_bytes, false)?.wait()?;
         Ok(())
@@ -107,7 +113,7 @@ impl BlockBatch {
     ///
     /// # Errors
     /// Damage of the table's offsets.
-    pub(super) fn start(
+    pub(in crate::join::methods::lookup) fn start(
         mut self,
         table: &Table,
         task: &Task,

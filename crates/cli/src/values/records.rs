@@ -1,6 +1,6 @@
 //! The columns of records, as text and JSON.
 
-use crate::key;
+use super::key;
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
 use ogive_text::{BYTE_ORDER_MARK, Separated};

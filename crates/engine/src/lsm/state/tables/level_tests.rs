@@ -1,14 +1,14 @@
 //! Tests of levels against sorted lists, and of ingested tables.
 
-use super::entry::{SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::{LevelCursor, LevelTables};
 use super::table_file::TableFile;
-use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::cache::BlockCache;
 use crate::lsm::compact::LevelsBelow;
 use crate::lsm::compact::test_support::{OWNER, TestFolder, entries};
 use crate::lsm::state::cursor::EntryCursor;
+use crate::lsm::state::entry::{SEQUENCE_MAX, Sequence, ValueKind};
 use crate::lsm::state::test_model::{History, keys, steps};
+use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{TableWriteOptions, TableWriter};
 use proptest::prelude::*;
 use std::sync::Arc;

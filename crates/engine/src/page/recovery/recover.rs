@@ -1,18 +1,18 @@
 //! Recovery: replays the log beyond the last checkpoint when a page file is opened.
 
-use super::extents::Extent;
-use super::header::{Header, STATE_BYTES_MAX};
-use super::log_chain::{FoundSegment, links};
-use super::log_map::{LogMap, PageVersion};
-use super::pages::PageNumber;
-use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
-use super::space::PageSpace;
-use super::space_map::{SpaceMap, epoch_byte};
-use super::store::ends_before;
-use super::writer_state::SealedSegment;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use crate::log::{Commit, LogEntry, RecordLocation, ReplayStep, Segment, replay};
+use crate::page::extents::Extent;
+use crate::page::header::{Header, STATE_BYTES_MAX};
+use crate::page::log_chain::{FoundSegment, links};
+use crate::page::log_map::{LogMap, PageVersion};
+use crate::page::pages::PageNumber;
+use crate::page::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
+use crate::page::space::PageSpace;
+use crate::page::space_map::{SpaceMap, epoch_byte};
+use crate::page::store::ends_before;
+use crate::page::writer_state::SealedSegment;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ enum PendingLogRecord {
 
 /// The recovered state of a file: initially that of the checkpoint, then commit by commit.
 #[derive(Debug)]
-pub(super) struct Recovery {
-    pub(super) log_map: LogMap,
+pub(in crate::page) struct Recovery {
+    pub(in crate::page) log_map: LogMap,
     /// Free pages; none for read-only handles.
-    pub(super) space: Option<PageSpace>,
-    pub(super) epochs: Option<SpaceMap>,
-    pub(super) sequence: u64,
-    pub(super) state: Vec<u8>,
-    pub(super) page_count: u32,
+    pub(in crate::page) space: Option<PageSpace>,
+    pub(in crate::page) epochs: Option<SpaceMap>,
+    pub(in crate::page) sequence: u64,
+    pub(in crate::page) state: Vec<u8>,
+    pub(in crate::page) page_count: u32,
     /// The greatest epoch found.
-    pub(super) epoch: u32,
-    pub(super) sealed: Vec<SealedSegment>,
+    pub(in crate::page) epoch: u32,
+    pub(in crate::page) sealed: Vec<SealedSegment>,
     /// Pages that the page file has room for.
     file_pages: u64,
     /// The first page that a commit wrote directly and that the page file has no room for.
@@ -48,7 +48,7 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn new(
+    pub(in crate::page) fn new(
         header: &Header,
         file: &dyn ReadableFile,
         space: Option<PageSpace>,
@@ -75,7 +75,7 @@ impl Recovery {
     ///
     /// # Errors
     /// [`Cause::Damaged`](crate::Cause::Damaged) if commits are missing, or records are invalid.
-    pub(super) fn replay_all(
+    pub(in crate::page) fn replay_all(
         &mut self,
         header: &Header,
         one_slot: bool,
@@ -197,7 +197,7 @@ impl Recovery {
     ///
     /// # Errors
     /// [`Cause::Damaged`](crate::Cause::Damaged) at the first such page of the page file.
-    pub(super) fn check_length(&self) -> Result<()> {
+    pub(in crate::page) fn check_length(&self) -> Result<()> {
         self.missing_page.map_or(Ok(()), |page| Err(ends_before(&self.file_path, self.page_bytes, page)))
     }
 
@@ -206,7 +206,7 @@ impl Recovery {
     }
 
     /// An error at the page file.
-    pub(super) fn damaged(&self, detail: &str) -> Error {
+    pub(in crate::page) fn damaged(&self, detail: &str) -> Error {
         Error::damaged(&self.file_path, 0, detail)
     }
 }

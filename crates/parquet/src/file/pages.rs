@@ -214,7 +214,7 @@ mod tests {
 
     /// The bytes of the example of the document: lines of an offset and up to sixteen bytes; the last is the length.
     fn documented() -> Vec<u8> {
-        let document = include_str!("../../../docs/format/parquet.md");
+        let document = include_str!("../../../../docs/format/parquet.md");
         let (_, rest) = document.split_once("```hex pages\n").expect("an example of this name");
         let lines = rest.lines().take_while(|line| !line.starts_with("```"));
         let words = lines.flat_map(|line| line.split_whitespace().skip(1));

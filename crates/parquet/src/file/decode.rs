@@ -1,9 +1,9 @@
 //! Rows from pages: decoding of ranges of rows of a row group from the bytes that were fetched of it.
 
+use super::fetched::{FetchedFile, Part, Wanted};
+use super::int96::{NoTimestamp, converted};
+use super::pages::{ColumnPages, GroupPages};
 use crate::error::{ParquetIndexError, Remedy, Result};
-use crate::fetched::{FetchedFile, Part, Wanted};
-use crate::int96::{NoTimestamp, converted};
-use crate::pages::{ColumnPages, GroupPages};
 use crate::schema::{FileSchema, malformed};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -271,7 +271,7 @@ impl GroupSource<'_> {
                 .set_total_compressed_size((pages.end - pages.start).cast_signed())
                 .build()?;
             columns.push(chunk);
-            let of_page = |page: &crate::pages::Page| PageLocation {
+            let of_page = |page: &super::pages::Page| PageLocation {
                 offset: page.offset.cast_signed(),
                 compressed_page_size: page.bytes as i32,
                 first_row_index: page.first_row.cast_signed(),

@@ -1,16 +1,16 @@
 //! Verification of a whole page file: every page, the space map, and the log.
 
-use super::extents::{Extent, Extents};
-use super::file::{PageFile, is_of_log, live_segments};
-use super::header::{Header, OtherSlot};
-use super::pages::PageNumber;
 use super::recover::Recovery;
-use super::shared::PageFileShared;
-use super::snapshot::PageSnapshot;
-use super::space::PageSpace;
-use super::space_map::{self, MapLocations, epoch_byte, stale};
 use crate::error::{Result, is_device_error};
 use crate::io::{LenientStorage, Purpose, UnreadablePart};
+use crate::page::extents::{Extent, Extents};
+use crate::page::file::{PageFile, is_of_log, live_segments};
+use crate::page::header::{Header, OtherSlot};
+use crate::page::pages::PageNumber;
+use crate::page::shared::PageFileShared;
+use crate::page::snapshot::PageSnapshot;
+use crate::page::space::PageSpace;
+use crate::page::space_map::{self, MapLocations, epoch_byte, stale};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ fn claims(shared: &PageFileShared, claimed: &[Extent]) -> Result<Extents> {
 }
 
 /// The pages of the space map.
-pub(super) fn map_pages(places: &MapLocations) -> Extents {
+pub(in crate::page) fn map_pages(places: &MapLocations) -> Extents {
     let mut pages = Extents::default();
     let parts = places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
     parts.chain(places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));

@@ -10,7 +10,7 @@ use crate::table::{FrontKeys, Table};
 
 /// Decoded rows of one block.
 #[derive(Debug)]
-pub(super) struct DecodedRows {
+pub(in crate::join::methods::lookup) struct DecodedRows {
     bytes: Vec<u8>,
     spans: Vec<RowSpan>,
     /// The block, and its first decoded row.
@@ -24,7 +24,7 @@ pub(super) struct DecodedRows {
 
 impl DecodedRows {
     /// Rows of at most `bytes_max` at once. A single row that is longer takes more memory from `budget`.
-    pub(super) fn new(bytes_max: usize, budget: &MemoryBudget) -> Self {
+    pub(in crate::join::methods::lookup) fn new(bytes_max: usize, budget: &MemoryBudget) -> Self {
         let extra = Mutex::new(budget.empty_grant());
         Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max, extra }
     }
@@ -41,7 +41,7 @@ impl DecodedRows {
     ///
     /// # Errors
     /// Damage; [`Cause::JoinMemory`](crate::Cause::JoinMemory) for a row that exceeds the memory.
-    pub(super) fn load(
+    pub(in crate::join::methods::lookup) fn load(
         &mut self,
         table: &Table,
         block_batch: &BlockBatch,
@@ -78,7 +78,11 @@ impl DecodedRows {
     ///
     /// # Errors
     /// Damage.
-    pub(super) fn needed_bytes(table: &Table, block_batch: &BlockBatch, block: usize) -> Result<u64> {
+    pub(in crate::join::methods::lookup) fn needed_bytes(
+        table: &Table,
+        block_batch: &BlockBatch,
+        block: usize,
+    ) -> Result<u64> {
         let BlockRows::Other(unpacked) = block_batch.rows(block) else { return Ok(0) };
         let Some(number) = block_batch.blocks.get(block).map(|block| block.number) else { return Ok(0) };
         let (records, mut front) = (table.records_of(number, unpacked)?, FrontKeys::default());
@@ -89,13 +93,18 @@ impl DecodedRows {
     }
 
     /// Most bytes decoded at once.
-    pub(super) fn bytes_max(&self) -> u64 {
+    pub(in crate::join::methods::lookup) fn bytes_max(&self) -> u64 {
         self.bytes_max as u64
     }
 
     /// The rows of a block, decoded by [`Self::load`] if necessary.
     #[inline]
-    pub(super) fn rows<'a>(&'a self, table: &Table, block_batch: &'a BlockBatch, block: usize) -> RowsView<'a> {
+    pub(in crate::join::methods::lookup) fn rows<'a>(
+        &'a self,
+        table: &Table,
+        block_batch: &'a BlockBatch,
+        block: usize,
+    ) -> RowsView<'a> {
         match (block_batch.rows(block), table.dense_widths()) {
             (BlockRows::Dense(bytes), Some((key, value))) => RowsView::Dense { bytes, key, value },
             (BlockRows::Dense(_), None) => RowsView::EMPTY,
@@ -107,7 +116,12 @@ impl DecodedRows {
     ///
     /// # Errors
     /// Errors of the storage, and damage; `Cause::JoinMemory` for a value that exceeds the memory.
-    pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
+    pub(in crate::join::methods::lookup) fn long_value(
+        &self,
+        table: &Table,
+        row: usize,
+        value: &mut Vec<u8>,
+    ) -> Result<()> {
         let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
         let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };
         let pointer = pointer.ok_or_else(|| Error::input("this row has no long value"))?;

@@ -1,11 +1,11 @@
 //! Keys that are looked up, from a file with one on each line.
 
+use super::pipe::InputFile;
+use super::standard_input::input_named;
 use crate::failure::{Failure, Result};
 use crate::input::InputError;
-use crate::key;
-use crate::pipe::InputFile;
-use crate::standard_input::input_named;
 use crate::system::argument;
+use crate::values::key;
 use ogive::KeyType;
 use ogive::table::KEY_BYTES_MAX;
 use std::io::{self, BufRead, BufReader, Read};

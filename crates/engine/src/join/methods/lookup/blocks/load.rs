@@ -1,10 +1,10 @@
 //! The index loader: loads the index stored in a table, or builds separators from one scan of the data.
 
 use super::block_batch::BlockBatch;
-use super::separators::{BlockSeparators, ChildBlocks, NumericSeparators, StringSeparators};
-use super::stored_lines::StoredLines;
-use super::window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};
 use crate::error::Result;
+use crate::join::methods::lookup::separators::{BlockSeparators, ChildBlocks, NumericSeparators, StringSeparators};
+use crate::join::methods::lookup::stored_lines::StoredLines;
+use crate::join::methods::lookup::window::{BlockFinger, BlockIndex, BlockWindow, key_prefix_of};
 use crate::join::rows::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{NodeRun, Table};
 use ogive_model::coded::{shortest_separator, visit_children, visit_separators};
@@ -18,13 +18,13 @@ const INDEX_DIVISOR: u64 = 2;
 /// An index over the blocks of a table, with its memory grant.
 #[derive(Debug)]
 pub(crate) struct LoadedIndex {
-    pub(super) index: Arc<dyn BlockIndex>,
+    pub(in crate::join::methods::lookup) index: Arc<dyn BlockIndex>,
     _memory: MemoryGrant,
 }
 
 impl LoadedIndex {
     /// Whether lookups read nothing.
-    pub(super) fn is_in_memory(&self) -> bool {
+    pub(in crate::join::methods::lookup) fn is_in_memory(&self) -> bool {
         self.index.bytes() > 0
     }
 }
@@ -41,9 +41,9 @@ pub(crate) fn load(table: &Table, task: &Task) -> Result<LoadedIndex> {
     })
 }
 
-pub(super) struct IndexLoader<'a> {
-    pub(super) table: &'a Table,
-    pub(super) task: &'a Task,
+pub(in crate::join::methods::lookup) struct IndexLoader<'a> {
+    pub(in crate::join::methods::lookup) table: &'a Table,
+    pub(in crate::join::methods::lookup) task: &'a Task,
 }
 
 impl IndexLoader<'_> {
@@ -58,7 +58,7 @@ impl IndexLoader<'_> {
     }
 
     /// Adjusts the grant of an index to `bytes`.
-    pub(super) fn resize(&self, memory: &mut MemoryGrant, bytes: u64) -> Result<()> {
+    pub(in crate::join::methods::lookup) fn resize(&self, memory: &mut MemoryGrant, bytes: u64) -> Result<()> {
         match bytes.checked_sub(memory.bytes()) {
             Some(more) => self.grow(memory, more),
             None => {
@@ -168,7 +168,7 @@ impl IndexLoader<'_> {
     }
 
     /// One separator per block: from the table's exact layer, without reading data, if that is fine enough.
-    pub(super) fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
+    pub(in crate::join::methods::lookup) fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
         let mut memory = self.task.budget.take(self.separator_bytes(), "an index")?;
         let layer = self.table.bottom_layer().filter(|layer| layer.is_exact && layer.granule == 1);
         let most_bytes = memory.bytes().saturating_add(self.task.budget.left_bytes());

@@ -1,8 +1,8 @@
 //! The facts by which joins are planned: both relations, the device, and the options.
 
-use super::options::{JoinKind, JoinSide};
 use super::spread::Spread;
 use crate::io::Profile;
+use crate::join::rows::options::{JoinKind, JoinSide};
 
 /// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;

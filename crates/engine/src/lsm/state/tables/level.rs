@@ -1,12 +1,12 @@
 //! One level: disjoint tables in key order, read as a single sorted sequence.
 
-use super::entry::{Entry, Sequence};
 use super::learner::{LevelGuide, PositionWindow};
-use super::range_tombstones::RangeTombstones;
 use super::table_file::{ReadAheadBytes, TableFile, TableFileCursor};
 use crate::block::{Slice, key_prefix_after, key_prefix_at};
 use crate::error::{Error, Result};
 use crate::lsm::state::cursor::{EntryCursor, SeekGoal};
+use crate::lsm::state::entry::{Entry, Sequence};
+use crate::lsm::state::range_tombstones::RangeTombstones;
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 

@@ -1,12 +1,8 @@
 //! An open table of a store, with its metadata, range tombstones and optional guide.
 
-use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::learner::{GuidedStart, Learner, ModelSize, PositionWindow, TableGuide};
 use super::lookup_times::TableLookups;
 use super::lookup_times::{LookupTimes, TimedLookup};
-use super::obsolete_file::ObsoleteFile;
-use super::range_tombstones::RangeTombstones;
-use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::cache::Reservation;
@@ -15,6 +11,10 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::io::local::sync::Published;
 use crate::lsm::state::cursor::{EntryCursor, SeekGoal};
+use crate::lsm::state::entry::{Entry, KeyspaceId, Sequence, ValueKind};
+use crate::lsm::state::obsolete_file::ObsoleteFile;
+use crate::lsm::state::range_tombstones::RangeTombstones;
+use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::read::versions::{LookupStart, LookupStep};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TablePlace};

@@ -4,19 +4,19 @@
 //! If not even its first segment is there, the last checkpoint is that state. Pages that are damaged or stale stay so,
 //! and reading them is an error, as always.
 
-use super::extents::Extents;
-use super::file::{OpenedPageFile, PageFile, is_of_log, live_segments, lock_name, store};
-use super::header::{Header, OtherSlot, first_page};
-use super::log_chain::FoundSegment;
-use super::options::PageOptions;
-use super::pages::PageNumber;
 use super::recover::Recovery;
-use super::space::PageSpace;
-use super::space_map::{self, MapLocations};
-use super::store::PageStore;
 use super::verify::map_pages;
 use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Storage};
+use crate::page::extents::Extents;
+use crate::page::file::{OpenedPageFile, PageFile, is_of_log, live_segments, lock_name, store};
+use crate::page::header::{Header, OtherSlot, first_page};
+use crate::page::log_chain::FoundSegment;
+use crate::page::options::PageOptions;
+use crate::page::pages::PageNumber;
+use crate::page::space::PageSpace;
+use crate::page::space_map::{self, MapLocations};
+use crate::page::store::PageStore;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl PageFile {
 }
 
 /// What cannot be read of the log. At its end it looks like commits that were being written in a crash.
-pub(super) fn unreadable_log(storage: &dyn Storage, name: &str) -> Option<Error> {
+pub(in crate::page) fn unreadable_log(storage: &dyn Storage, name: &str) -> Option<Error> {
     let part = storage.unreadable().into_iter().find(|part| is_of_log(&part.path, name))?;
     Some(part.to_error())
 }

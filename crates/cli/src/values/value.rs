@@ -1,7 +1,7 @@
 //! Conversion of values between their bytes and text or JSON, by their type.
 
+use super::key;
 use crate::failure::{Failure, Result};
-use crate::key;
 use ogive::KeyType;
 use ogive::types::{Field, Row, RowType, ValueType};
 use serde_json::{Map, Value};

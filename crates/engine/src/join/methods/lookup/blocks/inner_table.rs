@@ -3,8 +3,8 @@
 use super::block_batch::BlockBatch;
 use super::decoded::DecodedRows;
 use super::load::IndexLoader;
-use super::separators::BlockSeparators;
 use crate::error::Result;
+use crate::join::methods::lookup::separators::BlockSeparators;
 use crate::join::rows::probe_method::InnerTable;
 use crate::join::rows::stream::RowsView;
 use crate::join::rows::task::{MemoryGrant, TimedPhase};

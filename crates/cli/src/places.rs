@@ -1,0 +1,29 @@
+//! Kinds of places: URLs, addresses of the web, folders, stores.
+
+use ogive::lsm::is_store_file;
+use std::path::Path;
+
+/// Whether a path is a URL of another storage than the local file system.
+pub(crate) fn is_url(path: &Path) -> bool {
+    ogive::io::remote_url(path).is_some()
+}
+
+/// Whether a path is an address of the web, which is read only.
+pub(crate) fn is_http(path: &Path) -> bool {
+    is_url(path) && path.to_str().is_some_and(|url| url.to_ascii_lowercase().starts_with("http"))
+}
+
+/// Whether a path is a folder, or a URL behind which there is a store.
+pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
+    if is_http(path) {
+        // Nothing is listed there.
+        return Ok(false);
+    }
+    if is_url(path) { ogive::lsm::has_store(&*ogive::io::locate_folder(path)?) } else { Ok(path.is_dir()) }
+}
+
+/// Whether a path is a URL, or a folder with files of a store, even of one that cannot be opened now.
+pub(crate) fn may_be_store(folder: &Path) -> bool {
+    let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    is_url(folder) || paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_)))
+}

@@ -1,0 +1,8 @@
+//! Keys, values, dates and sizes as words of the command line, and as tables of text.
+
+pub(crate) mod dates;
+pub(crate) mod key;
+pub(crate) mod records;
+pub(crate) mod size;
+pub(crate) mod table_text;
+pub(crate) mod value;
