@@ -33,6 +33,9 @@ impl fmt::Debug for Extension {
     }
 }
 
+/// Place in the help of the sub-commands of an extension: behind those of the command.
+const BEHIND_ALL: usize = 1_000;
+
 /// The command line of a program with an extension.
 static EXTENDED: OnceLock<Command> = OnceLock::new();
 
@@ -50,6 +53,7 @@ pub fn main() -> ExitCode {
 pub fn main_with(extension: Extension) -> ExitCode {
     let Extension { name, about, commands, run: run_own } = extension;
     let names: Vec<String> = commands.iter().map(|command| command.get_name().to_owned()).collect();
+    let commands = commands.into_iter().map(|command| command.display_order(BEHIND_ALL));
     EXTENDED.get_or_init(|| Arguments::command().name(name).about(about).subcommands(commands));
     run(|matches, json| {
         let is_own = matches.subcommand_name().is_some_and(|name| names.iter().any(|own| own == name));

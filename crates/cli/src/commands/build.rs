@@ -51,7 +51,9 @@ INPUT itself, files of a store or an index, or anything that is not a regular fi
 const ZSTD_LEVEL: i32 = 3;
 
 fn help_of_designs() -> String {
-    format!("Index design; the last is one of layers of one's own: {}", extend::forms().join(", "))
+    let forms = extend::forms();
+    let (fixed, named) = forms.split_last().unwrap_or((&"", &[]));
+    format!("Index design: {}, or fixed layers such as {fixed}", named.join(", "))
 }
 
 /// Build a table: sorted records with an index tuned to the data and the storage

@@ -43,3 +43,19 @@ fn a_damaged_side_leaves_no_output() {
         assert_eq!(folder.names(), before, "{method}");
     }
 }
+
+#[test]
+fn an_explanation_names_every_method_with_its_cost_or_the_reason_against_it() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(2_000)));
+    folder.build("keys.u64", "keys.ogive", &["--payload", "8"]);
+    let run = join(&folder, &["keys.ogive", "keys.ogive", "-o", "both.ogive", "--explain"]).exits_with(0);
+    for method in METHODS.iter().filter(|method| **method != "auto") {
+        let name = method.trim_end_matches(|letter: char| letter == ':' || letter.is_ascii_digit());
+        assert!(run.stdout.contains(name), "{method}: {}", run.stdout);
+    }
+    let told = join(&folder, &["keys.ogive", "keys.ogive", "-o", "b.ogive", "--explain", "--json"]);
+    let alternatives = told.exits_with(0).json_lines()[0]["alternatives"].as_array().unwrap().len();
+    // All but the choice itself, and the method for open indexes.
+    assert!(alternatives >= METHODS.len(), "{alternatives}");
+}

@@ -184,8 +184,9 @@ fn no_help_names_what_only_the_papers_have() {
     let folder = Folder::new();
     for command in [&[][..], &["join"], &["tune"], &["build"], &["index"], &["index", "create"]] {
         let help = folder.run(&[command, &["--help"]].concat()).exits_with(0).stdout;
+        let words: Vec<String> = help.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase).collect();
         for name in ["alex", "lipp", "aulid", "fiting", "pgm", "airindex", "spline", "plex", "rmi", "bourbon"] {
-            assert!(!help.to_lowercase().contains(name), "{name} in {help}");
+            assert!(!words.iter().any(|word| word == name), "{name} in {help}");
         }
     }
 }

@@ -137,7 +137,7 @@ mod tests {
     fn a_request_that_cannot_be_understood_says_why() {
         register_designs();
         let cases = [
-            ("fast", "none of tuned, btree, pgm:EPS"),
+            ("fast", "none of tuned, coded, btree, pgm:EPS"),
             ("pgm:0", "above 0"),
             ("pgm:many", "above 0"),
             ("radix-spline:", "above 0"),
