@@ -11,7 +11,9 @@ use ogive::index::AnyIndex;
 use ogive::io::{LocatedFile, local_path, locate, locate_folder, remote_url};
 use ogive::lsm::has_store;
 use ogive::types::RecordType;
-use ogive::{Cause, Db, DbOptions, Error, FileFormat, IndexOptions, PageOptions, Profile, Storage, Table, TableOptions};
+use ogive::{
+    Cause, Db, DbOptions, Error, FileFormat, IndexOptions, PageOptions, Profile, Storage, Table, TableOptions,
+};
 use ogive_parquet::{ParquetIndex, PathFolder};
 use std::io::ErrorKind;
 use std::path::Path;

@@ -5,7 +5,7 @@ use crate::types::KeyType;
 /// Most ranges kept; the last one then extends over all further ones.
 const RANGES_MAX: usize = 10_000;
 
-/// The result of [`repair_table`](super::table) and [`repair_index`](super::index).
+/// The result of [`repair_table`](super::repair_table) and [`repair_index`](super::repair_index).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileRepairReport {

@@ -55,10 +55,10 @@ impl JoinSource {
     /// The records in a range of a keyspace, as of the snapshot. Its keys have the type that the keyspace states, and
     /// those of the output then have it, too.
     ///
-    /// The join fails with [`Cause::KeyLength`] on a key of another width, as handles without types can write it:
-    /// [`Self::snapshot_of`] with [`KeyType::Bytes`] takes any key.
+    /// The join fails with [`Cause::KeyLength`](crate::Cause::KeyLength) on a key of another width, as handles without
+    /// types can write it: [`Self::snapshot_of`] with [`KeyType::Bytes`] takes any key.
     ///
-    /// [`Cause::KeyLength`]: crate::Cause::KeyLength
+    /// [`Cause::KeyLength`](crate::Cause::KeyLength): crate::Cause::KeyLength
     #[must_use]
     pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
         Self::snapshot_of(snapshot, keyspace, keyspace.record_type().keys, range)
@@ -79,16 +79,17 @@ impl JoinSource {
 
     /// The records of a file of fixed-width records, in file order. They carry no checksums.
     ///
-    /// `is_sorted` declares that the file is in key order, which avoids a sort. The join fails with [`Cause::Unsorted`]
-    /// if it is not.
+    /// `is_sorted` declares that the file is in key order, which avoids a sort. The join fails with
+    /// [`Cause::Unsorted`](crate::Cause::Unsorted) if it is not.
     ///
     /// # Errors
-    /// [`Cause::NotRecords`] if the file does not consist of whole records, or not of as many as its header states;
-    /// [`Cause::Input`] for keys of another width than 8 or 16 bytes; errors of the storage.
+    /// [`Cause::NotRecords`](crate::Cause::NotRecords) if the file does not consist of whole records, or not of as many
+    /// as its header states; [`Cause::Input`](crate::Cause::Input) for keys of another width than 8 or 16 bytes; errors
+    /// of the storage.
     ///
-    /// [`Cause::Unsorted`]: crate::Cause::Unsorted
-    /// [`Cause::NotRecords`]: crate::Cause::NotRecords
-    /// [`Cause::Input`]: crate::Cause::Input
+    /// [`Cause::Unsorted`](crate::Cause::Unsorted): crate::Cause::Unsorted
+    /// [`Cause::NotRecords`](crate::Cause::NotRecords): crate::Cause::NotRecords
+    /// [`Cause::Input`](crate::Cause::Input): crate::Cause::Input
     pub fn records(place: impl Into<Place>, records: RecordFile, is_sorted: bool) -> Result<Self> {
         let LocatedFile { storage, name } = place.into().file()?;
         Ok(Self::of(FileRelation::open(&*storage, &name, records, is_sorted)?))
@@ -159,7 +160,7 @@ impl JoinedRecords {
     /// The records of a join of this kind.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for more fields than a row has.
+    /// [`Cause::Input`](crate::Cause::Input) for more fields than a row has.
     pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
         let facts = [left.relation.facts(), right.relation.facts()];
         let form = RowForm::new(kind, facts[0], facts[1]);

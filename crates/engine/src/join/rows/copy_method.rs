@@ -28,7 +28,7 @@ pub trait CopyMethod: Debug + Sync {
     /// Copies both relations.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for relations that cannot be copied; errors of the
+    /// [`Cause::Input`](crate::Cause::Input) for relations that cannot be copied; errors of the
     /// job.
     fn copy(&self, job: &mut CopyJob<'_>) -> Result<[CopiedRelation; 2]>;
 }

@@ -34,7 +34,7 @@ pub trait JoinProbeMethod: Debug + Sync {
     /// Builds the index of a table, within the memory of the join.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for tunables that the method does not have; errors of
+    /// [`Cause::Input`](crate::Cause::Input) for tunables that the method does not have; errors of
     /// [`InnerTable`].
     fn prepare(&self, inner: InnerTable<'_>, number: u64, tunables: &[Tunable]) -> Result<Box<dyn JoinProbe>>;
 }
@@ -44,7 +44,7 @@ pub trait JoinProbe: Debug + Send + Sync {
     /// Joins the rows of a range of keys.
     ///
     /// # Errors
-    /// Errors of the job: of the relations and the sink, and [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Errors of the job: of the relations and the sink, and [`Cause::Interrupted`](crate::Cause::Interrupted).
     fn run(&self, job: &mut JoinProbeJob<'_>) -> Result<()>;
 }
 

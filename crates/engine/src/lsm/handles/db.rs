@@ -83,9 +83,11 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Cause::Locked`] if another process has it open; [`Cause::NotAStore`] if there is none and none may be created,
-    /// or a folder contains other files and no store; [`Cause::Damaged`] and [`Cause::Version`] for unreadable
-    /// files; [`Cause::Input`] for invalid options; errors of [`Place::folder`] and of the storage.
+    /// [`Cause::Locked`](crate::Cause::Locked) if another process has it open;
+    /// [`Cause::NotAStore`](crate::Cause::NotAStore) if there is none and none may be created, or a folder contains
+    /// other files and no store; [`Cause::Damaged`](crate::Cause::Damaged) and
+    /// [`Cause::Version`](crate::Cause::Version) for unreadable files; [`Cause::Input`](crate::Cause::Input) for
+    /// invalid options; errors of [`Place::folder`] and of the storage.
     pub fn open(place: impl Into<Place>, options: &DbOptions) -> Result<Self> {
         let place = place.into();
         let is_path = place.path().is_some();
@@ -114,7 +116,8 @@ impl Db {
 
     /// Opens a store read-only, as it is now; later changes by other processes are not seen. Nothing is written and no
     /// lock is taken. If the store has more files than may be [open at once](DbOptions::open_files), some are closed at
-    /// any time; reading one that another process has removed since fails with [`Cause::FileReplaced`].
+    /// any time; reading one that another process has removed since fails with
+    /// [`Cause::FileReplaced`](crate::Cause::FileReplaced).
     ///
     /// # Errors
     /// As [`Self::open`]; an error of kind `NotFound` if another process removes files during the opening: try
@@ -126,8 +129,9 @@ impl Db {
     /// Opens a named version of a store on an object store, read-only.
     ///
     /// # Errors
-    /// [`Cause::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
-    /// them; [`Cause::Unsupported`] on other storages; as [`Self::open_read_only`].
+    /// [`Cause::VersionGone`](crate::Cause::VersionGone) if the store's writer has removed files of the version, a
+    /// grace period after it replaced them; [`Cause::Unsupported`](crate::Cause::Unsupported) on other storages; as
+    /// [`Self::open_read_only`].
     pub fn open_version(place: impl Into<Place>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
         Self::start(recover::open_version(&options.storage(place)?, options, version)?)
     }
@@ -157,8 +161,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Cause::Unsupported`] for a store that is open for writing, and on other storages; as
-    /// [`Self::open_read_only`]. After an error the handle has the version it had.
+    /// [`Cause::Unsupported`](crate::Cause::Unsupported) for a store that is open for writing, and on other storages;
+    /// as [`Self::open_read_only`]. After an error the handle has the version it had.
     pub fn refresh(&mut self) -> Result<bool> {
         let Some(core) = recover::open_newer(self.core())? else { return Ok(false) };
         *self = Self::start(core)?;
@@ -196,8 +200,8 @@ impl Db {
     /// [`Keyspace::stating`] does so with its writes.
     ///
     /// # Errors
-    /// [`Cause::Input`] for a name that is empty or longer than 255 bytes, and for `ogive.indexes`; as
-    /// [`Batch::commit`].
+    /// [`Cause::Input`](crate::Cause::Input) for a name that is empty or longer than 255 bytes, and for
+    /// `ogive.indexes`; as [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         check_name(name)?;
         self.keyspace_of_any_name(name)
@@ -236,11 +240,11 @@ impl Db {
     }
 
     /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
-    /// then on with [`Cause::KeyspaceDropped`].
+    /// then on with [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped).
     ///
     /// # Errors
-    /// [`Cause::Input`] for the default keyspace and for `ogive.indexes`, which cannot be dropped; as
-    /// [`Batch::commit`].
+    /// [`Cause::Input`](crate::Cause::Input) for the default keyspace and for `ogive.indexes`, which cannot be dropped;
+    /// as [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         check_name(name)?;
         self.core().drop_keyspace(name)
@@ -261,7 +265,7 @@ impl Db {
     /// Syncs all writes to storage, including those made with weaker durability.
     ///
     /// # Errors
-    /// [`Cause::ReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storage.
     pub fn persist(&self) -> Result<()> {
         self.core().persist()
     }
@@ -269,7 +273,7 @@ impl Db {
     /// Flushes all memtables to tables, and waits for completion.
     ///
     /// # Errors
-    /// [`Cause::ReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storage.
     pub fn flush(&self) -> Result<()> {
         self.core().flush()
     }
@@ -278,7 +282,7 @@ impl Db {
     /// snapshot needs; waits for completion.
     ///
     /// # Errors
-    /// [`Cause::ReadOnly`]; errors of the storage.
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storage.
     pub fn compact(&self) -> Result<()> {
         self.core().compact()
     }
@@ -286,8 +290,8 @@ impl Db {
     /// Learns models of all current tables or levels now.
     ///
     /// # Errors
-    /// [`Cause::Input`] without a [learning policy](DbOptions::learning); errors of the storage, and
-    /// damage.
+    /// [`Cause::Input`](crate::Cause::Input) without a [learning policy](DbOptions::learning); errors of the storage,
+    /// and damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
     }
@@ -314,8 +318,8 @@ impl Db {
 
     /// Closes the store for all its handles: syncs all writes, those with weaker durability too, stops the background
     /// threads and releases the lock, so that it can be opened again or its folder be moved. All other handles,
-    /// keyspaces, snapshots and ranges may live on, but fail with [`Cause::Closed`]. Closing a closed store does
-    /// nothing.
+    /// keyspaces, snapshots and ranges may live on, but fail with [`Cause::Closed`](crate::Cause::Closed). Closing a
+    /// closed store does nothing.
     ///
     /// Dropping the last handle closes the store as well, but reports no errors.
     ///
@@ -336,10 +340,11 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Cause::ReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
-    /// is then still open, and [`Self::resume`] may help. Errors of the storage after that: all writes are durable, and
-    /// the store is closed; the next opening takes longer. [`Cause::Gone`] if this handle has written to a store on an
-    /// object store that was removed: the store is closed, and these writes are lost.
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly) after an earlier failure, and errors of the storage while writes are
+    /// synced: the store is then still open, and [`Self::resume`] may help. Errors of the storage after that: all
+    /// writes are durable, and the store is closed; the next opening takes longer. [`Cause::Gone`](crate::Cause::Gone)
+    /// if this handle has written to a store on an object store that was removed: the store is closed, and these writes
+    /// are lost.
     pub fn close(&self) -> Result<()> {
         self.default.open().close()
     }

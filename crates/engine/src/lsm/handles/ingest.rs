@@ -16,9 +16,10 @@ impl Keyspace {
     /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
     /// # Errors
-    /// [`Cause::Input`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
-    /// other files; [`Cause::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
-    /// to all its keys; [`Cause::Memory`] if the store's memory has no room for its index; as
+    /// [`Cause::Input`](crate::Cause::Input) for a table with a duplicate key or a value longer than 1 MiB, or one that
+    /// refers to other files; [`Cause::Damaged`](crate::Cause::Damaged) and other errors of
+    /// [`Table::open`](crate::Table::open), also for a table whose index does not lead to all its keys;
+    /// [`Cause::Memory`](crate::Cause::Memory) if the store's memory has no room for its index; as
     /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
     /// the manifest, all of the tables may be found when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
@@ -31,7 +32,7 @@ impl Keyspace {
     /// version needs it any more. All other files are ingested as copies, and stay.
     ///
     /// # Errors
-    /// As [`Self::ingest`]; [`Cause::Input`] for a file that belongs to the store already.
+    /// As [`Self::ingest`]; [`Cause::Input`](crate::Cause::Input) for a file that belongs to the store already.
     pub fn adopt<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         self.adopt_from(&located(paths)?)
     }

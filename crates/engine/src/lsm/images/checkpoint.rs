@@ -37,7 +37,7 @@ impl Core {
     /// Copies the store as it is now to a storage.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storages.
+    /// [`Cause::ReadOnly`](crate::Cause::ReadOnly); errors of the storages.
     pub(in crate::lsm) fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
         self.flush()?;
         let pinned = self.pin_files();

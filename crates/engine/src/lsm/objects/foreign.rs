@@ -20,7 +20,7 @@ impl ObjectFolder {
     /// Fails if the store is not there any more, or another one is in its place.
     ///
     /// # Errors
-    /// [`Cause::Gone`]; errors of the storage.
+    /// [`Cause::Gone`](crate::Cause::Gone); errors of the storage.
     pub(crate) fn check_in_place(&self) -> Result<()> {
         self.owner.check_in_place(&*self.inner)
     }
@@ -56,7 +56,8 @@ impl ObjectFolder {
     /// Finds out which store is there, by the listing by which it is being opened, and hides manifests of another one.
     ///
     /// # Errors
-    /// [`Cause::Gone`] for a reader that goes on; [`Cause::WrongAnswer`]; errors of the storage.
+    /// [`Cause::Gone`](crate::Cause::Gone) for a reader that goes on;
+    /// [`Cause::WrongAnswer`](crate::Cause::WrongAnswer); errors of the storage.
     pub(super) fn settle(&self) -> Result<()> {
         let Some(mut listing) = self.listing.lock().clone() else { return Ok(()) };
         if self.owner.is_settled.get().is_some() {
@@ -138,7 +139,7 @@ impl ObjectFolder {
     /// Whether a part is of another store.
     ///
     /// # Errors
-    /// [`Cause::WrongAnswer`] for one of another place.
+    /// [`Cause::WrongAnswer`](crate::Cause::WrongAnswer) for one of another place.
     pub(super) fn is_foreign(&self, name: &str, part: &[u8]) -> Result<bool> {
         if !tag::is_of(part, name) {
             return Err(self.misplaced(name));
@@ -175,7 +176,7 @@ impl ObjectFolder {
     /// writer's is still there.
     ///
     /// # Errors
-    /// [`Cause::Gone`]; errors of the storage.
+    /// [`Cause::Gone`](crate::Cause::Gone); errors of the storage.
     pub(crate) fn is_foreign_manifest(&self, number: u64) -> Result<bool> {
         self.check_in_place()?;
         let name = ChainId { kind: FileKind::Manifest, number }.part_name(0);

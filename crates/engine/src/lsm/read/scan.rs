@@ -30,7 +30,7 @@ impl Core {
     /// Whether a keyspace has no record at `at`. Reads keys alone, so that no value is too long for it.
     ///
     /// # Errors
-    /// [`Error::KeyspaceDropped`](crate::Error::KeyspaceDropped); errors of the storage, and damage.
+    /// [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped); errors of the storage, and damage.
     pub(in crate::lsm) fn is_empty_at(&self, tree: &KeyspaceTree, at: Sequence) -> Result<bool> {
         let (view, at) = self.view_at(tree, at);
         if tree.is_dropped() {

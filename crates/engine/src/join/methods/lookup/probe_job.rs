@@ -29,7 +29,7 @@ impl<'a> JoinProbeJob<'a> {
     /// Moves to the next chunk of outer rows; `false` at the end. Reports progress, and ends an interrupted join.
     ///
     /// # Errors
-    /// Errors of the outer relation; [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Errors of the outer relation; [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub fn advance(&mut self) -> Result<bool> {
         if !self.outer.advance(None)? {
             return Ok(false);

@@ -89,8 +89,8 @@ pub(in crate::join) struct PlanInput<'a> {
 /// Device and processor time of a step are added to a [`JoinCost`]: reads and writes by [`JoinCostModel::read`] and
 /// [`JoinCostModel::write`], processor work by [`JoinCost::work`].
 ///
-/// [`JoinCost`]: crate::join::Cost
-/// [`JoinCost::work`]: crate::join::Cost::work
+/// [`JoinCost`]: crate::join::JoinCost
+/// [`JoinCost::work`]: crate::join::JoinCost::work
 #[derive(Clone, Copy, Debug)]
 pub struct JoinCostModel<'a>(pub(in crate::join) &'a PlanInput<'a>);
 
