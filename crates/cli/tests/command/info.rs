@@ -71,5 +71,5 @@ fn an_index_of_a_kind_of_papers_is_told_with_the_program_that_opens_it() {
     let told = folder.run(&["info", "i.ogx", "--json"]).exits_with(0).json();
     assert_eq!((&told["kind"], &told["structure"]), (&json!("index"), &json!("alex")));
     assert_eq!(told["file_bytes"], json!(file.len()));
-    folder.run(&["index", "stats", "i.ogx"]).exits_with(1).complains_of("kind 'alex'").complains_of("`ogive-research`");
+    folder.run(&["stats", "i.ogx"]).exits_with(1).complains_of("kind 'alex'").complains_of("`ogive-research`");
 }

@@ -49,7 +49,7 @@ fn every_kind_of_index_is_made_filled_asked_and_checked() {
         let scanned = folder.run(&["scan", "i.ogx"]).exits_with(0);
         assert_eq!(scanned.stdout.lines().count(), 3000, "{kind}");
         for text in [&["stats", "i.ogx"][..], &["explain", "i.ogx", &first], &["verify", "i.ogx"]] {
-            assert!(!index(&folder, text).exits_with(0).stdout.is_empty(), "{kind}");
+            assert!(!folder.run(text).exits_with(0).stdout.is_empty(), "{kind}");
         }
     }
 }

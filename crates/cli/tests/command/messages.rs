@@ -193,7 +193,7 @@ fn advice_fits_the_mistake() {
     says(&["scan", "t.ogive", "--limit", "1k"], "use a whole number in digits").keeps_quiet_about("invalid digit");
     says(&["db", "import", "s", "words.txt", "--batch", "0"], "use at least 1")
         .keeps_quiet_about("18446744073709551615");
-    says(&["db", "get", "s", "apple", "--memory", "64KiB"], "needs at least 1MiB of memory, but may take 64KiB");
+    says(&["get", "s", "apple", "--memory", "64KiB"], "needs at least 1MiB of memory, but may take 64KiB");
     let info = folder.run(&["info", "s/LOCK"]).exits_with(0);
     assert!(info.stdout.contains("a file of a store") && !info.stdout.contains("build"), "{}", info.stdout);
 

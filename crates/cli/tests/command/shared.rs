@@ -168,16 +168,16 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     for verb in ["get", "scan", "stats", "verify"] {
         let key: &[&str] = if verb == "get" { &["7"] } else { &[] };
         let command = |words: &[&str], name: &str| folder.run(&[words, &[name], key].concat()).exits_with(1);
-        if verb != "stats" {
-            command(&[verb], "i").complains_of("it is an index").complains_of("`ogive index`");
-            command(&[verb], &log).complains_of("it is a file of a store").complains_of("name its folder instead");
-            command(&[verb], "s").complains_of("a store is a folder");
-        }
-        command(&["index", verb], "t").complains_of("it is a table").complains_of("use `ogive get`");
-        command(&["index", verb], &log).complains_of("it is a file of a store").complains_of("name its folder instead");
-        command(&["index", verb], "s").complains_of("a store is a folder");
-        command(&["db", verb], "t").complains_of("t is a table, but a store is a folder");
-        command(&["db", verb], "i").complains_of("i is a file of an index, but a store is a folder");
+        command(&[verb], &log).complains_of("it is a file of a store").complains_of("name its folder instead");
+    }
+    for (group, name, told, advice) in [
+        ("index", "t", "it is a table", "use `ogive get`"),
+        ("index", &log[..], "it is a file of a store", "name its folder instead"),
+        ("index", "s", "it is a store", ""),
+        ("db", "t", "t is a table, but a store is a folder", ""),
+        ("db", "i", "i is a file of an index, but a store is a folder", ""),
+    ] {
+        folder.run(&[group, "delete", name, "7"]).exits_with(1).complains_of(told).complains_of(advice);
     }
     folder.run(&["tune", "i"]).exits_with(1).complains_of("is an Ogive index, not an input file");
     std::fs::copy(folder.path("i"), folder.path("i.csv")).unwrap();

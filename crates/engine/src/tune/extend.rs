@@ -12,6 +12,7 @@ use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 
 pub use super::build_layer::granule;
+#[cfg(feature = "tune")]
 pub use super::families::{best, error_grid, score};
 pub use super::given::{DesignFamily, GivenDesign, ParsedDesign, compared, register};
 pub use super::line_builder::{LineBuilder, VALUES_MAX};

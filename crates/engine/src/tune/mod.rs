@@ -20,8 +20,8 @@
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
-#[cfg(feature = "tune")]
 mod assess;
+#[cfg(feature = "tune")]
 mod block_size;
 mod build_layer;
 mod builder;

@@ -2,6 +2,7 @@
 
 use super::builder::LayerBuilder;
 use super::design::Design;
+#[cfg(feature = "tune")]
 use super::families;
 use super::given::{self, GivenDesign};
 use super::layer::DesignLayer;

@@ -1,8 +1,8 @@
 //! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::coding::{EXPANSION_MAX, saves};
-#[cfg(feature = "tune")]
 use crate::table::block::coded::{CODED_HEAD_BYTES, SPAN_BYTES};
+#[cfg(feature = "tune")]
 use crate::table::format::meta::opening_with;
 use crate::table::format::options::{DEFAULT_BLOCK_BYTES, TableWriteOptions};
 #[cfg(feature = "tune")]
