@@ -14,8 +14,8 @@ use ogive_model::line::{LineNode, WINDOW_CHILDREN_MAX};
 ///       -error  ^ pivot             the next line.
 /// ```
 ///
-/// Simpler than [`ogive_model::pla::optimal`], which keeps hulls, with somewhat more lines. The cone is kept in f64: it only
-/// proposes lines, whose windows are then measured.
+/// Simpler than [`ogive_model::pla::optimal`], which keeps hulls, with somewhat more lines. The cone is kept in f64: it
+/// only proposes lines, whose windows are then measured.
 ///
 /// Source: Bourbon (Dai et al., OSDI 2020), Section 4.1, after Xie et al., "Maximum error-bounded piecewise linear
 /// representation for online stream approximation" (VLDB Journal 23, 2014). Takes O(n) time.
