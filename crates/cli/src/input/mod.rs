@@ -25,7 +25,9 @@ pub(crate) use columns::Column;
 pub(crate) use error::InputError;
 pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
-pub(crate) use schema::{ColumnType, INDEX, KEYSPACE, KnownColumns, Schema, blame_holder, stated_twice};
+#[cfg(feature = "parquet")]
+pub(crate) use schema::stated_twice;
+pub(crate) use schema::{ColumnType, INDEX, KEYSPACE, KnownColumns, Schema, blame_holder};
 pub(crate) use stored::StoredInput;
 pub(crate) use table::{is_beside, open_to_see, refuse_beside, table_input};
 

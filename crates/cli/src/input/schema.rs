@@ -120,6 +120,7 @@ impl FromStr for ColumnType {
     }
 }
 
+#[cfg(feature = "parquet")]
 impl ColumnType {
     /// The type of the column.
     pub(crate) fn key_type(&self) -> KeyType {
