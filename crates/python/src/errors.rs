@@ -27,7 +27,7 @@ pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
 }
 
 /// What the library advises a program in Rust or at the command line to do, and the advice for Python.
-const WORDS: [(&str, &str); 49] = [
+const WORDS: [(&str, &str); 48] = [
     (
         "is read-only after a failure (it was opened read-only); fix the cause, then call `resume`, or open the store \
          again",
