@@ -5,7 +5,7 @@
 //! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
 //! separately. Its contents may have been acknowledged, so it is never removed.
 
-use crate::error::{Cause, Error, Result};
+use crate::error::{Advice, Call, Cause, Error, Result};
 use crate::io::Storage;
 use crate::lsm::core::wal;
 use crate::lsm::objects::ObjectFolder;
@@ -93,7 +93,8 @@ impl UnreferencedFiles {
     /// [`Cause::Damaged`], for the first of them.
     pub(crate) fn check(&self, storage: &dyn Storage) -> Result<()> {
         match self.strays.first() {
-            Some(stray) => Err(Error::damaged(storage.path(&stray.name), 0, stray.detail.clone())),
+            Some(stray) => Err(Error::damaged(storage.path(&stray.name), 0, stray.detail.clone())
+                .advise(Advice::Use(Call::RepairStore))),
             None => Ok(()),
         }
     }
