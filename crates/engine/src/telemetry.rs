@@ -1,8 +1,11 @@
-//! Handles of the crate `metrics`, and the names of all metrics.
+//! Handles of the crate `metrics`, the names of all metrics, and the target of all events.
 //!
 //! A handle is registered when a store, a table, an index or a storage is opened, with the recorder that is installed
 //! then. Without a recorder it is empty, and counting costs a branch. Without the feature `metrics` it has no size, and
 //! counting costs nothing. The page docs/metrics.md lists the metrics; a test compares them.
+
+/// The target of all events of the crate `tracing`: filters on it hold whatever module reports.
+pub(crate) const EVENT_TARGET: &str = "ogive";
 
 /// What a metric measures: a sum that grows, a value that changes, or a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ fn a_store_reports_rare_work_and_lookups_nothing() {
     with_events(|lines| {
         let storage = Arc::new(MemoryStorage::new());
         let db = Db::open(storage.clone(), &options()).unwrap();
-        assert_events(&lines.take(), &[" INFO ogive::lsm::telemetry: opened"]);
+        assert_events(&lines.take(), &[" INFO ogive: opened"]);
         db.insert("a", "1").unwrap();
         db.flush().unwrap();
         db.insert("a", "2").unwrap();

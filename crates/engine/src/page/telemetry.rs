@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::io::Timer;
-use crate::telemetry::{self, Counter, Histogram};
+use crate::telemetry::{self, Counter, EVENT_TARGET, Histogram};
 use std::path::Path;
 use tracing::{debug, error};
 
@@ -29,11 +29,11 @@ impl PageTelemetry {
         let duration_s = timer.elapsed_s();
         self.checkpoints.add(1);
         self.checkpoint_seconds.record(duration_s);
-        debug!(index = %path.display(), pages, segments, duration_s, "checkpoint written");
+        debug!(target: EVENT_TARGET, index = %path.display(), pages, segments, duration_s, "checkpoint written");
     }
 }
 
 /// Reports the failure that closes a page file to writes.
 pub(super) fn report_failure(path: &Path, cause: &Error) {
-    error!(index = %path.display(), %cause, "closed to writes");
+    error!(target: EVENT_TARGET, index = %path.display(), %cause, "closed to writes");
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::io::profile::clock::Timer;
 use crate::io::reads::read_ahead::{PendingReads, ReadBuffer};
-use crate::telemetry::{self, Counter, Gauge};
+use crate::telemetry::{self, Counter, EVENT_TARGET, Gauge};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tracing::{Level, level_enabled, warn};
@@ -55,7 +55,7 @@ impl StorageTelemetry {
     /// Counts a request that failed and is made again, and reports it. `failure` must not show credentials.
     pub fn note_retry(&self, action: &str, path: &Path, attempt: u32, wait_s: f64, failure: &str) {
         self.retries.add(1);
-        warn!(action, path = %path.display(), attempt, wait_s, failure, "retrying a request");
+        warn!(target: EVENT_TARGET, action, path = %path.display(), attempt, wait_s, failure, "retrying a request");
     }
 
     /// Runs `work`, which waits for `bytes` to be read, and reports it if it is slow.
@@ -76,7 +76,7 @@ impl StorageTelemetry {
     /// Reports a read that took this long, if it is slow.
     pub fn note_duration(path: &Path, bytes: u64, duration_us: f64) {
         if duration_us >= SLOW_READ_US + SLOW_READ_US_PER_BYTE * bytes as f64 {
-            warn!(path = %path.display(), bytes, duration_s = duration_us / 1e6, "slow read");
+            warn!(target: EVENT_TARGET, path = %path.display(), bytes, duration_s = duration_us / 1e6, "slow read");
         }
     }
 

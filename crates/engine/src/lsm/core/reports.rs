@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::io::Timer;
 use crate::lsm::state::compaction_job::CompactionJob;
 use crate::lsm::state::memtable_set::BackingLog;
+use crate::telemetry::EVENT_TARGET;
 use tracing::{debug, error, info, warn};
 
 /// The work of a flush or a compaction, for its event.
@@ -25,7 +26,7 @@ impl Core {
         self.telemetry.flush_seconds.record(duration_s);
         // An opening flushes a set without entries, too.
         if tables > 0 {
-            debug!(store = %self.path().display(), tables, written_bytes, duration_s, "flushed");
+            debug!(target: EVENT_TARGET, store = %self.path().display(), tables, written_bytes, duration_s, "flushed");
         }
     }
 
@@ -37,8 +38,8 @@ impl Core {
         self.telemetry.compaction_seconds.record(duration_s);
         let store = self.path();
         debug!(
-            store = %store.display(), level, ?reason, tables, read_bytes, written_bytes, collected_files,
-            moved_value_bytes, duration_s,
+            target: EVENT_TARGET, store = %store.display(), level, ?reason, tables, read_bytes, written_bytes,
+            collected_files, moved_value_bytes, duration_s,
             "compacted"
         );
     }
@@ -46,7 +47,11 @@ impl Core {
     /// Reports that a write begins to wait.
     pub(in crate::lsm) fn report_stall(&self, shared: &SharedState) {
         let (memtables, running) = (shared.sealed.len(), shared.running.len());
-        warn!(store = %self.path().display(), memtables, running, "writes wait for flushes or compactions");
+        let store = self.path();
+        warn!(
+            target: EVENT_TARGET, store = %store.display(), memtables, running,
+            "writes wait for flushes or compactions"
+        );
     }
 
     /// Reports that a write has waited.
@@ -55,7 +60,7 @@ impl Core {
         self.telemetry.stall_seconds.record(duration_s);
         self.telemetry.counters.stalls.add(1);
         self.telemetry.counters.stall_us.add((duration_s * 1e6) as u64);
-        info!(store = %self.path().display(), duration_s, "writes go on");
+        info!(target: EVENT_TARGET, store = %self.path().display(), duration_s, "writes go on");
     }
 
     /// Reports that the store was closed to writes.
@@ -63,15 +68,15 @@ impl Core {
         self.telemetry.failed.set(1.0);
         let store = self.path();
         match is_fenced {
-            true => warn!(store = %store.display(), "taken over by another writer"),
-            false => error!(store = %store.display(), %cause, "closed to writes"),
+            true => warn!(target: EVENT_TARGET, store = %store.display(), "taken over by another writer"),
+            false => error!(target: EVENT_TARGET, store = %store.display(), %cause, "closed to writes"),
         }
     }
 
     /// Reports that a failed store takes writes again.
     pub(in crate::lsm) fn report_resumed(&self) {
         self.telemetry.failed.set(0.0);
-        info!(store = %self.path().display(), "open to writes again");
+        info!(target: EVENT_TARGET, store = %self.path().display(), "open to writes again");
     }
 
     /// Reports the opening of a store.
@@ -82,9 +87,12 @@ impl Core {
         self.telemetry.set_sizes(&shared);
         drop(shared);
         if self.files.objects.is_some() && !(read_only || is_new || was_closed) {
-            info!(store = %store.display(), "took over from another writer");
+            info!(target: EVENT_TARGET, store = %store.display(), "took over from another writer");
         }
-        info!(store = %store.display(), read_only, tables, logs, log_bytes, is_new, was_closed, duration_s, "opened");
+        info!(
+            target: EVENT_TARGET, store = %store.display(), read_only, tables, logs, log_bytes, is_new, was_closed,
+            duration_s, "opened"
+        );
     }
 }
 

@@ -26,6 +26,7 @@ use crate::table::format::value::{VALUE_BYTES_MAX, ValuePointer, ValueWriter};
 use crate::table::read::reader::Table;
 use crate::table::report::summary::TableReport;
 use crate::table::write::sections::{FilterWriter, write_counts, write_tail};
+use crate::telemetry::EVENT_TARGET;
 use crate::tune::DesignRequest;
 use crate::types::record_type::are_keys_only;
 use ogive_model::Fence;
@@ -601,7 +602,10 @@ impl TableWriter {
             return Err(internal(format!("{defect}, even with plain separators")));
         }
         let path = self.storage.path(&self.name);
-        tracing::warn!(path = %path.display(), defect, "the index fails its check: writing the table again");
+        tracing::warn!(
+            target: EVENT_TARGET, path = %path.display(), defect,
+            "the index fails its check: writing the table again"
+        );
         let failed = internal(defect.clone());
         let Some(scanned) = self.end_without_index(locations)? else {
             // An object cannot be read before it is published, and a table without index is not.
