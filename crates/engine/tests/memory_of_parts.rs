@@ -67,11 +67,11 @@ fn a_sort_of_more_than_its_budget_stays_within_it() {
 fn a_block_cache_stays_within_its_budget() {
     for (budget, block_bytes) in [(1 << 20, 512), (8 << 20, 4096), (64 << 20, 1 << 20)] {
         let peak = peak_of(|| {
-            let cache = BlockCache::new(budget);
-            for i in 0..20_000_u64.min(budget * 4 / block_bytes as u64) {
-                let key = BlockKey { file_id: 1, offset: i * 512 };
-                cache.insert(key, Arc::from(vec![1_u8; block_bytes]));
-                cache.get(BlockKey { file_id: 1, offset: i / 2 * 512 });
+            let cache = BlockCache::new(budget, block_bytes as u64);
+            let owner = cache.owner();
+            for number in 0..20_000.min(budget as u32 * 4 / block_bytes as u32) {
+                cache.insert(BlockKey { owner, number }, Arc::from(vec![1_u8; block_bytes]));
+                cache.get(BlockKey { owner, number: number / 2 });
             }
             assert!(cache.held_bytes() > budget / 2);
         });

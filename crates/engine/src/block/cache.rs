@@ -1,162 +1,230 @@
-//! The block cache: checked and decompressed blocks, evicted by S3-FIFO and charged by bytes.
+//! The block cache: checked and decompressed blocks and pages, found by number within a memory budget.
 //!
-//! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still
-//! holds are not counted. Eviction is S3-FIFO with a Clock-PRO memory of recent evictions (crate `quick_cache`), so
-//! that a scan does not displace the working set of lookups.
+//! ```text
+//! key:      owner (a file) and number (of a block, an index page, ...)
+//! buckets:  | tag of the key's hash, slot | ... 16 entries      a cache line each
+//! slots:    | lock, key, bytes, note, marks |                   a cache line each
+//! ```
+//!
+//! A hit takes the read lock of one slot, so threads that read different blocks share nothing. Eviction is by a clock
+//! hand over the slots, with up to [`MARKS_MAX`] marks a block: a block starts without a mark and gets one at each hit,
+//! so blocks brought in by a long scan are evicted before the working set of lookups.
+//!
+//! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still holds
+//! are not counted. A store reserves parts of the budget for its other memory.
 
-use super::number_hash::NumberHash;
-use super::slots::SlotCache;
+mod buckets;
+#[cfg(test)]
+mod tests;
+
+use crate::io::local::sync::{Mutex, RwLock};
 use crate::telemetry::Counter;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
-use std::sync::Arc;
+use buckets::{Buckets, SLOTS_MAX};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// Bookkeeping charged for each block: the header of its allocation, its slot, and its share of the empty slots that
-/// the cache's tables have after they grew.
-pub const ENTRY_OVERHEAD_BYTES: u64 = 256;
+/// Bookkeeping charged for each block: its slot, the counters of its allocation, and the allocator's overhead.
+pub const ENTRY_OVERHEAD_BYTES: u64 = 112;
+/// Where blocks have a target size, some are smaller, and so are index pages and pages of filters: the cache is laid
+/// out for a fraction of it, as 1/N, but not for less than the limit.
+const LEAST_BLOCK_DIVISOR: u64 = 4;
+const LEAST_BLOCK_BYTES: u64 = 64;
+/// Slots are allocated in chunks, of which a full cache has this number, but no chunk is outside these limits: so a
+/// small cache allocates little that it does not use, and the list of chunks stays short.
+const CHUNKS: usize = 256;
+const CHUNK_SLOTS_MIN: usize = 4;
+const CHUNK_SLOTS_MAX: usize = 1024;
+/// Limit for the memory of flat separators, as 1/N of the budget.
+const FLAT_DIVISOR: u64 = 4;
+/// Share of the limit kept for blocks when optional data is reserved, as 1/N.
+const BLOCK_SHARE_DIVISOR: u64 = 2;
+/// Number of rounds of the clock hand that a block survives after its last hit.
+const MARKS_MAX: u8 = 3;
+/// Files whose owners are remembered, so that a file that is opened again finds its blocks. They take about 3 MiB.
+const REMEMBERED_FILES_MAX: usize = 1 << 16;
+/// The owner of blocks that are not cached: the numbers of owners have run out.
+pub(crate) const NO_OWNER: u32 = u32::MAX;
 
-/// Smallest size of a shard: shards cost a fixed amount each, and must hold several of the largest blocks.
-const SHARD_BYTES_MIN: u64 = 8 << 20;
-const SHARDS_MAX: u64 = 64;
-/// The memory that remembering an eviction takes.
-const MARK_BYTES: u64 = 128;
-/// The budget per remembered eviction, if the size of the blocks is not known.
-const EVICTED_PER_MARK_BYTES: u64 = 32 << 10;
-/// The least budget per remembered eviction: more than a sixteenth would go to memory of what is not there.
-const EVICTED_PER_MARK_BYTES_MIN: u64 = 16 * MARK_BYTES;
-/// Initial size of the cache's own tables for each shard.
-const SHARD_OVERHEAD_BYTES: u64 = 4 << 10;
-
-/// In a cache for tables, the share of the budget for data not found by number: index pages and filters.
-const HASHED_DIVISOR: u64 = 32;
-const HASHED_BYTES_MAX: u64 = 8 << 20;
+/// Data that an owner stores with a block, so that a hit need not read the block to know its layout.
+pub(crate) type BlockNote = [u32; 5];
 
 /// The identity of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockKey {
-    /// Identity of the file, unique among the files that share the cache.
-    pub file_id: u64,
-    /// Offset of the block in its file, in bytes.
-    pub offset: u64,
+    /// The owner: see [`BlockCache::owner`].
+    pub owner: u32,
+    /// A number that the owner gives the block.
+    pub number: u32,
 }
 
-#[derive(Clone, Debug)]
-struct BlockWeighter;
+#[derive(Debug)]
+struct SlotContent {
+    bytes: Arc<[u8]>,
+    note: BlockNote,
+    key: BlockKey,
+    marks: AtomicU8,
+}
 
-impl Weighter<BlockKey, Arc<[u8]>> for BlockWeighter {
-    fn weight(&self, _: &BlockKey, block: &Arc<[u8]>) -> u64 {
-        (block.len() as u64).saturating_add(ENTRY_OVERHEAD_BYTES)
-    }
+/// A slot and its lock, in one cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct CacheSlot(RwLock<Option<SlotContent>>);
+
+const SLOT_BYTES: u64 = size_of::<CacheSlot>() as u64;
+
+/// The state of the clock, modified by one thread at a time.
+#[derive(Debug, Default)]
+struct ClockHand {
+    /// Position of the hand.
+    at: u32,
+    /// Number of slots ever used.
+    used: u32,
+    free: Vec<u32>,
 }
 
 /// A block cache with a memory budget, shared by threads.
 #[derive(Debug)]
 pub struct BlockCache {
-    /// `None` if the budget is too small for a cache.
-    cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter, NumberHash>>,
-    /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
-    slots: Option<SlotCache>,
+    /// The limit in bytes for blocks and reservations.
+    limit_bytes: u64,
+    /// Bytes of the limit that are reserved for other data.
+    reserved_bytes: AtomicU64,
+    /// Bytes of the reservation for flat separators.
+    flat_bytes: AtomicU64,
+    held_bytes: AtomicU64,
+    /// Bytes of slots that were in use and are free.
+    free_bytes: AtomicU64,
+    buckets: Buckets,
+    chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
+    /// Slots of a chunk, as a power of two.
+    chunk_bits: u32,
+    hand: Mutex<ClockHand>,
+    owners: AtomicU32,
+    /// The owners of files.
+    files: Mutex<BTreeMap<u64, u32>>,
     hits: Counter,
     misses: Counter,
 }
 
+fn charge(bytes: &[u8]) -> u64 {
+    (bytes.len() as u64).saturating_add(ENTRY_OVERHEAD_BYTES)
+}
+
 impl BlockCache {
-    /// Creates a cache that holds at most `budget_bytes`, bookkeeping included. With a budget of zero (or hardly more)
-    /// it holds nothing and costs nothing.
-    ///
-    /// A block larger than about an eighth of 8 MiB, or than the budget, may not be admitted.
+    /// Creates a cache that holds at most `budget_bytes`, bookkeeping included. Where most blocks are smaller than
+    /// `least_block_bytes`, part of the budget stays unused.
     #[must_use]
-    pub fn new(budget_bytes: u64) -> Self {
-        Self::remembering(budget_bytes, EVICTED_PER_MARK_BYTES)
-    }
-
-    /// As [`Self::new`], for blocks of about this size. The cache remembers as many evicted blocks as it has place for:
-    /// with fewer, blocks that are read again and again, but are more than a cache holds on trial, never displace those
-    /// of earlier work.
-    pub(crate) fn for_blocks_of(budget_bytes: u64, block_bytes: u64) -> Self {
-        let per_mark = block_bytes.clamp(EVICTED_PER_MARK_BYTES_MIN, EVICTED_PER_MARK_BYTES);
-        Self::remembering(budget_bytes, per_mark)
-    }
-
-    fn remembering(budget_bytes: u64, per_mark_bytes: u64) -> Self {
-        let shards = (budget_bytes / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
-        // Rounded down to a power of two, so that `quick_cache` does not round it up.
-        let shards = 1_u64 << shards.ilog2();
-        let for_marks = budget_bytes / per_mark_bytes * MARK_BYTES;
-        let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
-        if for_blocks <= ENTRY_OVERHEAD_BYTES {
-            return Self::of(None, None);
-        }
-        let options = OptionsBuilder::new()
-            .shards(shards as usize)
-            .weight_capacity(for_blocks)
-            // This only sizes the memory of recent evictions, which has entries for half as many.
-            .estimated_items_capacity(usize::try_from(budget_bytes / per_mark_bytes * 2).unwrap_or(usize::MAX))
-            .build();
-        let cache = options.ok().map(|options| {
-            Cache::with_options(options, BlockWeighter, NumberHash::default(), DefaultLifecycle::default())
-        });
-        Self::of(cache, None)
-    }
-
-    fn of(cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter, NumberHash>>, slots: Option<SlotCache>) -> Self {
-        Self { cache, slots, hits: Counter::default(), misses: Counter::default() }
-    }
-
-    /// The memory for blocks, in bytes: of those found by number, in a cache for tables.
-    pub(crate) fn budget_bytes(&self) -> u64 {
-        match (&self.slots, &self.cache) {
-            (Some(slots), _) => slots.budget_bytes(),
-            (None, Some(cache)) => cache.capacity(),
-            (None, None) => 0,
+    pub fn new(budget_bytes: u64, least_block_bytes: u64) -> Self {
+        let slots = (budget_bytes / least_block_bytes.saturating_add(ENTRY_OVERHEAD_BYTES)).min(SLOTS_MAX) as usize;
+        let buckets = Buckets::for_slots(slots);
+        let chunk_slots = (slots / CHUNKS).next_power_of_two().clamp(CHUNK_SLOTS_MIN, CHUNK_SLOTS_MAX);
+        let chunks: Box<[_]> = (0..slots.div_ceil(chunk_slots)).map(|_| OnceLock::new()).collect();
+        // Of the last chunk, hardly a slot may be in use.
+        let own_bytes = buckets.bytes() + size_of_val(&*chunks) as u64 + chunk_slots as u64 * SLOT_BYTES;
+        Self {
+            buckets,
+            chunks,
+            chunk_bits: chunk_slots.ilog2(),
+            ..Self::accounting(budget_bytes.saturating_sub(own_bytes))
         }
     }
 
-    /// Counts lookups in metrics from now on: in a cache for tables those by number, else all.
+    /// As [`Self::new`], for tables with blocks of about this size.
+    #[must_use]
+    pub fn for_blocks_of(budget_bytes: u64, block_bytes: u64) -> Self {
+        Self::new(budget_bytes, (block_bytes / LEAST_BLOCK_DIVISOR).max(LEAST_BLOCK_BYTES))
+    }
+
+    /// A cache that holds nothing, and only accounts for other memory.
+    pub(crate) fn accounting(budget_bytes: u64) -> Self {
+        Self {
+            limit_bytes: budget_bytes,
+            reserved_bytes: AtomicU64::new(0),
+            flat_bytes: AtomicU64::new(0),
+            held_bytes: AtomicU64::new(0),
+            free_bytes: AtomicU64::new(0),
+            buckets: Buckets::for_slots(0),
+            chunks: Box::default(),
+            chunk_bits: 0,
+            hand: Mutex::new(ClockHand::default()),
+            owners: AtomicU32::new(0),
+            files: Mutex::new(BTreeMap::new()),
+            hits: Counter::default(),
+            misses: Counter::default(),
+        }
+    }
+
+    /// A cache that holds nothing, and grants every reservation.
+    pub(crate) fn none() -> Self {
+        Self::accounting(u64::MAX)
+    }
+
+    /// Counts lookups in metrics from now on.
     pub(crate) fn count_in(&mut self, hits: Counter, misses: Counter) {
-        match &mut self.slots {
-            Some(slots) => slots.count_in(hits, misses),
-            None => (self.hits, self.misses) = (hits, misses),
+        (self.hits, self.misses) = (hits, misses);
+    }
+
+    /// A new owner of blocks.
+    pub fn owner(&self) -> u32 {
+        let next = |owner: u32| owner.checked_add(1);
+        self.owners.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(NO_OWNER)
+    }
+
+    /// The owner of the blocks of a file with this identity: mostly the same one when the file is opened again.
+    pub(crate) fn owner_of_file(&self, file_id: u64) -> u32 {
+        let mut files = self.files.lock();
+        if files.len() >= REMEMBERED_FILES_MAX {
+            files.clear();
         }
+        *files.entry(file_id).or_insert_with(|| self.owner())
     }
 
-    /// Creates a cache for the tables of a store. Nearly all of it consists of slots for their blocks, found by number;
-    /// the rest is for their other reads.
-    #[must_use]
-    pub fn for_store(budget_bytes: u64) -> Self {
-        let hashed_bytes = (budget_bytes / HASHED_DIVISOR).min(HASHED_BYTES_MAX);
-        Self { slots: Some(SlotCache::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
+    /// Bytes currently available to blocks.
+    pub(crate) fn budget_bytes(&self) -> u64 {
+        let other_bytes = self.reserved_bytes.load(Ordering::Relaxed) + self.free_bytes.load(Ordering::Relaxed);
+        self.limit_bytes.saturating_sub(other_bytes)
     }
 
-    /// As [`Self::for_store`], but the cache holds nothing: it only accounts for the store's other memory. Tables must
-    /// not insert blocks.
-    #[must_use]
-    pub(crate) fn for_accounting(budget_bytes: u64) -> Self {
-        Self::of(None, Some(SlotCache::new(budget_bytes)))
-    }
-
-    /// The slots, in a cache for tables.
-    pub(crate) fn slots(&self) -> Option<&SlotCache> {
-        self.slots.as_ref()
-    }
-
-    /// Reserves `bytes` of the budget for optional data, if enough of it is left for blocks.
+    /// Reserves `bytes` of the limit for optional data, if enough of it is left for blocks.
     pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
-        self.slots.as_ref().is_none_or(|slots| slots.try_reserve(bytes))
+        let most = self.limit_bytes - self.limit_bytes / BLOCK_SHARE_DIVISOR;
+        let taken = self.reserved_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+            taken.checked_add(bytes).filter(|&taken| taken <= most)
+        });
+        if taken.is_ok() {
+            self.shrink();
+        }
+        taken.is_ok()
     }
 
-    /// Reserves `bytes` of the budget for required data, and evicts blocks if necessary.
-    pub(crate) fn reserve(&self, bytes: u64) {
-        if let Some(slots) = &self.slots {
-            slots.reserve(bytes);
+    /// Reserves `bytes` of the limit for flat separators, if their total stays within its share.
+    pub(crate) fn try_reserve_flat(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes / FLAT_DIVISOR;
+        let taken = self.flat_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+            taken.checked_add(bytes).filter(|&taken| taken <= most)
+        });
+        if taken.is_ok() {
+            self.reserve(bytes);
         }
+        taken.is_ok()
+    }
+
+    /// Releases what [`Self::try_reserve_flat`] reserved.
+    pub(crate) fn release_flat(&self, bytes: u64) {
+        self.flat_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.release(bytes);
+    }
+
+    /// Reserves `bytes` of the limit for required data, and evicts blocks if necessary.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.shrink();
     }
 
     /// Releases reserved bytes.
     pub(crate) fn release(&self, bytes: u64) {
-        if let Some(slots) = &self.slots {
-            slots.release(bytes);
-        }
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// As [`Self::reserve`], until the returned guard is dropped.
@@ -165,9 +233,42 @@ impl BlockCache {
         Reservation { cache: Arc::clone(self), bytes }
     }
 
+    /// Evicts blocks until the rest fits the budget.
+    fn shrink(&self) {
+        if self.held_bytes() > self.budget_bytes() {
+            let mut hand = self.hand.lock();
+            while self.held_bytes() > self.budget_bytes() && self.evict(&mut hand) {}
+        }
+    }
+
+    /// Bytes charged against the budget: those of the blocks, and [`ENTRY_OVERHEAD_BYTES`] for each.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    fn slot(&self, number: u32) -> Option<&CacheSlot> {
+        let number = number as usize;
+        self.chunks.get(number >> self.chunk_bits)?.get()?.get(number & ((1 << self.chunk_bits) - 1))
+    }
+
     /// Returns a cached block.
     pub fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        let found = self.cache.as_ref()?.get(&key);
+        self.visit(key, |bytes, _| bytes.clone())
+    }
+
+    /// As [`Self::get`], for a block that is asked for again if it is absent: only hits are counted.
+    pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<Arc<[u8]>> {
+        let found = self.find(key, |bytes, _| bytes.clone())?;
+        self.hits.add(1);
+        Some(found)
+    }
+
+    /// Passes a cached block and its note to `visit`. The slot stays locked for reading meanwhile, so `visit` must not
+    /// use the cache.
+    #[inline]
+    pub(crate) fn visit<R>(&self, key: BlockKey, visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R) -> Option<R> {
+        let found = self.find(key, visit);
         if found.is_some() {
             self.hits.add(1)
         } else {
@@ -176,51 +277,127 @@ impl BlockCache {
         found
     }
 
-    /// As [`Self::get`], for a block that is asked for again if it is absent: only hits are counted.
-    pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        let found = self.cache.as_ref()?.get(&key)?;
-        self.hits.add(1);
-        Some(found)
+    #[inline]
+    fn find<R>(&self, key: BlockKey, visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R) -> Option<R> {
+        for number in self.buckets.candidates(key) {
+            let Some(slot) = self.slot(number) else { continue };
+            let slot = slot.0.read();
+            let Some(held) = slot.as_ref().filter(|held| held.key == key) else { continue };
+            let marks = held.marks.load(Ordering::Relaxed);
+            if marks < MARKS_MAX {
+                held.marks.store(marks + 1, Ordering::Relaxed);
+            }
+            return Some(visit(&held.bytes, &held.note));
+        }
+        None
     }
 
     /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.
-    pub fn insert(&self, key: BlockKey, block: Arc<[u8]>) {
-        if let Some(cache) = &self.cache {
-            cache.insert(key, block);
+    pub(crate) fn insert_noted(&self, key: BlockKey, bytes: Arc<[u8]>, note: BlockNote) {
+        let cost = charge(&bytes);
+        if cost > self.budget_bytes() || key.owner == NO_OWNER {
+            return;
         }
+        let mut hand = self.hand.lock();
+        if let Some(number) = self.number_of(key) {
+            self.vacate(number, &mut hand);
+        }
+        if let Some(number) = self.buckets.crowd(key).min_by_key(|&number| self.marks_of(number)) {
+            self.vacate(number, &mut hand);
+        }
+        // A free slot is paid for.
+        let paid_bytes = |hand: &ClockHand| if hand.free.is_empty() { 0 } else { SLOT_BYTES };
+        while self.held_bytes() + cost > self.budget_bytes() + paid_bytes(&hand) {
+            if !self.evict(&mut hand) {
+                return;
+            }
+        }
+        let Some(number) = self.free_slot(&mut hand) else { return };
+        let Some(slot) = self.slot(number) else { return };
+        *slot.0.write() = Some(SlotContent { bytes, note, key, marks: AtomicU8::new(0) });
+        self.held_bytes.fetch_add(cost, Ordering::Relaxed);
+        self.buckets.add(key, number);
+    }
+
+    /// As [`Self::insert_noted`], without a note.
+    pub fn insert(&self, key: BlockKey, bytes: Arc<[u8]>) {
+        self.insert_noted(key, bytes, BlockNote::default());
+    }
+
+    /// The slot of a block.
+    fn number_of(&self, key: BlockKey) -> Option<u32> {
+        let holds = |number: u32| self.slot(number)?.0.read().as_ref().map(|held| held.key == key);
+        self.buckets.candidates(key).find(|&number| holds(number).unwrap_or(false))
+    }
+
+    /// The marks of the block in a slot.
+    fn marks_of(&self, number: u32) -> Option<u8> {
+        Some(self.slot(number)?.0.read().as_ref()?.marks.load(Ordering::Relaxed))
     }
 
     /// Removes a block.
-    pub fn remove(&self, key: BlockKey) {
-        if let Some(cache) = &self.cache {
-            cache.remove(&key);
+    pub(crate) fn remove(&self, key: BlockKey) {
+        let mut hand = self.hand.lock();
+        if let Some(number) = self.number_of(key) {
+            self.vacate(number, &mut hand);
         }
     }
 
-    /// Removes all blocks of a file, in time proportional to the size of the cache.
-    pub fn remove_file(&self, file_id: u64) {
-        if let Some(cache) = &self.cache {
-            cache.retain(|key, _| key.file_id != file_id);
+    /// Removes all blocks of an owner, whose numbers are less than `end`.
+    pub(crate) fn forget(&self, owner: u32, end: u32) {
+        if self.held_bytes() > 0 {
+            (0..end).for_each(|number| self.remove(BlockKey { owner, number }));
         }
     }
 
-    /// Bytes charged against the budget: those of the blocks, and [`ENTRY_OVERHEAD_BYTES`] for each.
-    #[must_use]
-    pub fn held_bytes(&self) -> u64 {
-        let in_frames = self.slots.as_ref().map_or(0, SlotCache::held_bytes);
-        in_frames + self.cache.as_ref().map_or(0, Cache::weight)
+    /// Empties a slot.
+    fn vacate(&self, number: u32, hand: &mut ClockHand) {
+        let Some(slot) = self.slot(number) else { return };
+        if let Some(held) = slot.0.write().take() {
+            self.held_bytes.fetch_sub(charge(&held.bytes), Ordering::Relaxed);
+            self.buckets.remove(held.key, number);
+            self.free_bytes.fetch_add(SLOT_BYTES, Ordering::Relaxed);
+            hand.free.push(number);
+        }
     }
 
-    /// Number of cached blocks, except those in slots.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.cache.as_ref().map_or(0, Cache::len)
+    fn free_slot(&self, hand: &mut ClockHand) -> Option<u32> {
+        loop {
+            if let Some(number) = hand.free.pop() {
+                self.free_bytes.fetch_sub(SLOT_BYTES, Ordering::Relaxed);
+                return Some(number);
+            }
+            if let Some(chunk) = self.chunks.get(hand.used as usize >> self.chunk_bits) {
+                chunk.get_or_init(|| (0..1 << self.chunk_bits).map(|_| CacheSlot::default()).collect());
+                hand.used += 1;
+                return Some(hand.used - 1);
+            }
+            if !self.evict(hand) {
+                return None;
+            }
+        }
     }
 
-    /// Whether no block is cached.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Evicts the next block without marks; `false` if there is no block.
+    fn evict(&self, hand: &mut ClockHand) -> bool {
+        for _ in 0..u64::from(hand.used) * (u64::from(MARKS_MAX) + 2) {
+            let number = hand.at;
+            hand.at = (hand.at + 1) % hand.used;
+            let Some(slot) = self.slot(number) else { continue };
+            let is_last = match slot.0.write().as_mut().map(|held| held.marks.get_mut()) {
+                None => false,
+                Some(0) => true,
+                Some(marks) => {
+                    *marks -= 1;
+                    false
+                }
+            };
+            if is_last {
+                self.vacate(number, hand);
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -241,158 +418,5 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.cache.release(self.bytes);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::sync::Weak;
-
-    fn key(offset: u64) -> BlockKey {
-        BlockKey { file_id: 1, offset }
-    }
-
-    fn block(length: usize, filled_with: u64) -> Arc<[u8]> {
-        vec![filled_with as u8; length].into()
-    }
-
-    /// Bytes actually held: the blocks that are still alive, and the cache's tables by its own account.
-    fn really_held(cache: &BlockCache, blocks: &[Weak<[u8]>]) -> u64 {
-        let alive = blocks.iter().filter_map(Weak::upgrade);
-        // Two counters of an `Arc`, and the overhead of an allocation.
-        let blocks: u64 = alive.map(|block| block.len() as u64 + 16 + 16).sum();
-        let tables = cache.cache.as_ref().unwrap().memory_used();
-        blocks + (tables.entries + tables.map) as u64
-    }
-
-    #[test]
-    fn a_block_is_found_again_and_an_absent_one_is_not() {
-        let cache = BlockCache::new(1 << 20);
-        cache.insert(key(4096), block(512, 3));
-        assert_eq!(cache.get(key(4096)).unwrap()[..], [3; 512]);
-        assert_eq!(cache.get(key(0)), None);
-        assert_eq!(cache.get(BlockKey { file_id: 2, offset: 4096 }), None);
-        cache.remove(key(4096));
-        assert_eq!(cache.get(key(4096)), None);
-    }
-
-    #[test]
-    fn work_that_is_repeated_displaces_earlier_work() {
-        let cache = BlockCache::for_blocks_of(8 << 20, 2048);
-        let read = |blocks: std::ops::Range<u64>| {
-            let mut hits = 0;
-            for offset in blocks.map(|block| block * 2048) {
-                match cache.get(key(offset)) {
-                    Some(_) => hits += 1,
-                    None => cache.insert(key(offset), block(2048, offset)),
-                }
-            }
-            hits
-        };
-        (0..4).for_each(|_| _ = read(0..3_000));
-        (0..4).for_each(|_| _ = read(10_000..12_000));
-        assert_eq!(read(10_000..12_000), 2_000, "blocks that were read five times");
-    }
-
-    #[test]
-    fn a_budget_of_nothing_holds_nothing() {
-        for budget in [0, 1, ENTRY_OVERHEAD_BYTES] {
-            let cache = BlockCache::new(budget);
-            cache.insert(key(0), block(0, 0));
-            cache.insert(key(512), block(512, 0));
-            assert_eq!((cache.len(), cache.held_bytes(), cache.is_empty()), (0, 0, true));
-        }
-    }
-
-    #[test]
-    fn a_block_larger_than_the_budget_is_not_held() {
-        let cache = BlockCache::new(100_000);
-        cache.insert(key(0), block(100_001, 0));
-        assert_eq!(cache.len(), 0);
-    }
-
-    #[test]
-    fn the_largest_blocks_are_held_where_the_budget_is_ample() {
-        for budget in [8 << 20, 100 << 20] {
-            let cache = BlockCache::new(budget);
-            cache.insert(key(0), block(1 << 20, 5));
-            assert!(cache.get(key(0)).is_some(), "a block of 1 MiB was refused within {budget} bytes");
-        }
-    }
-
-    #[test]
-    fn forgetting_a_file_leaves_the_others() {
-        let cache = BlockCache::new(1 << 20);
-        for file_id in 0..3 {
-            for offset in (0..10_240).step_by(512) {
-                cache.insert(BlockKey { file_id, offset }, block(512, file_id));
-            }
-        }
-        cache.remove_file(1);
-        assert_eq!(cache.len(), 40);
-        assert_eq!(cache.get(BlockKey { file_id: 1, offset: 512 }), None);
-        assert!(cache.get(BlockKey { file_id: 2, offset: 512 }).is_some());
-    }
-
-    #[test]
-    fn blocks_of_every_size_stay_within_the_budget_with_their_tables() {
-        for (budget, length) in
-            [(64 << 10, 0), (64 << 10, 64), (1 << 20, 512), (3 << 20, 4096), (20 << 20, 16_384), (40 << 20, 65_536)]
-        {
-            let cache = BlockCache::new(budget);
-            let mut blocks = Vec::new();
-            for i in 0..6000 {
-                let block = block(length, i);
-                blocks.push(Arc::downgrade(&block));
-                cache.insert(key(i * 512), block);
-                // Some are read again, and become hot.
-                cache.get(key(i / 3 * 512));
-                if i % 500 == 499 {
-                    let held = really_held(&cache, &blocks);
-                    assert!(held <= budget, "{held} bytes within {budget}, blocks of {length}");
-                }
-            }
-            assert!(cache.held_bytes() > budget / 2, "the budget of {budget} is hardly used: {}", cache.held_bytes());
-        }
-    }
-
-    #[test]
-    fn threads_together_stay_within_the_budget() {
-        let cache = BlockCache::new(1 << 20);
-        std::thread::scope(|scope| {
-            for thread in 0..4_u64 {
-                let cache = &cache;
-                scope.spawn(move || {
-                    for i in 0..2000 {
-                        cache.insert(key((i * 4 + thread) * 4096), block(4096, i));
-                        assert!(cache.held_bytes() <= 1 << 20);
-                        if let Some(found) = cache.get(key(i * 4 * 4096)) {
-                            assert_eq!(found.len(), 4096);
-                        }
-                    }
-                });
-            }
-        });
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_held_never_exceeds_the_budget(
-            budget in 0_u64..400_000, inserts in proptest::collection::vec((0_u64..60, 0_usize..20_000), 0..120),
-        ) {
-            let cache = BlockCache::new(budget);
-            let mut blocks = Vec::new();
-            for (offset, length) in inserts {
-                let block = block(length, offset);
-                blocks.push(Arc::downgrade(&block));
-                cache.insert(key(offset), block);
-                prop_assert!(cache.held_bytes() <= budget);
-                if cache.cache.is_some() {
-                    prop_assert!(really_held(&cache, &blocks) <= budget);
-                }
-            }
-        }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) mod header;
 mod key_prefix;
 mod number_hash;
 mod slice;
-pub(crate) mod slots;
 pub(crate) mod stream;
 #[cfg(test)]
 pub(crate) mod test_examples;

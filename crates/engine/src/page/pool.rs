@@ -2,10 +2,12 @@
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
+use crate::block::cache::BlockNote;
 use crate::block::{BlockCache, BlockKey, NumberHash};
 use crate::io::Purpose;
 use crate::io::local::sync::RwLock;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The version of a page that the page file holds, rather than the log.
 pub(super) const IN_FILE: u64 = 0;
@@ -32,8 +34,14 @@ struct ResidentPage {
     page: Page,
 }
 
+/// The key of a version of a page. Versions whose lower halves are the same have the same key.
 fn key(page: PageNumber, version: u64) -> BlockKey {
-    BlockKey { file_id: version, offset: u64::from(page) }
+    BlockKey { owner: version as u32, number: page }
+}
+
+/// What the cache keeps with a page: its version.
+fn note(version: u64) -> BlockNote {
+    [version as u32, (version >> 32) as u32, 0, 0, 0]
 }
 
 impl PagePool {
@@ -43,7 +51,7 @@ impl PagePool {
             false => (0, 0),
         };
         Self {
-            cache: BlockCache::new(pool_bytes),
+            cache: BlockCache::new(pool_bytes, page_bytes as u64),
             resident: RwLock::default(),
             resident_pages: usize::try_from(resident_bytes).unwrap_or(usize::MAX) / page_bytes,
         }
@@ -56,7 +64,7 @@ impl PagePool {
                 return Some(found.page.clone());
             }
         }
-        self.cache.get(key(page, version)).map(Page::from_whole)
+        self.cached(page, version).map(Page::from_whole)
     }
 
     pub(super) fn insert(&self, number: PageNumber, version: u64, purpose: Purpose, page: &Page) {
@@ -66,7 +74,11 @@ impl PagePool {
                 return;
             }
         }
-        self.cache.insert(key(number, version), page.whole().clone());
+        self.cache.insert_noted(key(number, version), page.whole().clone(), note(version));
+    }
+
+    fn cached(&self, page: PageNumber, version: u64) -> Option<Arc<[u8]>> {
+        self.cache.visit(key(page, version), |bytes, noted| (*noted == note(version)).then(|| bytes.clone()))?
     }
 
     /// Drops a version of a page.
@@ -91,9 +103,9 @@ impl PagePool {
             }
         }
         self.cache.remove(key(page, to));
-        if let Some(found) = self.cache.get(key(page, from)) {
+        if let Some(found) = self.cached(page, from) {
             self.cache.remove(key(page, from));
-            self.cache.insert(key(page, to), found);
+            self.cache.insert_noted(key(page, to), found, note(to));
         }
     }
 }

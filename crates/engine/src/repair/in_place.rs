@@ -94,7 +94,7 @@ fn rewrite(
 ) -> Result<()> {
     let (keyspace, level, table) = table;
     edit.removed.push((keyspace, level, table.number));
-    let cache = Arc::new(crate::block::BlockCache::new(0));
+    let cache = Arc::new(crate::block::BlockCache::none());
     let opened = TableFile::open(
         &context.storage,
         context.binding.store,

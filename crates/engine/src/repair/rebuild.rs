@@ -189,7 +189,7 @@ fn open_tables(
     stale: Option<&ManifestState>,
     (damaged_files, foreign_files): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
-    let cache = Arc::new(BlockCache::new(0));
+    let cache = Arc::new(BlockCache::none());
     let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
     let mut found: Vec<(u64, TableFileMeta, Option<u64>)> = Vec::new();
     for name in names {

@@ -170,7 +170,7 @@ impl<'p> StoreVerifier<'p> {
             state,
             report,
             options: DbOptions::for_verification(),
-            cache: Arc::new(BlockCache::new(0)),
+            cache: Arc::new(BlockCache::none()),
             values: BTreeMap::new(),
             progress,
             done_bytes: 0,

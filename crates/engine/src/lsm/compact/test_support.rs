@@ -53,7 +53,7 @@ impl TestFolder {
     }
 
     pub(crate) fn open(&self, meta: &TableFileMeta) -> Arc<TableFile> {
-        let cache = Arc::new(BlockCache::new(1 << 20));
+        let cache = Arc::new(BlockCache::for_blocks_of(1 << 20, 4096));
         TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options.of_tables(), None).unwrap()
     }
 

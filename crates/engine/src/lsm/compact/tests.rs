@@ -425,7 +425,7 @@ fn a_table_in_the_place_of_another_is_told() {
     let (one, other) = (run(), run());
     let name = |meta: &TableFileMeta| file_name(meta.number, FileKind::Table);
     folder.storage.rename(&name(&other), &name(&one)).unwrap();
-    let cache = Arc::new(BlockCache::new(1 << 20));
+    let cache = Arc::new(BlockCache::for_blocks_of(1 << 20, 4096));
     let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options.of_tables(), None);
     assert!(matches!(opened, Err(Error { cause: Cause::Damaged, .. })));
     let (mine, theirs) = (run(), OWNER + 1);

@@ -389,8 +389,8 @@ fn refuse_other_folder(storage: &dyn Storage, objects: Option<&ObjectFolder>) ->
 
 fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockCache> {
     let mut cache = match options.fast_paths.cache {
-        true => BlockCache::for_store(options.memory_bytes),
-        false => BlockCache::for_accounting(options.memory_bytes),
+        true => BlockCache::for_blocks_of(options.memory_bytes, options.block_bytes.into()),
+        false => BlockCache::accounting(options.memory_bytes),
     };
     let store = store.display().to_string();
     let counter = |metric| Counter::register(metric, &[("store", &*store)]);

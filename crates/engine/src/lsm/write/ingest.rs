@@ -117,7 +117,7 @@ fn examine(
     name: &str,
     seen: &mut SeenRecords,
 ) -> Result<Option<TableFileMeta>> {
-    let cache = Arc::new(BlockCache::new(0));
+    let cache = Arc::new(BlockCache::none());
     let table = Table::open_with(Arc::clone(storage), name, &cache, &core.options.of_tables())?;
     let refuse = |detail: &str| Err(Error::input(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {

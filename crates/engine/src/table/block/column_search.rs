@@ -8,8 +8,8 @@ use super::coded::CodedNote;
 use super::columns::HEAD_BYTES;
 use super::parts::VersionTag;
 use super::view::BlockView;
+use crate::block::cache::BlockNote;
 use crate::block::key_prefix_at;
-use crate::block::slots::BlockNote;
 use std::cmp::Ordering;
 use std::ops::Range;
 

@@ -424,7 +424,7 @@ impl TableCursor {
         }
         let (inner, is_forward) = (self.table.inner.clone(), self.is_forward);
         if !self.rows.is_next(block, is_forward) {
-            if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
+            if let Some(found) = inner.cached(block) {
                 return Ok(found);
             }
             let (before, behind) = if is_forward { (1, 0) } else { (0, 1) };

@@ -221,8 +221,8 @@ impl TableInner {
 
     /// Whether the filter could be reserved now.
     fn has_room_for_filter(&self, meta: &FilterMeta) -> bool {
-        let has_room = self.directory.is_none() || self.cache.try_reserve(meta.section.bytes);
-        if has_room && self.directory.is_some() {
+        let has_room = !self.is_of_store || self.cache.try_reserve(meta.section.bytes);
+        if has_room && self.is_of_store {
             self.cache.release(meta.section.bytes);
         }
         has_room
@@ -374,7 +374,7 @@ impl TableInner {
         meta: &FilterMeta,
         keep: impl FnOnce() -> Result<bool>,
     ) -> Result<bool> {
-        if self.directory.is_none() {
+        if !self.is_of_store {
             return keep().map(|_| true);
         }
         if !self.cache.try_reserve(meta.section.bytes) {

@@ -4,9 +4,8 @@ use super::deferred::MissingParts;
 use super::read_trace::{ReadTrace, TracedRead};
 use super::search::keeps_filter;
 use super::versions::{ResidentParts, SharedOptions};
-use crate::block::cache::{BlockCache, BlockKey};
+use crate::block::cache::{BlockCache, BlockKey, BlockNote, NO_OWNER};
 use crate::block::compress::CodecError;
-use crate::block::slots::SlotDirectory;
 use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Cause, Error, Result, Setting};
 use crate::file_format::FileFormat;
@@ -77,8 +76,10 @@ pub(in crate::table) struct TableInner {
     pub(in crate::table) locations: BlockLocations,
     pub(in crate::table) layout: Layout,
     pub(in crate::table) cache: Arc<BlockCache>,
-    /// Positions of the blocks in the slot cache of a store, followed by those of the filter pages.
-    pub(in crate::table) directory: Option<SlotDirectory>,
+    /// The owner of its blocks and pages in the cache.
+    owner: u32,
+    /// Whether this is a table of a store, whose memory is reserved in the budget of the cache.
+    pub(in crate::table) is_of_store: bool,
     /// Data for the fast path of a store's lookups.
     pub(in crate::table) resident: ResidentParts,
     /// Kind and sequence number of all records, if the table is not versioned.
@@ -168,19 +169,20 @@ impl Table {
         let cache_bytes = if fast_paths.cache { cache_bytes_of(free_bytes) } else { 0 };
         let cache =
             shared.map_or_else(|| options.blocks_cache(cache_bytes, meta.block_bytes), |(cache, _)| cache.clone());
-        let slots = shared.and_then(|(cache, _)| cache.slots());
-        // After the blocks come the filter pages. A directory without entries caches nothing.
-        let pages = filter_bytes / FILTER_PAGE_BYTES as u64;
-        let numbered = if fast_paths.cache { meta.blocks.saturating_add(pages) } else { 0 };
-        let directory = slots.map(|slots| slots.directory(usize::try_from(numbered).unwrap_or(0)));
+        let owner = match u32::try_from(cached_numbers(&meta)) {
+            Ok(_) if shared.is_some() => cache.owner(),
+            Ok(_) => cache.owner_of_file(file_id),
+            Err(_) => NO_OWNER,
+        };
         let mut resident = ResidentParts::decode(&meta, &root, shared.is_some())
             .ok_or_else(|| damaged("the separators of its root do not ascend"))?;
-        if slots.is_some_and(|slots| !fast_paths.separators || !slots.try_reserve_flat(resident.flat_bytes())) {
+        if shared.is_some_and(|(cache, _)| !fast_paths.separators || !cache.try_reserve_flat(resident.flat_bytes())) {
             resident.forget_flat();
         }
         let mut inner = TableInner {
             data,
-            directory,
+            owner,
+            is_of_store: shared.is_some(),
             resident,
             data_file_id,
             file_id,
@@ -480,13 +482,25 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
     Ok(())
 }
 
-/// The cache of a table that is opened by itself.
+/// The numbers that blocks and pages have in the cache: the blocks, then the pages of the layers, then those of the
+/// filter.
+fn cached_numbers(meta: &TableMeta) -> u64 {
+    let filter_bytes = meta.filter.map_or(0, |filter| filter.section.bytes);
+    pages_before(meta, meta.layers.len() + 1).saturating_add(filter_bytes / FILTER_PAGE_BYTES as u64)
+}
+
+/// The number of blocks, and of pages of the layers below `level`; the number of the level's first child.
+fn pages_before(meta: &TableMeta, level: usize) -> u64 {
+    let Some(layers) = level.checked_sub(1) else { return 0 };
+    meta.layers.iter().take(layers).fold(meta.blocks, |before, layer| before.saturating_add(layer.pages))
+}
+
 impl Drop for TableInner {
     fn drop(&mut self) {
-        if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {
-            slots.forget(directory);
-            slots.release(*self.reserved_bytes.get_mut());
-            slots.release_flat(self.resident.flat_bytes());
+        if self.is_of_store {
+            self.cache.forget(self.owner, cached_numbers(&self.meta) as u32);
+            self.cache.release(*self.reserved_bytes.get_mut());
+            self.cache.release_flat(self.resident.flat_bytes());
         }
     }
 }
@@ -524,10 +538,11 @@ impl TableInner {
         Ok(Section { offset: layer.offset + child * layer.page_bytes, bytes: layer.page_bytes })
     }
 
-    fn cache_key(&self, level: usize, section: Section) -> BlockKey {
-        // A table may span two files; data in the other file is marked by a bit that no offset has.
-        let beside = level == 0 && self.meta.source != DataSource::Own;
-        BlockKey { file_id: self.file_id, offset: section.offset | u64::from(beside) << 63 }
+    /// The key of a child in the cache; pages of the filter are children of one more level than there are layers.
+    #[inline]
+    pub(in crate::table) fn cache_key(&self, level: usize, child: u64) -> BlockKey {
+        // All numbers fit, or the table has no owner.
+        BlockKey { owner: self.owner, number: (pages_before(&self.meta, level) + child) as u32 }
     }
 
     /// One child, checked and decompressed.
@@ -535,10 +550,10 @@ impl TableInner {
         if let Some(found) = reads.ahead.get(&(level, child)) {
             return Ok(found.clone());
         }
-        let section = self.section(level, child)?;
-        if let Some(found) = self.cached(level, child, section) {
+        if let Some(found) = self.cache.get(self.cache_key(level, child)) {
             return Ok(found);
         }
+        let section = self.section(level, child)?;
         self.defer_children(level, [(child, section)].into_iter(), reads)?;
         let bytes = self.read(level, section, reads)?;
         self.keep(level, child, section, &bytes)
@@ -559,10 +574,10 @@ impl TableInner {
         // Runs of children to read: their locations, and their positions in the result.
         let mut missing: Vec<(Section, Range<u64>)> = Vec::new();
         for child in first..=last {
-            let section = self.section(level, child)?;
             let cached = reads.ahead.get(&(level, child)).cloned();
-            let found = cached.or_else(|| self.cached(level, child, section));
+            let found = cached.or_else(|| self.cache.get(self.cache_key(level, child)));
             if found.is_none() {
+                let section = self.section(level, child)?;
                 match missing.last_mut() {
                     Some((whole, children)) if children.end == child && whole.end() == section.offset => {
                         whole.bytes += section.bytes;
@@ -604,33 +619,20 @@ impl TableInner {
     /// Checks and decompresses a child, and offers it to the cache.
     pub(in crate::table) fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
-        match (&self.directory, self.cache.slots()) {
-            (Some(directory), Some(slots)) if level == 0 => {
-                let note = note_of(&self.view(child, &checked)?);
-                slots.insert(directory, child, checked.clone(), note);
-            }
-            _ => self.cache.insert(self.cache_key(level, section), checked.clone()),
-        }
+        let note = if level == 0 { note_of(&self.view(child, &checked)?) } else { BlockNote::default() };
+        self.cache.insert_noted(self.cache_key(level, child), checked.clone(), note);
         Ok(checked)
     }
 
-    /// A child from the cache.
-    pub(in crate::table) fn cached(&self, level: usize, child: u64, section: Section) -> Option<Arc<[u8]>> {
-        match (&self.directory, self.cache.slots()) {
-            (Some(directory), Some(slots)) if level == 0 => slots.visit(directory, child, |bytes, _| bytes.clone()),
-            _ => self.cache.get(self.cache_key(level, section)),
-        }
+    /// A block from the cache.
+    pub(in crate::table) fn cached(&self, block: u64) -> Option<Arc<[u8]>> {
+        self.cache.get(self.cache_key(0, block))
     }
 
-    /// A block that was prefetched or is cached, of a table with a cache of its own.
-    pub(in crate::table) fn block_in_memory(&self, block: u64, reads: &ReadContext<'_>) -> Result<Option<Arc<[u8]>>> {
-        if self.directory.is_some() {
-            return Ok(None);
-        }
-        if let Some(found) = reads.ahead.get(&(0, block)) {
-            return Ok(Some(found.clone()));
-        }
-        Ok(self.cache.get_if_cached(self.cache_key(0, self.section(0, block)?)))
+    /// A block that was prefetched or is cached.
+    pub(in crate::table) fn block_in_memory(&self, block: u64, reads: &ReadContext<'_>) -> Option<Arc<[u8]>> {
+        let prefetched = reads.ahead.get(&(0, block)).cloned();
+        prefetched.or_else(|| self.cache.get_if_cached(self.cache_key(0, block)))
     }
 
     /// Checks and decompresses a child that was read.

@@ -96,7 +96,7 @@ impl RowsAhead {
     /// Starts to read the first row of a scan that begins with a block, in a direction. Nothing is done if the block is
     /// in the cache, or if it has no location: then its own read fails.
     pub(in crate::table) fn start(&mut self, inner: &TableInner, block: u64, forward: bool) {
-        let is_missing = inner.section(0, block).is_ok_and(|section| inner.cached(0, block, section).is_none());
+        let is_missing = inner.cached(block).is_none();
         if is_missing {
             let blocks = first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), inner.full_row_blocks());
             let row = match forward {
@@ -160,7 +160,7 @@ impl RowsAhead {
         let is_long = is_ahead && inner.fast_paths.in_flight && self.reach == full && full > 1;
         let in_flight = if is_long { ROWS_AHEAD } else { 0 };
         // What must be read is not read in less than takes hardly longer than a block, also behind blocks in the cache.
-        let least = match is_ahead && inner.cached(0, block, inner.section(0, block)?).is_none() {
+        let least = match is_ahead && inner.cached(block).is_none() {
             true => first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), full),
             false => 1,
         };
@@ -203,7 +203,7 @@ impl RowsAhead {
 impl TableInner {
     /// The memory for a row of a scan, in bytes.
     fn row_bytes_max(&self) -> u64 {
-        self.cache.slots().map_or(self.working_bytes / WORKING_DIVISOR, |slots| slots.budget_bytes() / STORE_DIVISOR)
+        if self.is_of_store { self.cache.budget_bytes() / STORE_DIVISOR } else { self.working_bytes / WORKING_DIVISOR }
     }
 
     /// Whether the cache could hold all data blocks.
@@ -221,9 +221,9 @@ impl TableInner {
         let mut found = Vec::with_capacity((blocks.end - blocks.start) as usize);
         let mut runs: Vec<(Section, Range<u64>)> = Vec::new();
         for block in blocks.clone() {
-            let section = self.section(0, block)?;
-            let cached = self.cached(0, block, section);
+            let cached = self.cached(block);
             if cached.is_none() {
+                let section = self.section(0, block)?;
                 match runs.last_mut() {
                     Some((whole, blocks)) if blocks.end == block && whole.end() == section.offset => {
                         whole.bytes += section.bytes;

@@ -2,6 +2,7 @@
 //! approximate nodes predicted.
 
 use super::reader::{ReadContext, TableInner};
+use crate::block::cache::BlockKey;
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::Purpose;
@@ -197,7 +198,7 @@ impl TableInner {
         let (mut low, mut high) = (window.first, window.last);
         while low <= high {
             let block = low + (high - low) / 2;
-            let Some(bytes) = self.block_in_memory(block, reads)? else { return Ok(None) };
+            let Some(bytes) = self.block_in_memory(block, reads) else { return Ok(None) };
             let view = self.view(block, &bytes)?;
             let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
             if index == view.count() {
@@ -385,9 +386,8 @@ impl TableInner {
         FilterQuery { page, hash }: FilterQuery,
         reads: &mut ReadContext<'_>,
     ) -> Result<bool> {
-        let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(true) };
-        let number = self.meta.blocks.saturating_add(page);
-        if let Some(found) = slots.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+        let key = self.filter_page_key(page);
+        if let Some(found) = self.cache.visit(key, |bytes, _| filter::may_contain(bytes, hash)) {
             return Ok(found);
         }
         let Some(section) = self.filter_page_section(page) else { return Ok(true) };
@@ -405,14 +405,17 @@ impl TableInner {
         Some(Section { offset: section.offset + at, bytes: page_bytes })
     }
 
-    /// Checks a page of the filter, and offers it to the cache of a store.
+    /// Checks a page of the filter, and offers it to the cache.
     pub(in crate::table) fn keep_filter_page(&self, page: u64, offset: u64, bytes: &[u8]) -> Result<Arc<[u8]>> {
         self.check_filter_page(offset, bytes)?;
         let kept: Arc<[u8]> = bytes.into();
-        if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {
-            slots.insert(directory, self.meta.blocks.saturating_add(page), Arc::clone(&kept), [0; 5]);
-        }
+        self.cache.insert(self.filter_page_key(page), Arc::clone(&kept));
         Ok(kept)
+    }
+
+    /// The key of a page of the filter in the cache: it follows those of the pages of the layers.
+    fn filter_page_key(&self, page: u64) -> BlockKey {
+        self.cache_key(self.meta.layers.len() + 1, page)
     }
 
     fn check_filter_page(&self, offset: u64, page: &[u8]) -> Result<()> {

@@ -54,6 +54,10 @@ fn write(storage: &Arc<MemoryStorage>, model: &Model, options: TableWriteOptions
     writer.finish().unwrap();
 }
 
+fn cache_of(budget_bytes: u64) -> BlockCache {
+    BlockCache::for_blocks_of(budget_bytes, 4096)
+}
+
 fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, unversioned: (u8, u64)) -> Table {
     let cache = Arc::new(cache);
     let options = SharedOptions {
@@ -150,7 +154,7 @@ fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut
 fn check(model: &Model, options: TableWriteOptions, random: &mut Random) {
     let storage = Arc::new(MemoryStorage::new());
     write(&storage, model, options);
-    for cache in [0, 20_000, 1 << 20].map(BlockCache::for_store).into_iter().chain([BlockCache::new(1 << 20)]) {
+    for cache in [0, 20_000, 1 << 20].map(cache_of).into_iter().chain([BlockCache::none()]) {
         let table = open(&storage, cache, (0, 0));
         check_look_ups(&table, model, &[0, 1, 5, 11, u64::MAX]);
         check_cursor(table.cursor(), model, 400, random);
@@ -222,7 +226,7 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                         &model,
                         TableWriteOptions { versioned: false, key_type, value_width, design, ..options() },
                     );
-                    let table = open(&storage, BlockCache::for_store(1 << 20), (1, 7));
+                    let table = open(&storage, cache_of(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
                     check_cursor(table.cursor(), &model, 500, &mut random);
                     check_cursor(table.compaction_cursor(1 << 16), &model, 500, &mut random);
@@ -238,7 +242,7 @@ fn tables_share_a_cache_within_its_budget() {
     let model = |table: u8| -> Model {
         (0..2000_u32).map(|i| (([&[table][..], &i.to_be_bytes()].concat(), Reverse(0)), (1, vec![table; 30]))).collect()
     };
-    let cache = Arc::new(BlockCache::for_store(100_000));
+    let cache = Arc::new(cache_of(100_000));
     let shared = SharedOptions {
         profile: Profile::default(),
         value_bytes: 1 << 20,
@@ -273,7 +277,7 @@ fn a_cursor_that_failed_stays_failed() {
     content[512 * 5 + 40] ^= 1;
     storage.put("t", content).unwrap();
     for compaction in [false, true] {
-        let table = open(&storage, BlockCache::for_store(0), (0, 0));
+        let table = open(&storage, cache_of(0), (0, 0));
         let mut cursor = if compaction { table.compaction_cursor(1 << 16) } else { table.cursor() };
         let mut move_on = cursor.first();
         let mut seen = 0;

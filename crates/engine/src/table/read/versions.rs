@@ -8,8 +8,7 @@ use super::reader::{ReadContext, Table, TableInner};
 use super::search::FilterQuery;
 use super::separators::{self, ResidentSeparators};
 use crate::block::Slice;
-use crate::block::cache::BlockCache;
-use crate::block::slots::{BlockNote, SlotDirectory};
+use crate::block::cache::{BlockCache, BlockNote};
 use crate::error::Result;
 use crate::io::{FastPaths, Profile, Storage};
 use crate::table::block::coded::CodedBlock;
@@ -313,8 +312,7 @@ impl TableInner {
     pub(in crate::table) fn resident_bytes(&self) -> u64 {
         let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
-        let directory = self.directory.as_ref().map_or(0, SlotDirectory::bytes);
-        let beside = self.resident.flat_bytes() + directory + filter + counts;
+        let beside = self.resident.flat_bytes() + filter + counts;
         self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
@@ -398,7 +396,7 @@ impl TableInner {
         ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<FastLookup<R>> {
-        if self.meta.blocks == 0 || self.directory.is_none() {
+        if self.meta.blocks == 0 {
             return Ok(FastLookup::Unknown);
         }
         let start = self.start(key, path);
@@ -445,8 +443,7 @@ impl TableInner {
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
         let block = search.block;
-        let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
-        let visited = slots.visit(directory, block, |bytes, note| {
+        let visited = self.cache.visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
             self.in_quick(search, bytes, note, show)
         });

@@ -32,7 +32,7 @@ fn key_of(number: u64) -> [u8; 16] {
 fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
     let mut keys: Vec<[u8; 16]> = (0..RECORDS).map(key_of).collect();
     keys.sort_unstable();
-    let cache = Arc::new(BlockCache::for_store(2 << 30));
+    let cache = Arc::new(BlockCache::for_blocks_of(2 << 30, 4096));
     let shared = SharedOptions {
         profile: Profile::default(),
         value_bytes: 1 << 20,

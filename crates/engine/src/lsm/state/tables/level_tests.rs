@@ -98,7 +98,7 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         global_sequence: Some(7),
         ..TableFileMeta::default()
     };
-    let cache = Arc::new(BlockCache::new(1 << 20));
+    let cache = Arc::new(BlockCache::for_blocks_of(1 << 20, 4096));
     let file =
         TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options.of_tables(), None)
             .unwrap();
