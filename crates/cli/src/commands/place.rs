@@ -1,4 +1,4 @@
-//! The place that a verb is about, whatever it is: a table, an index of Parquet files, an index, or a store.
+//! The place that a command works on: a table, an index of Parquet files, an index, or a store.
 //!
 //! This is the one place where a command that takes any of them finds out which it has.
 

@@ -1,4 +1,5 @@
-//! `ogive sql`: starts the command `ogive-sql`, which is built apart, since its query engine compiles for minutes.
+//! `ogive sql`: starts the command `ogive-sql`, which is built separately, since its query engine takes minutes to
+//! compile.
 
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;

@@ -1,4 +1,4 @@
-//! JoinArguments of `ogive join`.
+//! Arguments of `ogive join`.
 
 use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
