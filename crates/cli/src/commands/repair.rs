@@ -1,4 +1,4 @@
-//! `ogive repair`: saves what is undamaged of a table or an index in a new file, and repairs stores.
+//! `ogive repair`: saves the undamaged parts of a table or an index in a new file, and repairs stores.
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign, index_of_segment};
