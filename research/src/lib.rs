@@ -6,6 +6,11 @@
 //! commands that run the experiments. Nothing in the engine needs them; a program that opens indexes of these kinds,
 //! joins by these methods, or names a learning policy, calls [`register`] once, where it starts.
 //!
+//! The folder of a paper has `structures`, `experiments`, `claims` with their judges, and `sketches`, which say what is
+//! drawn. [`airindex`] has `designs` of tables, too, and [`disk_indexes`] `hybrid`, any structure as a router over
+//! B+-tree leaves. Indexes are built on `ogive::index::extend` alone; designs, join methods and policies on
+//! `tune::extend`, `join::extend` and `lsm::extend`, which are hidden, since only this crate uses them.
+//!
 //! | kind | structure | paper |
 //! |---|---|---|
 //! | [`AULID`] | mixed nodes, packed arrays and two-layer nodes over B+-tree leaves | Lan et al., AULID, 2023 |

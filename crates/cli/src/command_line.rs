@@ -1,6 +1,6 @@
 //! Parsing of the command line, with keys that begin with a hyphen.
 //!
-//! A word such as `-5`, `-inf` or `-0044-03-15` is a value, and so is any word with one hyphen behind an option that
+//! A word such as `-5`, `-inf` or `-0044-03-15` is a value, and so is any word with one hyphen after an option that
 //! takes a key: `--from -x`. Anything else with a hyphen must be a known flag, so that a mistyped one is never taken
 //! for a key; after `--`, all words are keys or values.
 

@@ -1,4 +1,4 @@
-//! The cache on the local disk for what is read by URL: `--cache DIR[:SIZE]`.
+//! The cache on the local disk for files that are read by URL: `--cache DIR[:SIZE]`.
 
 use crate::values::size::ByteSize;
 use std::path::PathBuf;

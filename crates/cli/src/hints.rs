@@ -1,5 +1,5 @@
-//! Advice on what the parser of the command line does not know, in the place of its guesses: words that moved, and
-//! options that other programs have.
+//! Advice on unknown words of the command line, instead of the guesses of the parser: words that moved, and options
+//! that other programs have.
 
 use crate::shell::shell_line;
 use clap::builder::StyledStr;

@@ -2,6 +2,17 @@
 //!
 //! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error or an
 //! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
+//!
+//! | folder or file | contents |
+//! |---|---|
+//! | `commands` | one file for each sub-command; `place`: the kind of a path or URL; `verbs`: the work on any kind |
+//! | `args`, `command_line`, `short_help`, `hints` | flags; keys with a hyphen; `-h`; advice on unknown words |
+//! | `input`, `reading` | readers of input files; pipes, standard input, samples |
+//! | `values` | keys, values, dates and sizes as text |
+//! | `beside` | indexes beside Parquet files |
+//! | `export`, `parquet_out`, `output` | records in files of other formats; standard output |
+//! | `failure`, `voice`, `advice` | errors with their exit codes, and what to do about them |
+//! | `demo` | the demonstration |
 
 mod advice;
 mod args;

@@ -79,8 +79,8 @@ fn clause(text: &str) -> &str {
     if text.len() <= TEXT_LENGTH_MAX {
         return text;
     }
-    // What an option is for, as in `Of a store: keyspace`, is no clause of its own.
-    let begins = text.starts_with("Of ") || text.starts_with("With ");
+    // What an option is for, as in `For a store: keyspace`, is no clause of its own.
+    let begins = text.starts_with("For ") || text.starts_with("With ");
     let start = if begins { text.find(": ").map_or(0, |colon| colon + 2) } else { 0 };
     let ended = |ends: &[&str]| {
         let ends = ends.iter().filter_map(|end| text[start..].find(end));

@@ -1,4 +1,4 @@
-//! Identity and kind of files, which each system tells in its own way.
+//! Identity and kind of files, by the means of each operating system.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;

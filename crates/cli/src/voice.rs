@@ -1,4 +1,4 @@
-//! The words of the command for what to do about errors: its verbs and options.
+//! Advice on errors in the words of the command: its verbs and options.
 
 use crate::values::size::exact_size;
 use ogive::{Advice, Call, Setting, Voice};

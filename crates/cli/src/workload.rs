@@ -32,8 +32,8 @@ pub(crate) struct WorkloadOptions {
     #[arg(long, value_name = "FILE", help_heading = "Lookups")]
     lookups: Option<OsString>,
 
-    /// Memory of a program that reads the table, as its --memory: counts what its cache answers of --lookups, made
-    /// twice
+    /// Memory of a program that reads the table, as its --memory: --lookups are replayed twice through its cache, and
+    /// hits cost no read
     #[arg(long, value_name = "N", requires = "lookups", help_heading = "Lookups")]
     reader_memory: Option<ByteSize>,
 }

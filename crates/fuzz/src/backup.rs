@@ -1,4 +1,4 @@
-//! Records of backups.
+//! Fuzz target: records of backups.
 
 use ogive::backup::Backups;
 use ogive::block::checksum;

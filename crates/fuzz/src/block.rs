@@ -1,4 +1,4 @@
-//! Packed blocks.
+//! Fuzz target: packed blocks.
 
 use crate::input::{take_u8, take_u64};
 use ogive::block::compress::{Compression, decompress};

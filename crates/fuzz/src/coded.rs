@@ -1,4 +1,4 @@
-//! Coded step nodes: forged layers, and layers over any row of children.
+//! Fuzz target: coded step nodes: forged layers, and layers over any row of children.
 
 use crate::input::{take_u8, take_u64};
 use ogive_model::Fence;

@@ -1,4 +1,4 @@
-//! Units of filters.
+//! Fuzz target: units of filters.
 
 use crate::input::take_u64;
 use ogive::table::filter::{FilterBuilder, FilterLayout, hash_key, may_contain};

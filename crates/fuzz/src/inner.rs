@@ -1,4 +1,4 @@
-//! Coded inner nodes: forged nodes, and nodes over any row of children.
+//! Fuzz target: coded inner nodes: forged nodes, and nodes over any row of children.
 
 use crate::input::{take_u8, take_u64};
 use ogive_model::inner::{Children, KeyWidth, NodeView, encode, replace_group};

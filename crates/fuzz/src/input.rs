@@ -1,4 +1,4 @@
-//! Taking the bytes of an input apart.
+//! Fuzz inputs: numbers and bytes taken off the front of an input.
 
 /// Takes a number off the front of the input; missing bytes are zero.
 pub(crate) fn take_u64(data: &mut &[u8]) -> u64 {

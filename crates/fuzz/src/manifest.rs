@@ -1,4 +1,4 @@
-//! Manifests of stores.
+//! Fuzz target: manifests of stores.
 
 use crate::input::take_u8;
 use ogive::block::checksum;

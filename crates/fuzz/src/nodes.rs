@@ -1,4 +1,4 @@
-//! Nodes of index layers: steps and lines.
+//! Fuzz target: nodes of index layers: steps and lines.
 
 use crate::input::{take_u8, take_u64};
 use ogive_model::step::StepPiece;

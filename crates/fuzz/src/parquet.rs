@@ -1,4 +1,4 @@
-//! The catalog of an index beside Parquet files.
+//! Fuzz target: the catalog of an index beside Parquet files.
 
 use ogive::table::{Table, TableOptions};
 use ogive::{MemoryStorage, Storage};

@@ -1,4 +1,4 @@
-//! Storage profiles in JSON.
+//! Fuzz target: storage profiles in JSON.
 
 use ogive::io::Profile;
 

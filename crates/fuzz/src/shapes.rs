@@ -1,4 +1,4 @@
-//! Shapes of input: not a decoder, but the writers, held against sorted rows.
+//! Fuzz target: writers, by shapes of input: what they wrote is compared with sorted rows.
 
 use crate::input::take_u8;
 use ogive_testkit::shapes::{Effort, Shape};

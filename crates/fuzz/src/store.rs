@@ -1,4 +1,4 @@
-//! Stores of which one file is anything.
+//! Fuzz target: stores with one file of arbitrary bytes.
 
 use crate::input::take_u8;
 use ogive::Durability;

@@ -1,4 +1,4 @@
-//! Whole table files.
+//! Fuzz target: whole table files.
 
 use crate::input::take_u8;
 use ogive::block::checksum;

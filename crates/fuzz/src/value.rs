@@ -1,4 +1,4 @@
-//! Long values: their pointers and chunks.
+//! Fuzz target: long values: their pointers and chunks.
 
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::value::{ValuePointer, ValueReader, ValueWriter};

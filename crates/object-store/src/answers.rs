@@ -1,4 +1,4 @@
-//! Answers of servers, looked at before the crate `object_store` does, which takes any page for an empty listing, and
+//! Checks of server answers before the crate `object_store` reads them, which takes any page for an empty listing, and
 //! drops the region that a redirection names.
 
 use crate::failure::{is_region, region_in};

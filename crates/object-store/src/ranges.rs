@@ -3,7 +3,7 @@
 use ogive::io::Profile;
 use std::ops::Range;
 
-/// A longer read costs hardly more than nothing while it takes at most this many times the shortest one.
+/// A longer read is cheap while it takes at most this many times as long as the shortest one.
 const CHEAP_TIMES: f64 = 1.1;
 /// Limits of a cheap read in bytes.
 const CHEAP_BYTES: (u64, u64) = (16 << 10, 1 << 20);

@@ -1,4 +1,4 @@
-//! Where data files lie: folders, their sub-folders, and the storage of each.
+//! Places of data files: folders, their sub-folders, and the storage of each.
 //!
 //! A [`Storage`] is one flat directory. A [`Folder`] leads from the folder of an index to the storages of the folders
 //! in which data files lie, by relative paths with `/` between their parts.

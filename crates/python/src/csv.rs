@@ -1,5 +1,5 @@
-//! Rows of CSV files with a header, as the command reads them: what has no meaning is refused, and a type is one that
-//! every value of the column is written as without loss.
+//! Rows of CSV files with a header, as the command reads them: what has no meaning is refused, and a column has a type
+//! only if every value is written in it without loss.
 
 use crate::arrow::errors::arrow_error;
 use crate::arrow::input::BatchReader;

@@ -1,4 +1,4 @@
-//! Inputs of joins: what has keys of its own, and rows with columns.
+//! Inputs of joins: tables, indexes and stores, which have keys of their own, and rows with columns.
 
 use crate::arrow::input as arrow_in;
 use crate::arrow::input::BatchReader;

@@ -1,4 +1,4 @@
-//! Values that are whatever JSON can say: text in the store, objects in Python.
+//! JSON values: text in the store, objects in Python.
 
 use crate::errors;
 use crate::object::Object;

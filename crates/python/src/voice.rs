@@ -1,4 +1,4 @@
-//! The words of the package for what to do about errors: its functions and arguments.
+//! Advice on errors in the words of the package: its functions and arguments.
 
 use ogive::{Call, Setting, Voice};
 use ogive_parquet::{ParquetVoice, Remedy};

@@ -1,4 +1,4 @@
-//! Counts for people.
+//! Counts as text for people.
 
 /// A count with thousands separators: 1,234,567.
 #[must_use]

@@ -1,4 +1,4 @@
-//! The catalogue of real key sets that can be fetched: where their data are, and what becomes of them.
+//! The catalogue of real key sets that can be fetched: where their data are, and how key sets are made of them.
 
 /// A real key set, and the downloads that its file is made of.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Ogive: by its default path, and by each of the paths on its own.
+//! Ogive as a system under test: by its default path, and by each of its paths alone.
 
 use std::ops::ControlFlow;
 use std::path::Path;

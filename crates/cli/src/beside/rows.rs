@@ -13,15 +13,15 @@ use ogive_parquet::{ParquetIndex, SCHEMA_COLUMN};
 /// How rows of Parquet files are printed.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct RowFormat {
-    /// Of an index of Parquet files: columns to print, separated by commas [default: all]
+    /// For an index of Parquet files: columns to print, separated by commas [default: all]
     #[arg(long, value_name = "COLS", value_delimiter = ',', help_heading = "Parquet")]
     columns: Vec<String>,
 
-    /// Of an index of Parquet files: print rows as CSV, which is the default
+    /// For an index of Parquet files: print rows as CSV, which is the default
     #[arg(long, conflicts_with = "arrow", help_heading = "Parquet", hide_short_help = true)]
     csv: bool,
 
-    /// Of an index of Parquet files: write rows in the stream format of Arrow
+    /// For an index of Parquet files: write rows in the stream format of Arrow
     #[arg(long, conflicts_with_all = ["json", "explain"], help_heading = "Parquet")]
     arrow: bool,
 }

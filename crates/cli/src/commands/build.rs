@@ -39,9 +39,10 @@ Examples:
   ogive build keys.u64 -o keys.ogive --open --objective p99  for a program that keeps the table open
   ogive build keys.u64 -o keys.ogive --lookups asked.txt     for the keys of this file
 
-A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
-for example, it is a null, and \"\" in '(text?)' is empty text; of a single column, such a null is an empty line, and
-without nulls an empty line is no row. In TSV, \\N is a null, and an empty field is empty text in columns of text.
+A key of one column is never null: an empty field is empty text; for other types it is an error. With --key-type
+'(u64?)', for example, it is a null, and in '(text?)' the field \"\" is empty text. In a file of one column, an empty
+line is such a null, or is skipped if there are no nulls. In TSV, \\N is a null, and in columns of text an empty field
+is empty text.
 
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
 INPUT itself, files of a store or an index, or anything that is not a regular file.";
@@ -114,12 +115,12 @@ pub(crate) struct BuildArguments {
           "delimiter", "quote", "lenient", "no_header"])]
     external: bool,
 
-    /// With --external, of Parquet files: bring the index up to date with the files that are there now
+    /// With --external, for Parquet files: bring the index up to date with the files that are there now
     #[cfg(feature = "parquet")]
     #[arg(long, requires = "external", conflicts_with = "key", help_heading = "Parquet")]
     update: bool,
 
-    /// With --external: index the Parquet files of this list only, paths in the folder INPUT, one a line
+    /// With --external: index only the Parquet files in this list of paths in the folder INPUT, one per line
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "LIST", requires = "external", help_heading = "Parquet")]
     files: Option<PathBuf>,

@@ -15,9 +15,9 @@ Examples:
   ogive count fruit.db --keyspace colours       count the entries of a keyspace
   ogive count ids.ogx --from 1000 --to 2000     count entries of an index
 
-Of tables and indexes of Parquet files, reads only the two ends of the range. An index states the count of all entries,
-and reads the leaves of a range. A store reads the keys of the range, and no long values: the count is exact, of one
-consistent state. `ogive db keyspaces` estimates all rows without reading them.";
+For tables and indexes of Parquet files, reads only the two ends of the range. An index states the count of all entries;
+for a range, its leaves are read. In a store, the keys of the range are read, but no long values: the count is exact, of
+one consistent state. `ogive db keyspaces` estimates all rows without reading them.";
 
 /// Count the records in a range
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct CountArguments {
     #[command(flatten)]
     range: TableRangeOptions,
 
-    /// Of a table: show every read
+    /// For a table: show every read
     #[arg(long)]
     explain: bool,
 }

@@ -13,7 +13,7 @@ Examples:
   ogive explain words.ogive --json     the same as JSON
   ogive explain ids.ogx 1234           an index: the nodes and pages that a lookup visits
 
-Of a table, reads only its end, as opening it always does. Exits with 1 if the key is absent.";
+For a table, reads only its end, as every opening does. Exits with 1 if the key is absent.";
 
 /// Show a table's parts and the cost of a lookup, or the path of a lookup in an index
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(crate) struct ExplainArguments {
     #[command(flatten)]
     place: PlaceArguments,
 
-    /// Of an index: key to look up
+    /// For an index: key to look up
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: Option<OsString>,
 }

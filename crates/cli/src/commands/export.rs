@@ -26,14 +26,14 @@ Examples:
   ogive export rows.ogive - --json              to standard output as JSON lines
 
 Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
-for each field of the value; records of keys alone have no column of values. In CSV, nulls are empty fields, and
-empty text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and
-quotes are characters; --quote '\"' writes it as CSV with tabs. Text formats state no types: `build` finds them again
-by their values, or takes --key-type, --type and --value-type. Parquet states all types, and which columns have the
-keys, in a form that `build` and `db import` read; other programs see integers of 128 bits as decimals of 39 digits,
-and seconds, which Parquet does not have, as milliseconds: a timestamp(s) beyond those is refused. A store or an index
-is exported as it is at one moment. Replaces an existing table once the new one is complete, and any other file only
-with --force; never files of a store or an index.";
+for each field of the value; records of keys alone have no column of values. In CSV, nulls are empty fields, and empty
+text is \"\". TSV is written as by PostgreSQL's COPY: \\t, \\n, \\r and \\\\ are escapes, \\N is a null, and quotes are
+characters; --quote '\"' writes it as CSV with tabs. Text formats state no types: `build` finds them again by their
+values, or takes --key-type, --type and --value-type. Parquet states all types, and which columns have the keys, in a
+form that `build` and `db import` read; other programs see integers of 128 bits as decimals of 39 digits, and seconds,
+which Parquet does not have, as milliseconds: a timestamp(s) beyond their range is refused. A store or an index is
+exported as it is at one moment. Replaces an existing table once the new one is complete, and any other file only with
+--force; never files of a store or an index.";
 
 /// Export records to CSV, TSV, JSON lines, Parquet or a table
 #[derive(Debug, clap::Args)]
@@ -49,11 +49,11 @@ pub(crate) struct ExportArguments {
     #[command(flatten)]
     range: RangeOptions,
 
-    /// Quote the fields of a TSV file, in place of escapes such as \t and \N: '"'
+    /// Quote the fields of a TSV file instead of escaping them with \t, \N and the like: '"'
     #[arg(long, value_name = "CHAR", value_parser = parse_quote)]
     quote: Option<Quote>,
 
-    /// Of an index of Parquet files: columns to write behind those of the key, separated by commas [default: all]
+    /// For an index of Parquet files: columns to write after those of the key, separated by commas [default: all]
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "COLS", value_delimiter = ',', help_heading = "Parquet")]
     columns: Vec<String>,

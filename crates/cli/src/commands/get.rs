@@ -36,12 +36,12 @@ pub(crate) struct GetArguments {
 
     /// Write the value without a newline
     ///
-    /// That of its column if it is a row of one: text and bytes unchanged, other types as text. Required for values
+    /// A row of one column is written as its field: text and bytes unchanged, other types as text. Required for values
     /// larger than --memory. Payloads of an index without a type keep their zeros.
     #[arg(long, conflicts_with_all = ["all", "json", "values"])]
     raw: bool,
 
-    /// Of a table: show every read
+    /// For a table: show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
 

@@ -16,7 +16,7 @@ Examples:
   ogive nth fruit.db 100              an entry of a store
 
 Exits with 1 if there is no such position. A table takes one lookup. An index and a store read what is before the
-position, and a store all keys for one that is counted from the end.";
+position; a store reads all keys if the position is counted from the end.";
 
 /// Print the record at a position, counted from 0, or from the end
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct NthArguments {
     #[arg(value_name = "POSITION", allow_negative_numbers = true)]
     position: i64,
 
-    /// Of a table: show every read
+    /// For a table: show every read
     #[arg(long)]
     explain: bool,
 

@@ -1,4 +1,4 @@
-//! The place that a verb is about, whatever it is: a table, an index of Parquet files, an index, or a store.
+//! The place that a command works on: a table, an index of Parquet files, an index, or a store.
 //!
 //! This is the one place where a command that takes any of them finds out which it has.
 
@@ -27,11 +27,11 @@ pub(crate) struct PlaceArguments {
     #[arg(value_name = "PLACE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 
-    /// Of a store: keyspace, a named map within it [default: default]
+    /// For a store: keyspace, a named map within it [default: default]
     #[arg(long, value_name = "NAME", help_heading = "Place")]
     keyspace: Option<String>,
 
-    /// Of a store: type of the keys, such as u64, text, date or '(text, date desc)' [default: as imported, else bytes]
+    /// For a store: type of the keys, such as u64, text, date or '(text, date desc)' [default: as imported, else bytes]
     #[arg(long, alias = "keys", value_name = "TYPE", help_heading = "Place")]
     key_type: Option<KeyType>,
 
@@ -39,15 +39,15 @@ pub(crate) struct PlaceArguments {
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     memory: Option<ByteSize>,
 
-    /// Of a table or an index: bypass the page cache if the file system supports it
+    /// For a table or an index: bypass the page cache if the file system supports it
     #[arg(long, help_heading = "Place", hide_short_help = true)]
     direct: bool,
 
-    /// Of an index: part of --memory reserved for inner pages, filled from the root down [default: 0]
+    /// For an index: part of --memory reserved for inner pages, filled from the root down [default: 0]
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     resident: Option<ByteSize>,
 
-    /// Of a store: maximum number of open files [default: half of the limit of the process]
+    /// For a store: maximum number of open files [default: half of the limit of the process]
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     open_files: Option<usize>,
 }

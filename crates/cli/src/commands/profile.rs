@@ -87,8 +87,7 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     Ok(Outcome::Done)
 }
 
-/// Block size of the lookups that are counted: as much as costs hardly more than nothing would be too many bytes to pay
-/// for.
+/// Block size of the counted lookups: longer blocks would take hardly more time, but too many bytes that are paid for.
 const COUNTED_BLOCK_BYTES: u64 = 64 << 10;
 
 /// Measures an object store.

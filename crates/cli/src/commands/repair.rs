@@ -1,4 +1,4 @@
-//! `ogive repair`: saves what is undamaged of a table or an index in a new file, and repairs stores.
+//! `ogive repair`: saves the undamaged parts of a table or an index in a new file, and repairs stores.
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign, index_of_segment};
@@ -45,7 +45,7 @@ opens, or one with damaged pages.";
 /// Ranges shown in text output.
 const SHOWN_RANGES: usize = 20;
 
-/// Save what is undamaged of a table or index in a new file, or repair a store
+/// Save the undamaged parts of a table or index in a new file, or repair a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RepairArguments {
@@ -57,7 +57,7 @@ pub(crate) struct RepairArguments {
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
 
-    /// Of an index whose log is lost: recover it in its file, as of its last checkpoint, and report the loss
+    /// For an index whose log is lost: recover it in its file, as of its last checkpoint, and report the loss
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
 

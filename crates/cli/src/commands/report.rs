@@ -36,9 +36,9 @@ Examples:
   ogive report keys.ogive --figure lookup --key 17 -o lookup.svg
                                                             the reads of a lookup
 
-The page is one file that loads nothing. Of a table it shows the key curve under the layers of the index, what the file
-is made of, where the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of
-an index that is larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
+The page is one file that loads nothing. For a table it shows the key curve under the layers of the index, what the file
+is made of, where the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB: of
+a larger index, it contains the parts around the keys of --key. Reads the index and a few blocks of data.";
 
 /// Write a page about a table, an index or a store: its parts, and what a lookup does
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,5 @@
-//! `ogive sql`: starts the command `ogive-sql`, which is built apart, since its query engine compiles for minutes.
+//! `ogive sql`: starts the command `ogive-sql`, which is built separately, since its query engine takes minutes to
+//! compile.
 
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
@@ -23,7 +24,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SqlArguments {
-    /// What ogive-sql is given
+    /// Arguments for ogive-sql
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

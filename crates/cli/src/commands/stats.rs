@@ -21,14 +21,14 @@ Examples:
   ogive stats fruit.db             a store: keyspaces, levels, sizes, amplification, models
   ogive stats fruit.db --json      the same as JSON
 
-Of a table, reads only its end. Of an index, reads all nodes, which takes a while for a large one.
+For a table, reads only its end. For an index, reads all nodes, which takes a while if it is large.
 
-The rows of a store are counted if that takes a moment, and else estimated from the entries of tables and logs:
+The rows of a store are counted if that takes a moment, and otherwise estimated from the entries of tables and logs:
 'exactly' and 'about' say which. `ogive count` counts them. Lookups and write amplification are counted since the store
 was opened, here by this command. A program that has the store open reads its own counts with `Db::stats`.
 
-The memory given is that of --memory. The least is what an opening for writing needs with the records that are there,
-also to flush and compact them: an opening with less is refused. It grows with the tables, so records written later may
+The memory given is that of --memory. The least is what an opening for writing needs for the present records, also to
+flush and compact them: an opening with less is refused. It grows with the tables, so records written later may
 need more. The JSON has both as memory_bytes and least_memory_bytes.";
 
 impl Report for TableReport {

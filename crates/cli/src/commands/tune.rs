@@ -38,8 +38,8 @@ Examples:
   ogive tune keys.ogive --for s3 --assess          could a new search speed this table up?
 
 Builds every design in full, including data blocks, and discards it. Times are modelled: a cold lookup of one key,
-including the read that opens the table. The options of lookups change that: a quantile is that of each read, added up;
-with --lookups, blocks count as often as they are looked up.";
+including the read that opens the table. The options of lookups change that: with --objective, a quantile is
+the sum of the quantiles of all reads; with --lookups, blocks count as often as they are looked up.";
 
 /// Compare index designs for a data set and a storage
 #[derive(Debug, clap::Args)]

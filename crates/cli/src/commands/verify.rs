@@ -22,15 +22,15 @@ Examples:
   ogive verify ids.ogx                 an index
   ogive verify fruit.db --json         a store, as JSON
 
-Of a table, checks all checksums, the order of the keys, and that the index leads to every key within the reads that the
+Table: checks all checksums, the order of the keys, and that the index leads to every key within the reads that the
 table states. For an external index, also checks that the data file is unchanged.
 
-Of an index, walks all nodes and checks checksums, the order of keys, links, models as lookups use them, counts, and
+Index: walks all nodes and checks checksums, the order of keys, links, models as lookups use them, counts, and
 whether payloads are values of the stated type. Reports the first finding.
 
-Of a store, reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their
+Store: reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their
 values, logs, and that no file is missing. Takes no lock: another process may have the store open, and go on writing.
-Then it verifies what the store contained at one moment.
+It then verifies what the store contained at one moment.
 
 Changes nothing. Lists findings, and exits with 1 if there are any.";
 
@@ -84,8 +84,8 @@ pub(crate) struct VerifyArguments {
     #[command(flatten)]
     place: PlaceArguments,
 
-    /// Of an index of Parquet files: compare files that have other times than those that were indexed, as after a copy,
-    /// and if nothing else is wrong, give the index their times
+    /// For an index of Parquet files: accept files whose times differ from the indexed ones, as after a copy: compare
+    /// their rows, and if nothing else is wrong, record their times in the index
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = "Parquet")]
     accept: bool,

@@ -1,5 +1,4 @@
-//! Commands that go on from the demonstration. They work as they are printed, in the shell and the folder that it was
-//! started from.
+//! Follow-up commands of the demonstration. They work as printed, in the shell and the folder that it was started from.
 
 use super::files::{Files, Order};
 use super::tables::Data;

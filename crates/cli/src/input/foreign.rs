@@ -1,5 +1,5 @@
-//! Files of other formats that are no input: by their names and first bytes. Read as lines of
-//! text they would become keys without a word.
+//! Recognition of files in formats that are no input, by their names and first bytes. Read as lines of text, they would
+//! silently become keys.
 
 use std::fs::File;
 use std::io::Read;

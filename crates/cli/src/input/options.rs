@@ -80,7 +80,7 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "CHAR", value_parser = parse_quote, help_heading = "Input")]
     pub(crate) quote: Option<Quote>,
 
-    /// Take text behind a closing quote as a part of its field, and backslashes in TSV that begin no escape as they are
+    /// Accept text after a closing quote as a part of its field, and keep backslashes in TSV that begin no escape
     #[arg(long, help_heading = "Input")]
     pub(crate) lenient: bool,
 
@@ -104,7 +104,7 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "TYPE", value_parser = parse_scalar, conflicts_with = "payload", help_heading = "Input")]
     pub(crate) value_type: Option<KeyType>,
 
-    /// Of a Parquet file of a Delta Lake or Iceberg table: take it as it is, even if the log of the table says that
+    /// For a Parquet file of a Delta Lake or Iceberg table: take it as it is, even if the log of the table says that
     /// rows of its files were deleted or columns renamed, or cannot be read
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = "Input")]

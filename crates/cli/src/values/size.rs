@@ -1,4 +1,4 @@
-//! Counts and sizes as arguments, and for people.
+//! Counts and sizes as arguments, and as text for people.
 
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 pub(crate) use ogive_terminal::{ByteSize, counted, exact_size, grouped, human_bytes, human_us, the_first};

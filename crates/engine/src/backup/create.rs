@@ -1,5 +1,4 @@
-//! The making of a backup: new files are copied and verified, then the record is written, then surplus backups are
-//! removed.
+//! Making a backup: copies and verifies new files, then writes the record, then removes surplus backups.
 
 use super::backups::{BackupInfo, BackupOptions, BackupSummary};
 use super::catalog::{self, Catalog, RunningMark};

@@ -1,4 +1,5 @@
-//! A hash of numbers that are the engine's own, such as offsets and numbers of pages, and not of strangers.
+//! A hash of numbers that the engine assigns itself, such as offsets and page numbers: it need not withstand chosen
+//! input.
 //!
 //! It is the same in each process, so that what leaves a full cache, and with it what is read, can be repeated.
 

@@ -1,4 +1,4 @@
-//! The words of the library: its own methods and options.
+//! Advice on errors in the words of the library: its methods and options.
 
 use super::{Call, Setting, Voice};
 

@@ -1,4 +1,4 @@
-//! Constructors, one for each situation, with what to do about it.
+//! Constructors of errors: one for each situation, with the advice for it.
 
 use super::{Advice, Call, Cause, Error, Facts, Setting, VALUE_BYTES_MAX};
 use std::io;

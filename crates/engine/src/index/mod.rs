@@ -37,6 +37,9 @@
 //! The structure of an index is its [`IndexKind`]: [`IndexKind::OGIVE`], the default, or [`IndexKind::BTREE`], its
 //! baseline. Its nodes are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add
 //! structures through [`extend`].
+//!
+//! Handles (readers, transactions, bulk loads, verification) are in `handle`, structures in `tree`, the registry of
+//! kinds in `kinds`, keys and payloads as bytes in `entries`.
 
 mod entries;
 pub mod extend;

@@ -2,6 +2,15 @@
 //!
 //! [`Storage`] is a flat directory of named files, an interface small enough for an object store, a simulated disk, a
 //! fault injector or a meter to implement. `io` knows no file format.
+//!
+//! | room | contents |
+//! |---|---|
+//! | `storage` | the traits, URLs (`schemes`), memory, and wrappers, such as `stoppable`, which ends long work |
+//! | `local` | files of the local system: page cache, direct reads, the limit of open files, temporary folders |
+//! | `objects` | files as the objects of an object store |
+//! | `reads` | reads in flight: reader threads, read-ahead, write-behind, hand-over between threads |
+//! | `profile` | T(n) and its measurement; the clock and random numbers |
+//! | `meter` | counts of requests and bytes; events of slow reads |
 
 #![expect(
     clippy::disallowed_methods,

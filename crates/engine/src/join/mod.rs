@@ -3,6 +3,15 @@
 //! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
 //! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
 //! or hashing unsorted input. `ogive-research` adds methods of papers by a hidden seam, `extend`.
+//!
+//! | room | contents |
+//! |---|---|
+//! | `rows` | what all rooms share: relations, row streams, options, reports; memory and stop of a join (`task`) |
+//! | `input` | relations as row streams: scans, stored inputs, sorted copies of unsorted inputs |
+//! | `methods` | the kernel (`merge`), planned scans (`lookup`), learned partitions (`partition`), `hash` |
+//! | `plan` | the cost of each method, and the choice (`choose`) |
+//! | `output` | tables, files, callbacks, rows that another thread takes |
+//! | `run`, `execute`, `iterate` | a join from its inputs to its output; its threads; its rows as an iterator |
 
 mod execute;
 #[doc(hidden)]

@@ -14,7 +14,9 @@
 //! * A [`ModelWriter`] learns while a table is written. Its model is stored in the table, and is ignored by every store
 //!   without this policy.
 //!
-//! Nothing of it is stored but these models: a store may be opened with any policy, or none.
+//! Nothing of it is stored but these models: a store may be opened with any policy, or none. Since the engine reads and
+//! decides, search hints within a block, the property of a table that has a model, and sampled times of lookups are
+//! parts of the engine.
 //!
 //! ```
 //! use ogive::lsm::extend::{GuidedStart, Learner, LearningPolicy, LookupStart, SearchHint, TableFile, TableGuide};

@@ -1,4 +1,4 @@
-//! The report of a repair that copies what is undamaged: what was saved, and the ranges of keys that are lost.
+//! The report of a repair that copies undamaged parts: what was saved, and the ranges of keys that are lost.
 
 use crate::types::KeyType;
 

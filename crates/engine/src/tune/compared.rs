@@ -1,4 +1,4 @@
-//! The designs that a search compared: a record of what was chosen, and of what lost.
+//! The designs that a search compared: the chosen one, and those that lost.
 
 use crate::io::local::sync::Mutex;
 use serde::Serialize;

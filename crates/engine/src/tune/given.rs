@@ -1,4 +1,4 @@
-//! Designs of another crate, and its family of them.
+//! Index designs that another crate supplies, as a family.
 
 use super::design::Design;
 use super::level_input::LevelInput;

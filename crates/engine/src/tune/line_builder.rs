@@ -1,4 +1,4 @@
-//! Builders of lines that another crate has.
+//! Line builders that another crate supplies.
 
 use super::level_input::LevelInput;
 use ogive_model::FenceRun;

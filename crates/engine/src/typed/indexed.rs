@@ -1,5 +1,5 @@
-//! Secondary indexes of keyspaces: multimaps from what a function makes of a record to its key, written in the same
-//! batch as the record.
+//! Secondary indexes of keyspaces: multimaps from a value that a function derives from a record to the key of the
+//! record, written in the same batch as the record.
 
 use super::data::{TypedData, TypedKey, TypedValue, append_component, take_variable};
 use super::guard::{TypedGuard, TypedRange, TypedRecord, wrong};

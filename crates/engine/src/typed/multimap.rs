@@ -1,4 +1,4 @@
-//! Multimaps: keyspaces with several values a key.
+//! Multimaps: keyspaces with several values per key.
 
 use super::guard::{ByteBounds, wrong};
 use super::parts::TypedParts;

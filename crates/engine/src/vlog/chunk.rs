@@ -1,4 +1,4 @@
-//! ValueChunks: the units of storage and checksumming within a record of a value file.
+//! Chunks of values: the units of storage and checksumming within a record of a value file.
 //!
 //! ```text
 //! tag u8 | length varint | stored length varint, if packed | key length varint, if first | key | value | checksum u32

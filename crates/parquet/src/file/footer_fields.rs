@@ -1,4 +1,4 @@
-//! Footers without fields of other types than Parquet gives them.
+//! Footers without the fields whose types are not those of Parquet.
 //!
 //! Some writers have put fields of their own under numbers that Parquet took later. Readers of Thrift pass over a field
 //! whose type is not the expected one; the crate `parquet` takes its bytes for one of that type.

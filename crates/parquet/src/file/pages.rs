@@ -1,4 +1,4 @@
-//! Where the pages of a row group lie: what the index stores of it in place of the footer and the offset index.
+//! Places of the pages of a row group, which the index stores in place of the footer and the offset index.
 
 use crate::bytes_io::{Decoder, Encoder};
 use std::ops::Range;

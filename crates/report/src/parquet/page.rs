@@ -1,4 +1,4 @@
-//! The page.
+//! The page of an index beside Parquet files.
 
 use super::picture::ParquetPicture;
 use crate::data_table::DataTable;

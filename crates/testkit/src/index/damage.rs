@@ -1,4 +1,4 @@
-//! Damaged pages and states behind the checksums: any answer or error is accepted, a panic or an endless loop is not.
+//! Damaged pages and states with valid checksums: any answer or error is accepted, a panic or an endless loop is not.
 
 use super::counted_pages::CountedPages;
 use super::scenarios::{MakeStructure, PAGE_BYTES, word};

@@ -1,5 +1,5 @@
-//! Where a model of keys is worth its time: within a block, and among the tables of a level (Bourbon, Section 4.5, asks
-//! it for the tables themselves).
+//! The places where a model of keys is worth its time: within a block, and among the tables of a level (Bourbon,
+//! Section 4.5, asks it for the tables themselves).
 //!
 //! Everything is in memory, so that the search is as large a part of a lookup as it can be.
 

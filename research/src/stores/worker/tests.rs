@@ -1,4 +1,4 @@
-//! Tests of the jobs of a worker: a store that answers rightly passes all of them, and wrong answers are told with
+//! Tests of the jobs of a worker: a store that answers rightly passes all of them, and wrong answers are reported with
 //! their keys.
 
 use std::collections::BTreeMap;

@@ -19,9 +19,9 @@ Examples:
   ogive get fruit apple                          look up a key, as in tables and indexes
   ogive scan fruit --from a --to c               print entries in order
 
-A store is a folder that holds keys and values of any length. It survives crashes: what a command reports is durable.
-What reads a store is the same for tables and indexes: `ogive get`, scan, count, rank, nth, export, info, stats, verify,
-repair and report.";
+A store is a folder that contains keys and values of any length. It survives crashes: what a command reports is durable.
+The commands that read a store read tables and indexes, too: `ogive get`, scan, count, rank, nth, export, info, stats,
+verify, repair and report.";
 
 subcommands! {
     /// The sub-commands, in the order in which a new user needs them.

@@ -17,7 +17,7 @@ Examples:
 
 The store may be open in another process, which goes on reading and writing: no lock is taken, and nothing is written to
 the store. The copy has everything that was durable when the command began, and is an independent store. On the same
-file system it consists of hard links, which takes little time and space, but no protection against damage of the disk:
+file system it consists of hard links, which take little time and space but do not protect against damage of the disk:
 for that, see `ogive db backup`.";
 
 /// Make a consistent copy of a store

@@ -29,10 +29,10 @@ earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the fi
 Types of keys and columns are those of the keyspace, which --key-type, --type and --value-type change only while it has
 no rows; for a new keyspace they are as given, as an export to Parquet states them, or found as by `ogive build`.
 Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
-replaces one of the same key as a whole: columns that are missing become null in it. A key of one column is never null,
-unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. Lines and
-SOSD keys without --payload are keys alone, as are files of a key column only; a keyspace takes either these or values.
-If the import ends early, the message gives the number of durable rows; it is safe to import the file again.";
+replaces the whole row with the same key: missing columns become null. A key of one column is never null, unless
+--key-type allows it, as '(u64?)' does; an empty field is empty text; for other types it is an error. Lines and SOSD
+keys without --payload are keys alone, as are files of a key column only; a keyspace takes either these or values. If
+the import ends early, the message gives the number of durable rows; it is safe to import the file again.";
 
 /// Import a file into a store
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct DbImport {
     #[command(flatten)]
     input: InputOptions,
 
-    /// Add columns that the keyspace does not have to the end of its rows. They are null in the rows that it has
+    /// Append missing columns to the rows of the keyspace; they are null in existing rows
     #[arg(long)]
     add_columns: bool,
 

@@ -22,10 +22,10 @@ Examples:
   ogive db ingest store a.ogive b.ogive       add both atomically; for equal keys b wins
   ogive db ingest store a.ogive --move        remove the original afterwards
   ogive db ingest s3://bucket/fruit s3://bucket/fruit/part-17.ogive --move
-                                              take a table below the store's URL as it is, without a copy
+                                              take over a table below the store's URL, without a copy
 
 Records of the tables replace existing entries with equal keys. A table on the same file system is linked, one in the
-same bucket is copied there, others are copied; do not modify it in place afterwards. With --move, a table directly
+same bucket is copied there, others are copied; do not modify a table in place afterwards. With --move, a table directly
 below the URL of the store belongs to it afterwards, under its name, which must not be used again. Creates the store if
 necessary.";
 

@@ -22,8 +22,8 @@ Examples:
   ogive db put people 7 'Ann,1990-05-01'        write a row, as a record of CSV
   ogive db put fruit pear 'a\\x00b' --escaped     write bytes as `ogive scan` prints them
 
-Keys have the escapes that `ogive scan` prints. Values of bytes are written as they are, unless --escaped says that
-they have the same escapes: \\n, \\r, \\t, \\xNN and \\\\. Single values of other types are read as they are printed;
+Keys take the escapes that `ogive scan` prints. Values of bytes are written as they are; with --escaped, they take the
+same escapes: \\n, \\r, \\t, \\xNN and \\\\. Single values of other types are read as they are printed;
 rows are records of CSV, as `ogive export` writes them, while `get` and `scan` print their fields with tabs between.
 
 Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For

@@ -14,8 +14,8 @@ Examples:
   ogive explain ids.ogx 1234                     show the nodes that a lookup visits
 
 An index is a file that is updated in place and survives crashes. All keys have one size, and so have all payloads. For
-keys of variable length use a store (`ogive db`), for data that never change a table (`ogive build`). What reads an
-index is the same for tables and stores: `ogive get`, scan, count, rank, nth, export, info, stats, explain, verify,
+keys of variable length use a store (`ogive db`), for data that never change a table (`ogive build`). The commands that
+read an index read tables and stores, too: `ogive get`, scan, count, rank, nth, export, info, stats, explain, verify,
 repair and report.";
 
 subcommands! {

@@ -102,7 +102,7 @@ impl WritableIndexFile {
 /// Text form of payloads. Shared by all commands that read or write them.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PayloadOptions {
-    /// Of an index: how payloads are written and printed [default: by their type, as text if they have none]
+    /// For an index: how payloads are written and printed [default: by their type, as text if they have none]
     #[arg(long, value_enum, value_name = "FORM", hide_short_help = true)]
     pub(crate) values: Option<Form>,
 }

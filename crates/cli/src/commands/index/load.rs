@@ -29,11 +29,11 @@ Examples:
   ogive index load ids.ogx keys.u64 --sorted               require a bulk load
 
 Loads sorted input into an empty index in one bulk load; sorts any other input, and inserts its records leaf by leaf.
-Either is one atomic commit: all records are loaded or none. With --batch, each batch is one. Until the commit, a page
-of the index that changes takes up to 1 KiB of memory beyond --memory and its size in the log.
+Either is one atomic commit: all records are loaded or none. With --batch, each batch is one. Until the commit, a
+changed page of the index takes up to 1 KiB of memory beyond --memory and its size in the log.
 
-A record replaces one of the same key as a whole: columns that are missing become null in it. Records without values get
-payloads of zeros.";
+A record replaces the whole record with the same key: missing columns become null. Records without values get payloads
+of zeros.";
 
 /// Records per commit that are inserted one by one.
 const RANDOM_BATCH_RECORDS: u64 = 10_000;

@@ -1,4 +1,4 @@
-//! JoinArguments of `ogive join`.
+//! Arguments of `ogive join`.
 
 use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
@@ -28,16 +28,16 @@ Examples:
   ogive join a.ogive b.ogive -o c.ogive --explain --html plan.html
                                                              also write a page: the plan as a tree, predicted and actual
 
-Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
-name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A side of keys
-alone (a file of keys, a table or a keyspace of them, an index without payloads) adds no field; where it may lack a
-match, its field 'left' or 'right' is true or false, before all others. A row without a match has
-nulls in the fields of the other side: nothing in text and CSV, null in JSON. A key with a null matches no key, as in
-SQL. Plain records (--to records) are the left value followed by the right one; in a left or full join after a byte 1,
-or 0 or 2 if the right or left one is missing.
+Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. If LEFT has a field of
+the same name, the name of a field of RIGHT begins with 'right_'. Values that are not rows become the fields 'left' and
+'right'. A side of keys alone (a file of keys, a table or a keyspace of them, an index without payloads) adds no field;
+if it may lack a match, its field 'left' or 'right' is true or false, before all others. A row without a match has nulls
+in the fields of the other side: nothing in text and CSV, null in JSON. A key with a null matches no key, as in SQL.
+Plain records (--to records) are the left value followed by the right one; in a left or full join, a byte precedes them:
+1, or 0 if the right value is missing, or 2 if the left one is.
 
-A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
-for example, it is a null.
+A key of one column is never null: an empty field is empty text; for other types it is an error. With --key-type
+'(u64?)', for example, it is a null.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
@@ -264,7 +264,7 @@ pub(super) struct BothSides {
     #[arg(long, value_name = "CHAR", value_parser = parse_quote, help_heading = "Both sides")]
     pub(super) quote: Option<Quote>,
 
-    /// Take text behind a closing quote as a part of its field, and backslashes in TSV that begin no escape as they are
+    /// Accept text after a closing quote as a part of its field, and keep backslashes in TSV that begin no escape
     #[arg(long, help_heading = "Both sides")]
     pub(super) lenient: bool,
 

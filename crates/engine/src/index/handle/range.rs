@@ -1,4 +1,4 @@
-//! IndexRange scans over entries in key order, from both ends.
+//! Range scans over the entries of an index in key order, from both ends.
 //!
 //! A scan has a cursor for each end, opened on first use; it ends where the two meet.
 

@@ -1,4 +1,4 @@
-//! Names of files: symbolic and hard links, by which one file has several, and names that are taken once.
+//! Names of files: symbolic and hard links, which give one file several names, and names that are taken only if free.
 
 use crate::error::{Error, Result};
 use std::fs;

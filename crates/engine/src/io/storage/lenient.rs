@@ -1,4 +1,4 @@
-//! A storage that reads around what a device cannot read.
+//! A storage wrapper that reads around parts that a device cannot read.
 
 use super::request::UnreadablePart;
 use super::request::{Purpose, ReadRequest};

@@ -1,4 +1,4 @@
-//! Read requests: their ranges and purposes, and what cannot be read.
+//! Read requests: their ranges and purposes, and the parts that cannot be read.
 
 use crate::error::Error;
 use std::fmt;

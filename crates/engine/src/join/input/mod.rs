@@ -1,5 +1,5 @@
-//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers. They know the vocabulary
-//! (`rows`) alone.
+//! Inputs of joins as row streams: scans, stored and sorted inputs, records of callers. They know only the vocabulary
+//! (`rows`).
 
 pub(super) mod block_run;
 pub(super) mod prefetch;

@@ -1,4 +1,4 @@
-//! The read shape: the size of requests, how many are issued at once, and the gaps that are read along.
+//! The read shape: the size of requests, how many are issued at once, and the gaps that are read through.
 
 use crate::io::{LARGE_PAGE_BYTES, Profile};
 

@@ -1,4 +1,4 @@
-//! Conditions of a join beside the equality of keys.
+//! Conditions of a join in addition to the equality of keys.
 
 use super::form::RowForm;
 use super::sink::{PAIR_BATCH_MAX, RowSink};

@@ -1,5 +1,5 @@
-//! Rows of any length one behind the other, as they are handed over between threads: a header with the lengths of key,
-//! left and right value, and their bytes.
+//! Rows of any length, packed one after another for the hand-over between threads: a header with the lengths of key,
+//! left and right value, then their bytes.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! TombstoneCleanup of tombstones that iterators skip.
+//! Cleanup of tombstones that iterators skip.
 //!
 //! An iterator steps over removed entries that are not compacted away yet, and so does the next one: at the head of a
 //! queue from which 100,000 keys were taken, the first key lies 100,000 steps away. Long runs of skipped entries are

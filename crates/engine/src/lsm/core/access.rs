@@ -1,4 +1,4 @@
-//! The access to an open store: what may be done with it.
+//! Access to an open store: whether it is read-only, has failed, or is closed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

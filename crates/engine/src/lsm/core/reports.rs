@@ -1,4 +1,4 @@
-//! Events of a store: what is rare, with the metrics that go with it.
+//! Rare events of a store, reported with their metrics.
 
 use super::shared::SharedState;
 use super::store::Core;

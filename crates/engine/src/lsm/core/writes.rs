@@ -1,4 +1,4 @@
-//! The writes to an open store: those that wait, the one who writes, and groups that are being put.
+//! Writes to an open store: waiting batches, the current writer, and groups in flight.
 
 use super::groups_in_flight::GroupsInFlight;
 use super::write_queue::WriteQueue;

@@ -1,4 +1,4 @@
-//! DbRange iterators: the visible records of a key range, from either end.
+//! Range iterators of a store: the visible records of a key range, from either end.
 
 use super::keyspace::Keyspace;
 use super::open::Open;

@@ -1,4 +1,4 @@
-//! Checks of what the rules of stores on object stores rest on: that a listing shows what is there, and that a put if
+//! Checks of the assumptions behind stores on object stores: that a listing shows what is there, and that a put if
 //! absent is refused where there is an object.
 //!
 //! ```text

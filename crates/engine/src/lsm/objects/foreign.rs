@@ -1,4 +1,5 @@
-//! The parts of other stores among the objects of one: which store is there, and what is not of it.
+//! Parts of other stores among the objects of a store: finds the store that is there, and the parts that are not its
+//! own.
 
 use super::folder::ObjectFolder;
 use super::listing::Listing;

@@ -1,4 +1,4 @@
-//! Files that are single objects, of a known length: opened when their end, which the manifest has, is not enough.
+//! Files of a known length that are single objects: opened at the first read before the end that the manifest contains.
 
 use super::owner::Owner;
 use crate::error::{Cause, Error, Result};

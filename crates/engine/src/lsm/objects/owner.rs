@@ -1,4 +1,4 @@
-//! Whose the objects below a URL are, where a store was removed and another one made in its place.
+//! The owner of the objects below a URL: a store may have been removed, and another one created in its place.
 //!
 //! A writer of the removed store may go on, and a request that it has given up may arrive late: so there may be parts
 //! of both. The first part of the first manifest, or its stub, decides: the *anchor*. Nothing but the creation of a

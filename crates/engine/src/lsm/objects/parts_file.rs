@@ -1,4 +1,4 @@
-//! A file in memory, of parts.
+//! A file in memory that consists of the parts of a chain.
 
 use super::tag;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! A keyspace as it is written to: with what its writes state of its types.
+//! A keyspace as the target of writes, with the types that these writes state.
 
 use super::entry::KeyspaceId;
 use super::keyspace_tree::KeyspaceTree;

@@ -18,7 +18,7 @@
 //! ([`remove_leftovers`]). A damaged run is an error, never a shorter result.
 //!
 //! Joins sort rows of one width in place, without an index of records, and may read their runs repeatedly
-//! (`join/sorted`). Both sorts share temporary files of checksummed chunks (`chunks.rs`), byte streams in them
+//! (`join/input/sorted`). Both sorts share temporary files of checksummed chunks (`chunks.rs`), byte streams in them
 //! (`stream.rs`), and the loser tree.
 //!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (balanced merging, trees of losers).

@@ -1,4 +1,4 @@
-//! The table writer for unsorted input: an external sort in front of the sorted writer.
+//! The table writer for unsorted input: an external sort that feeds the sorted writer.
 
 use super::{Sorter, remove_leftovers};
 use crate::error::{Advice, Call, Error, Result};

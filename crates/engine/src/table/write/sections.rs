@@ -1,4 +1,4 @@
-//! The sections that table and index files have in common behind blocks and layers: counts, filter, tail.
+//! The sections after blocks and layers, which table and index files have in common: counts, filter, tail.
 
 use super::published_file::PublishedFile;
 use crate::block::checksum;

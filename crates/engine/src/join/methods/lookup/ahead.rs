@@ -1,4 +1,4 @@
-//! Reads ahead of a planned scan: the next block batches, as the index alone tells them, in flight while the current
+//! Reads ahead of a planned scan: the next block batches, as predicted by the index alone, in flight while the current
 //! one is handed over.
 //!
 //! They are a guess: keys that repeat, and windows that turn out to be wrong, change the plan. So each batch is planned

@@ -1,4 +1,4 @@
-//! The borders of buckets: ranges of keys, told by a learned distribution.
+//! The borders of buckets: ranges of keys, from a learned distribution.
 
 use super::model::KeyDistribution;
 use crate::block::KeyPrefixes;

@@ -1,4 +1,4 @@
-//! The progress of a running join, as a watcher is told it.
+//! The progress of a running join, as it is reported to a watcher.
 
 use std::sync::Arc;
 
