@@ -70,4 +70,4 @@ pub use super::state::tables::lookup_times::{LookupTotals, TableLookups};
 pub use super::state::tables::table_file::TableFile;
 pub use crate::block::cache::Reservation;
 pub use crate::block::varint::{put_varint, take_varint};
-pub use crate::table::read::versions::{LookupStart, LookupStep, SearchHint};
+pub use crate::table::read::lookup::{LookupStart, LookupStep, SearchHint};

@@ -27,13 +27,13 @@ pub use format::options::{TableCache, TableOptions, TableWriteOptions};
 pub use format::stated_objective::StatedObjective;
 pub use format::{filter, value};
 pub(crate) use read::cursor::{TableCursor, TablePlace};
+pub(crate) use read::lookup::{SearchPath, SharedOptions};
 pub use read::operations::{Record, RecordVersion, Traced};
 pub use read::range::TableRange;
 pub use read::read_trace::{ReadTrace, TracedRead};
 pub use read::reader::Table;
 pub(crate) use read::scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use read::separators::parts as separator_parts;
-pub(crate) use read::versions::{SearchPath, SharedOptions};
 pub use report::compare::{BuiltDesigns, COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};
 pub use report::lookup_sample::{LookupSample, SAMPLED_KEY_BYTES_MAX};
 pub use report::structure::{

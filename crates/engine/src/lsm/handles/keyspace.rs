@@ -16,7 +16,7 @@ use crate::lsm::state::value_files::ValueFiles;
 use crate::lsm::state::view::FoundValue;
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
-use crate::table::read::versions::LookupStep;
+use crate::table::read::lookup::LookupStep;
 use crate::types::range_of_prefix;
 use crate::vlog::ValueStream;
 use std::io::Read;

@@ -9,7 +9,7 @@ use super::tables::table_file::TableFile;
 use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
-use crate::table::read::versions::LookupStep;
+use crate::table::read::lookup::LookupStep;
 use std::sync::Arc;
 
 /// Everything a reader needs, immutable. Holding a view keeps all its files.

@@ -178,6 +178,38 @@ impl Columns {
         (end <= body_end).then_some(columns)
     }
 
+    /// The columns of a block, with what [`Self::parse`] found: the number of records, the lengths of the prefix and of
+    /// the rest of each key, that of each value if it is the same, the common kind, the sizes of a suffix and of an end,
+    /// and where the keys begin.
+    #[inline]
+    pub(super) fn with_one_key_length(
+        (raw, count, prefix, key): (&[u8], usize, usize, usize),
+        value: Option<usize>,
+        kind: Option<u8>,
+        sequence_bytes: usize,
+        end_bytes: usize,
+        keys_at: usize,
+    ) -> Option<Self> {
+        let kinds_at = keys_at.checked_sub(if kind.is_none() { count } else { 0 })?;
+        Some(Self {
+            count,
+            prefix,
+            key: Some(key),
+            value,
+            kind,
+            least_sequence: u64::from_le_bytes(*raw.get(16..)?.first_chunk()?),
+            sequence_bytes,
+            end_bytes,
+            key_ends_at: HEAD_BYTES + prefix,
+            value_ends_at: HEAD_BYTES + prefix,
+            sequences_at: kinds_at.checked_sub(count * sequence_bytes)?,
+            kinds_at,
+            keys_at,
+            values_at: keys_at + count * key,
+            end: raw.len(),
+        })
+    }
+
     #[inline]
     fn end_at(&self, raw: &[u8], ends_at: usize, row: usize) -> Option<usize> {
         let at = ends_at + row * self.end_bytes;

@@ -7,5 +7,6 @@ pub(super) mod column_search;
 pub(super) mod columns;
 pub(super) mod key;
 pub(super) mod key_code;
+pub(super) mod note;
 pub(super) mod parts;
 pub(super) mod view;

@@ -12,9 +12,12 @@
 //! whose value is stored outside the blocks has the kind [`LONG_VALUE_KIND`] in its column, and a pointer as its value.
 
 use super::coded::{CodedBlock, FrontKeys};
+use super::column_search::SearchHint;
 use super::columns::Columns;
 use super::key::KeyBound;
+use super::note::{self, NotedBlock};
 use super::parts::{SplitKey, StoredValue, VERSION_TAG_BYTES, ValueLocation, VersionTag};
+use crate::block::cache::BlockNote;
 use crate::table::format::meta::TableMeta;
 use crate::table::format::value::ValuePointer;
 use crate::types::KeyType;
@@ -139,6 +142,28 @@ impl<'a> BlockView<'a> {
             Layout::Columns => return None,
         };
         Some(Self { head: BlockHead { form, count, versioned }, raw })
+    }
+
+    /// A view of a block of which a view had this note.
+    #[inline]
+    pub(in crate::table) fn of_note(layout: Layout, versioned: bool, note: &BlockNote, raw: &'a [u8]) -> Option<Self> {
+        let (form, count) = match (note::block_of(note, raw)?, layout) {
+            (NotedBlock::Dense { count }, Layout::Dense { key, value }) => (BlockForm::Dense { key, value }, count),
+            (NotedBlock::Dense { .. }, Layout::Columns) => return None,
+            (NotedBlock::Columns(columns), _) => (BlockForm::Columns(columns), columns.count),
+            (NotedBlock::Coded(coded), _) => (BlockForm::Coded(coded), coded.count()),
+        };
+        Some(Self { head: BlockHead { form, count, versioned }, raw })
+    }
+
+    /// What [`Self::of_note`] needs besides the bytes of the block; zeros if there is no note of it.
+    pub(in crate::table) fn note(&self) -> BlockNote {
+        let note = match &self.head.form {
+            BlockForm::Dense { .. } => note::of_dense(self.head.count),
+            BlockForm::Columns(columns) => note::of_columns(columns),
+            BlockForm::Coded(coded) => note::of_coded(coded),
+        };
+        note.unwrap_or_default()
     }
 
     /// A view of the block that `head` was decoded from.
@@ -312,13 +337,29 @@ impl<'a> BlockView<'a> {
 
     /// As [`Self::lower_bound`], and whether the record has the key of the bound.
     pub(in crate::table) fn find(&self, probe: &KeyBound<'_>) -> Option<(usize, bool)> {
-        if let BlockForm::Coded(coded) = &self.head.form
-            && !probe.after
-        {
-            return coded.search(self.raw, probe.key);
+        if !probe.after {
+            return self.search(probe.key, SearchHint::NONE);
         }
         let index = self.lower_bound(probe)?;
         Some((index, index < self.count() && self.key(index)?.is(probe.key)))
+    }
+
+    /// The first record whose key is not less than `key`, and whether it has that key.
+    #[inline]
+    pub(in crate::table) fn search(&self, key: &[u8], hint: SearchHint) -> Option<(usize, bool)> {
+        match &self.head.form {
+            BlockForm::Coded(coded) => coded.search(self.raw, key),
+            BlockForm::Columns(columns @ Columns { key: Some(rest), .. }) => columns.search(self.raw, *rest, key, hint),
+            BlockForm::Dense { key: width, value } => {
+                let record = |i: usize| self.raw.get(i * (width + value)..).and_then(|record| record.get(..*width));
+                let index = self.partition(|i| Some(record(i)? < key))?;
+                Some((index, index < self.head.count && record(index)? == key))
+            }
+            BlockForm::Columns(_) => {
+                let index = self.partition(|i| Some(self.key(i)?.compare(key) == Ordering::Less))?;
+                Some((index, index < self.head.count && self.key(index)?.is(key)))
+            }
+        }
     }
 
     /// The first record at or after (`key`, `sequence`), where records of one key are ordered by sequence number,

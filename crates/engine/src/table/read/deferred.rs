@@ -11,8 +11,8 @@
 //! code for lookups, whatever the index of a table is, and a lookup through n layers takes at most n + 1 waves. What a
 //! batch read stays in its [`DeferredReads`], even without a cache.
 
+use super::lookup::{FoundVersion, LookupStep, SearchPath};
 use super::reader::{ReadContext, Table, TableInner};
-use super::versions::{FoundVersion, LookupStep, SearchPath};
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadBuffer};
 use crate::table::format::filter::ResidentFilter;

@@ -2,6 +2,7 @@
 
 pub(super) mod cursor;
 pub(crate) mod deferred;
+pub(crate) mod lookup;
 pub(super) mod operations;
 pub(super) mod range;
 pub(super) mod read_trace;
@@ -12,5 +13,4 @@ pub(super) mod search;
 pub(super) mod separators;
 #[cfg(test)]
 mod version_tests;
-pub(crate) mod versions;
 pub(super) mod warm;

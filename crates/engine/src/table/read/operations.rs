@@ -1,6 +1,7 @@
 //! The read operations of a table: point lookups, batches, ranks and ranges, with or without a read trace.
 
 use super::deferred::{Deferrable, DeferredReads};
+use super::lookup::{SearchPath, VersionValue};
 use super::range::TableRange;
 use super::read_trace::ReadTrace;
 use super::reader::{ReadContext, Table, TableInner};
@@ -245,22 +246,25 @@ pub struct Traced<'a> {
 }
 
 #[expect(missing_docs, clippy::missing_errors_doc, reason = "each method is documented on Table")]
-impl Traced<'_> {
+impl<'a> Traced<'a> {
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let inner = &*self.table.inner;
+        let inner = self.looked_up(key)?;
         inner.gets.add(1);
-        inner.check_key(key)?;
-        inner.note_lookup(key);
-        match inner.find(key, &mut self.reads)? {
-            Some(position) => inner.value_at(&position).map(Some),
-            None => Ok(None),
-        }
+        inner.look_up(
+            key,
+            u64::MAX,
+            SearchPath::Separators,
+            Some(&mut self.reads),
+            |_| {},
+            |_, _, value| value.into_vec(),
+        )
     }
 
     pub fn contains_key(&mut self, key: &[u8]) -> Result<bool> {
-        self.table.inner.check_key(key)?;
-        self.table.inner.note_lookup(key);
-        Ok(self.table.inner.find(key, &mut self.reads)?.is_some())
+        let inner = self.looked_up(key)?;
+        let found =
+            inner.locate(key, u64::MAX, SearchPath::Separators, Some(&mut self.reads), |_| {}, |_, _, _| Some(()))?;
+        Ok(found.is_some())
     }
 
     pub fn get_all(&mut self, key: &[u8]) -> Result<Vec<Vec<u8>>> {
@@ -276,15 +280,18 @@ impl Traced<'_> {
         if !self.table.inner.meta.versioned {
             return Err(Error::input("this table is not versioned"));
         }
-        let mut found = None;
-        self.visit_versions(key, |inner, position| {
-            let (kind, version) = inner.tag_at(position)?;
-            if version <= sequence {
-                found = Some(RecordVersion { kind, sequence: version, value: inner.value_at(position)? });
-            }
-            Ok(found.is_none())
-        })?;
-        Ok(found)
+        let inner = self.looked_up(key)?;
+        let show =
+            |kind, sequence, value: VersionValue<'_>| Some(RecordVersion { kind, sequence, value: value.into_vec()? });
+        inner.look_up(key, sequence, SearchPath::Separators, Some(&mut self.reads), |_| {}, show)
+    }
+
+    /// The table, after a check of a key that is looked up there.
+    fn looked_up(&self, key: &[u8]) -> Result<&'a TableInner> {
+        let inner = &*self.table.inner;
+        inner.check_key(key)?;
+        inner.note_lookup(key);
+        Ok(inner)
     }
 
     /// Visits the records of a key in order until `visit` returns `false`.
@@ -293,9 +300,7 @@ impl Traced<'_> {
         key: &[u8],
         mut visit: impl FnMut(&TableInner, &RecordPosition) -> Result<bool>,
     ) -> Result<()> {
-        let inner = &*self.table.inner;
-        inner.check_key(key)?;
-        inner.note_lookup(key);
+        let inner = self.looked_up(key)?;
         let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
         while visit(inner, &position)? {
             match inner.next_position(position, &mut self.reads)? {
@@ -486,13 +491,6 @@ impl TableInner {
         let ahead_bytes = if self.storage.is_object_store() { self.working_bytes / 4 } else { 0 };
         let reader = ValueReader::new(Arc::clone(data), self.data_file_id, pointer)?;
         Ok(reader.ahead(usize::try_from(ahead_bytes).unwrap_or(usize::MAX)))
-    }
-
-    fn tag_at(&self, position: &RecordPosition) -> Result<(u8, u64)> {
-        let malformed = || self.malformed(position.block);
-        let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
-        let tag = self.view(position.block, bytes)?.tag(position.index).ok_or_else(malformed)?;
-        Ok((tag.kind, tag.sequence))
     }
 
     /// The record after a given one.

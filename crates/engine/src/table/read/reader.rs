@@ -1,9 +1,9 @@
 //! The table reader: opens a table and fetches checked blocks and index pages within the memory budget.
 
 use super::deferred::MissingParts;
+use super::lookup::{ResidentParts, SharedOptions};
 use super::read_trace::{ReadTrace, TracedRead};
 use super::search::keeps_filter;
-use super::versions::{ResidentParts, SharedOptions};
 use crate::block::cache::{BlockCache, BlockKey, BlockNote, NO_OWNER};
 use crate::block::compress::CodecError;
 use crate::block::{NumberHash, checksum, compress};
@@ -13,7 +13,6 @@ use crate::io::local::sync::Mutex;
 use crate::io::{
     FastPaths, ListedFile, LocatedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, spoiled,
 };
-use crate::table::block::column_search::note_of;
 use crate::table::block::view::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use crate::table::format::counts::{self, RecordCounts};
 use crate::table::format::filter::{FILTER_PAGE_BYTES, ResidentFilter};
@@ -619,7 +618,7 @@ impl TableInner {
     /// Checks and decompresses a child, and offers it to the cache.
     pub(in crate::table) fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
-        let note = if level == 0 { note_of(&self.view(child, &checked)?) } else { BlockNote::default() };
+        let note = if level == 0 { self.view(child, &checked)?.note() } else { BlockNote::default() };
         self.cache.insert_noted(self.cache_key(level, child), checked.clone(), note);
         Ok(checked)
     }

@@ -323,16 +323,24 @@ impl TableInner {
 
     /// The first record of a key, if there is one.
     pub(in crate::table) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
-        let probe = KeyBound { key, after: false };
-        let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
-        if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
+        if self.meta.blocks == 0 {
             return Ok(None);
         }
-        let window = self.route(&target, 0, reads)?;
-        if !self.filter_allows(key, window, reads)? {
-            return Ok(None);
+        let Some(window) = self.routed(key, Some(reads))? else { return Ok(None) };
+        match self.filter_allows(key, window, Some(reads))? {
+            true => self.find_in(key, window, reads),
+            false => Ok(None),
         }
-        let (position, has_key) = self.resolve_record(probe, window, reads)?;
+    }
+
+    /// The first record of a key, given the blocks to which the index leads, if there is one.
+    pub(in crate::table) fn find_in(
+        &self,
+        key: &[u8],
+        window: ChildWindow,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Option<RecordPosition>> {
+        let (position, has_key) = self.resolve_record(KeyBound { key, after: false }, window, reads)?;
         Ok(has_key.then_some(position))
     }
 
@@ -341,15 +349,23 @@ impl TableInner {
     ///
     /// An approximate window may contain only blocks whose filter groups never saw the key, so the result of a filter
     /// with several groups is ignored for such windows.
-    fn filter_allows(&self, key: &[u8], window: ChildWindow, reads: &mut ReadContext<'_>) -> Result<bool> {
-        let Some(meta) = self.asked_filter else { return Ok(true) };
+    #[inline]
+    pub(in crate::table) fn filter_allows(
+        &self,
+        key: &[u8],
+        window: ChildWindow,
+        reads: Option<&mut ReadContext<'_>>,
+    ) -> Result<bool> {
+        let Some(meta) = &self.asked_filter else { return Ok(true) };
         if !window.is_exact && !self.has_one_filter_group() {
             return Ok(true);
         }
         let hash = filter::hash_key(key);
+        let mut own = ReadContext::default();
+        let reads = reads.unwrap_or(&mut own);
         for group in meta.layout.groups_of_blocks(window.first..=window.last) {
             let query = FilterQuery { page: meta.layout.page_in_group(group, hash), hash };
-            if self.filter_may_contain(&meta, query, reads)? {
+            if self.filter_may_contain(meta, query, reads)? {
                 return Ok(true);
             }
         }

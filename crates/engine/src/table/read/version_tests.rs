@@ -3,7 +3,7 @@
 //! generated tables of several shapes; every key, its neighbours and absent keys, at every sequence number of interest;
 //! random walks of a cursor.
 
-use super::versions::{LookupStart, SearchHint};
+use super::lookup::{LookupStart, SearchHint};
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
 use crate::io::{FastPaths, MemoryStorage, Profile, Storage};

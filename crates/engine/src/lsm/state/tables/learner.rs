@@ -3,7 +3,7 @@
 use super::level::LevelTables;
 use super::table_file::TableFile;
 use crate::error::Result;
-use crate::table::read::versions::LookupStart;
+use crate::table::read::lookup::LookupStart;
 use serde::Serialize;
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::lsm::state::obsolete_file::ObsoleteFile;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
-use crate::table::read::versions::{LookupStart, LookupStep};
+use crate::table::read::lookup::{LookupStart, LookupStep};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TablePlace};
 use crate::types::RecordType;
 use std::collections::BTreeMap;

@@ -1,25 +1,35 @@
-//! The lookups of a store: a version of a key, from tables that share one block cache.
+//! The point lookup: the newest version of a key that a sequence number admits.
+//!
+//! ```text
+//! start   resident separators, a guide, or the layers of the index ---> a window of blocks
+//! filter  ---> absent
+//! block   where the cache holds it, else read: search by its note ---> found, absent
+//! window  of several blocks, or a start that was wrong: read them, and widen where an approximate node was wrong
+//! ```
+//!
+//! In a table without versions, the newest version is the first record of the key. What a batch of lookups lacks is
+//! noted in its [`ReadContext`], and read for all of them together ([`deferred`](super::deferred)).
 
 mod steps;
 
 pub use steps::LookupStep;
 
 use super::reader::{ReadContext, Table, TableInner};
-use super::search::FilterQuery;
+use super::search::RecordPosition;
 use super::separators::{self, ResidentSeparators};
 use crate::block::Slice;
-use crate::block::cache::{BlockCache, BlockNote};
+use crate::block::cache::BlockCache;
 use crate::error::Result;
 use crate::io::{FastPaths, Profile, Storage};
-use crate::table::block::coded::CodedBlock;
 pub use crate::table::block::column_search::SearchHint;
-use crate::table::block::column_search::{FixedKeyColumns, VersionHit, coded_note, is_coded, note_of};
 use crate::table::block::key::KeyBound;
-use crate::table::block::parts::{ShortValue, ValueLocation, VersionTag};
+use crate::table::block::parts::{ShortValue, ValueLocation};
 use crate::table::block::view::BlockView;
-use crate::table::format::filter::{ResidentFilter, hash_key};
+use crate::table::format::filter::ResidentFilter;
+use crate::table::format::index_page::ChildWindow;
 use crate::table::format::meta::{DataSource, NodeKind, TableMeta};
 use crate::table::format::options::TableOptions;
+use crate::table::format::value::ValuePointer;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -148,8 +158,8 @@ impl Table {
                 std::hint::black_box(block.get(place.start));
                 Slice::of_block(block, place).map(|value| (tag, sequence, value))
             }
-            VersionValue::Short(value) => Some((tag, sequence, Slice::from(&*value))),
             VersionValue::Read(value) => Some((tag, sequence, value.into())),
+            value => value.bytes().map(|value| (tag, sequence, Slice::from(value))),
         })
     }
 
@@ -173,11 +183,7 @@ impl Table {
             path,
             None,
             |_| {},
-            |tag, sequence, value| match value {
-                VersionValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
-                VersionValue::Short(value) => Some(visit(tag, sequence, &value)),
-                VersionValue::Read(value) => Some(visit(tag, sequence, &value)),
-            },
+            |tag, sequence, value| value.bytes().map(|value| visit(tag, sequence, value)),
         )
     }
 
@@ -218,14 +224,48 @@ impl Table {
     }
 }
 
-/// The location of a version: its block, its index there, and the number of the block.
-type VersionLocation = (Arc<[u8]>, usize, u64);
-
 /// A value that was found.
-enum VersionValue<'a> {
+pub(in crate::table) enum VersionValue<'a> {
     InBlock(&'a Arc<[u8]>, Range<usize>),
     Short(ShortValue),
+    /// It is stored outside the blocks.
+    Long(ValuePointer),
     Read(Vec<u8>),
+}
+
+impl<'a> VersionValue<'a> {
+    fn of(block: &'a Arc<[u8]>, location: ValueLocation) -> Self {
+        match location {
+            ValueLocation::Inline(place) => Self::InBlock(block, place),
+            ValueLocation::Short(value) => Self::Short(value),
+            ValueLocation::Long(pointer) => Self::Long(pointer),
+        }
+    }
+
+    /// The same as a vector.
+    pub(in crate::table) fn into_vec(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Read(value) => Some(value),
+            value => value.bytes().map(<[u8]>::to_vec),
+        }
+    }
+
+    /// The bytes of a value that was read; `None` if its location is invalid.
+    pub(in crate::table) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::InBlock(block, place) => block.get(place.clone()),
+            Self::Short(value) => Some(value),
+            Self::Read(value) => Some(value),
+            Self::Long(_) => None,
+        }
+    }
+}
+
+/// A version that was located: it was shown, or its value must be read first.
+enum LocatedVersion<R> {
+    Shown(R),
+    /// Kind, sequence number, and the place of the value.
+    Long(u8, u64, ValuePointer),
 }
 
 /// What is known of a block that is searched.
@@ -247,12 +287,12 @@ impl BlockClaim {
 
     /// The result of a search that did not find the key, in a block of `count` records of which the one at `index` is
     /// the first after the key.
-    fn not_found<R>(self, block: u64, index: usize, count: usize) -> FastLookup<R> {
+    fn not_found<R>(self, block: u64, index: usize, count: usize) -> BlockOutcome<R> {
         match self {
-            Self::Exact => FastLookup::Absent,
-            _ if index == count => FastLookup::Behind,
-            _ if index == 0 && self.may_begin_before(block) => FastLookup::Unknown,
-            _ => FastLookup::Absent,
+            Self::Exact => BlockOutcome::Absent,
+            _ if index == count => BlockOutcome::Behind,
+            _ if index == 0 && self.may_begin_before(block) => BlockOutcome::Unknown,
+            _ => BlockOutcome::Absent,
         }
     }
 }
@@ -268,13 +308,13 @@ struct BlockSearch<'k> {
     at: u64,
 }
 
-/// The result of the fast path.
-enum FastLookup<R> {
-    VersionValue(R),
+/// The result of a search in a block.
+enum BlockOutcome<R> {
+    Found(R),
     Absent,
     /// All keys of the block are less than the key.
     Behind,
-    /// The fallback must decide.
+    /// Other blocks are needed, or the block is malformed.
     Unknown,
 }
 
@@ -338,10 +378,42 @@ impl TableInner {
         Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }
 
-    /// Looks up a version; `show` receives kind, sequence number and value, and returns `None` if the location is
-    /// invalid.
+    /// Looks up a version, with a value that was read; as [`Self::locate`] else.
+    ///
+    /// # Errors
+    /// Those of [`Self::long_value`], too.
     #[inline]
-    fn look_up<R>(
+    pub(in crate::table) fn look_up<R>(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        reads: Option<&mut ReadContext<'_>>,
+        ended: impl Fn(LookupStep) + Copy,
+        show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
+    ) -> Result<Option<R>> {
+        let mut show = Some(show);
+        let located = self.locate(key, at, path, reads, ended, |kind, sequence, value| match value {
+            VersionValue::Long(pointer) => Some(LocatedVersion::Long(kind, sequence, pointer)),
+            value => show.take()?(kind, sequence, value).map(LocatedVersion::Shown),
+        })?;
+        match located {
+            None => Ok(None),
+            Some(LocatedVersion::Shown(shown)) => Ok(Some(shown)),
+            Some(LocatedVersion::Long(kind, sequence, pointer)) => {
+                let value = VersionValue::Read(self.long_value(pointer)?);
+                Ok(show.take().and_then(|show| show(kind, sequence, value)))
+            }
+        }
+    }
+
+    /// Looks up a version; `show` receives kind, sequence number and value, and returns `None` if the location is
+    /// invalid. The cache is locked while `show` runs.
+    ///
+    /// # Errors
+    /// Storage errors and damage.
+    #[inline]
+    pub(in crate::table) fn locate<R>(
         &self,
         key: &[u8],
         at: u64,
@@ -350,24 +422,40 @@ impl TableInner {
         ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        if !self.meta.versioned && at < self.unversioned.1 {
+        if self.meta.blocks == 0 || (!self.meta.versioned && at < self.unversioned.1) {
+            return Ok(None);
+        }
+        let start = self.start(key, path);
+        let (window, hint) = match start {
+            Some(LookupStart { block, hint, is_exact }) => {
+                (Some(ChildWindow { first: block, last: block, is_exact }), hint)
+            }
+            None => (self.routed(key, reads.as_deref_mut())?, SearchHint::NONE),
+        };
+        ended(LookupStep::SearchIndex);
+        let Some(window) = window else { return Ok(None) };
+        let may_hold = self.filter_allows(key, window, reads.as_deref_mut())?;
+        ended(LookupStep::SearchFilter);
+        if !may_hold {
             return Ok(None);
         }
         let mut show = Some(show);
-        let quickly = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
-        match self.quickly(key, at, path, reads.as_deref_mut(), ended, quickly)? {
-            FastLookup::VersionValue(found) => Ok(Some(found)),
-            FastLookup::Absent => Ok(None),
-            FastLookup::Behind | FastLookup::Unknown => match show.take() {
-                Some(show) => {
-                    let found = self.look_up_general(key, at, reads, show);
-                    ended(LookupStep::SearchBlock);
-                    found
-                }
-                // The location of a value was invalid.
-                None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
-            },
+        if start.is_some() || (window.is_exact && window.first == window.last) {
+            let claim = if window.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
+            let search = BlockSearch { block: window.first, hint, claim, key, at };
+            let shown = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
+            match self.in_blocks(search, reads.as_deref_mut(), ended, shown)? {
+                BlockOutcome::Found(found) => return Ok(Some(found)),
+                BlockOutcome::Absent => return Ok(None),
+                BlockOutcome::Behind | BlockOutcome::Unknown => {}
+            }
         }
+        // Without `show`, the location of a value was invalid.
+        let Some(show) = show else { return Err(self.damaged(self.tail_offset, "a record lies outside its block")) };
+        let window = if start.is_some() { None } else { Some(window) };
+        let found = self.look_up_in_window(key, at, window, reads, show);
+        ended(LookupStep::SearchBlock);
+        found
     }
 
     /// The start of a lookup by the exact separators, if they are resident.
@@ -377,7 +465,7 @@ impl TableInner {
         Some(LookupStart { block: spot.block, hint: SearchHint::Share(spot.share), is_exact: true })
     }
 
-    /// The start of a lookup; `None` if only the fallback can decide.
+    /// The start of a lookup; `None` if the index of the table must be searched.
     #[inline]
     fn start(&self, key: &[u8], path: SearchPath) -> Option<LookupStart> {
         match path {
@@ -386,54 +474,35 @@ impl TableInner {
         }
     }
 
+    /// The blocks to which the index leads; `None` if no record can have the key.
+    pub(in crate::table) fn routed(&self, key: &[u8], reads: Option<&mut ReadContext<'_>>) -> Result<Option<ChildWindow>> {
+        let Some(target) = self.target(KeyBound { key, after: false }) else { return Ok(None) };
+        if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
+            return Ok(None);
+        }
+        self.route(&target, 0, reads.unwrap_or(&mut ReadContext::default())).map(Some)
+    }
+
+    /// Searches the block of a lookup, and the next one if all keys of the first are less.
     #[inline]
-    fn quickly<R>(
+    fn in_blocks<R>(
         &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
+        search: BlockSearch<'_>,
         mut reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
-    ) -> Result<FastLookup<R>> {
-        if self.meta.blocks == 0 {
-            return Ok(FastLookup::Unknown);
-        }
-        let start = self.start(key, path);
-        ended(LookupStep::SearchIndex);
-        let Some(start) = start else { return Ok(FastLookup::Unknown) };
-        let is_filtered = start.is_exact || self.has_one_filter_group();
-        let may_hold = !is_filtered || self.filter_may_hold(key, start.block, reads.as_deref_mut())?;
-        ended(LookupStep::SearchFilter);
-        if !may_hold {
-            return Ok(FastLookup::Absent);
-        }
-        let claim = if start.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
-        let search = BlockSearch { block: start.block, hint: start.hint, claim, key, at };
-        let outcome = match self.in_block(&search, reads.as_deref_mut(), ended, &mut show)? {
-            Some(FastLookup::Behind) if start.block + 1 < self.meta.blocks => {
+    ) -> Result<BlockOutcome<R>> {
+        match self.in_block(&search, reads.as_deref_mut(), ended, &mut show)? {
+            BlockOutcome::Behind if search.block + 1 < self.meta.blocks => {
                 let (hint, claim) = (SearchHint::Share(0.0), BlockClaim::Next);
-                let next = BlockSearch { block: start.block + 1, hint, claim, ..search };
-                self.in_block(&next, reads, ended, &mut show)?
+                let next = BlockSearch { block: search.block + 1, hint, claim, ..search };
+                self.in_block(&next, reads, ended, &mut show)
             }
-            outcome => outcome,
-        };
-        Ok(outcome.unwrap_or(FastLookup::Unknown))
-    }
-
-    /// Whether the filter admits a key in a block.
-    #[inline]
-    fn filter_may_hold(&self, key: &[u8], block: u64, reads: Option<&mut ReadContext<'_>>) -> Result<bool> {
-        let Some(meta) = &self.asked_filter else { return Ok(true) };
-        let hash = hash_key(key);
-        let query = FilterQuery { page: meta.layout.page_of(block, hash), hash };
-        match reads {
-            Some(reads) => self.filter_may_contain(meta, query, reads),
-            None => self.filter_may_contain(meta, query, &mut ReadContext::default()),
+            outcome => Ok(outcome),
         }
     }
 
-    /// Searches one block for a version; `None` if it is not of the kind that the fast path supports.
+    /// Searches one block for a version, in the cache if it is there.
     #[inline]
     fn in_block<R>(
         &self,
@@ -441,135 +510,98 @@ impl TableInner {
         reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
-    ) -> Result<Option<FastLookup<R>>> {
+    ) -> Result<BlockOutcome<R>> {
         let block = search.block;
         let visited = self.cache.visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
-            self.in_quick(search, bytes, note, show)
+            match BlockView::of_note(self.layout, self.meta.versioned, note, bytes) {
+                Some(view) => Ok(self.in_view(search, bytes, &view, show)),
+                None => Ok(self.in_view(search, bytes, &self.view(block, bytes)?, show)),
+            }
         });
         let outcome = match visited {
-            Some(outcome) => outcome,
+            Some(outcome) => outcome?,
             None => {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
-                let note = note_of(&self.view(block, &bytes)?);
                 ended(LookupStep::LoadBlock);
-                self.in_quick(search, &bytes, &note, show)
+                self.in_view(search, &bytes, &self.view(block, &bytes)?, show)
             }
         };
         ended(LookupStep::SearchBlock);
-        Ok(outcome)
+        Ok(outcome.unwrap_or(BlockOutcome::Unknown))
     }
 
+    /// Searches a block for a version; `None` if the block is malformed.
     #[inline]
-    fn in_quick<R>(
+    fn in_view<R>(
         &self,
         search: &BlockSearch<'_>,
         bytes: &Arc<[u8]>,
-        note: &BlockNote,
+        view: &BlockView<'_>,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
-    ) -> Option<FastLookup<R>> {
-        if is_coded(note) {
-            let coded = match coded_note(note) {
-                Some(note) => CodedBlock::of_note(bytes, &note)?,
-                None => *self.view(search.block, bytes).ok()?.coded()?,
-            };
-            return self.in_coded(search, bytes, &coded, show);
-        }
+    ) -> Option<BlockOutcome<R>> {
         let &BlockSearch { block, hint, claim, key, at } = search;
-        let columns = FixedKeyColumns::of(note)?;
-        let hit = columns.search(bytes, key, hint)?;
-        if !hit.is_key {
-            return Some(claim.not_found(block, hit.index, columns.count()));
-        }
-        if hit.index == 0 && claim.may_begin_before(block) {
-            // Newer versions may be in the previous block.
-            return Some(FastLookup::Unknown);
-        }
-        let (index, tag, sequence) = if self.meta.versioned {
-            match columns.version(bytes, key, hit.index, at)? {
-                VersionHit::Found(index, tag) => (index, tag.kind, tag.sequence),
-                VersionHit::Absent => return Some(FastLookup::Absent),
-            }
-        } else {
-            (hit.index, self.unversioned.0, self.unversioned.1)
-        };
-        show(tag, sequence, VersionValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::VersionValue)
-    }
-
-    /// As [`Self::in_quick`], in a coded block.
-    #[inline]
-    fn in_coded<R>(
-        &self,
-        search: &BlockSearch<'_>,
-        bytes: &Arc<[u8]>,
-        coded: &CodedBlock,
-        show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
-    ) -> Option<FastLookup<R>> {
-        let &BlockSearch { block, claim, key, at, .. } = search;
-        let (mut index, is_key) = coded.search(bytes, key)?;
+        let (mut index, is_key) = view.search(key, hint)?;
         if !is_key {
-            return Some(claim.not_found(block, index, coded.count()));
+            return Some(claim.not_found(block, index, view.count()));
         }
         if index == 0 && claim.may_begin_before(block) {
             // Newer versions may be in the previous block.
-            return Some(FastLookup::Unknown);
+            return Some(BlockOutcome::Unknown);
         }
-        let (mut kind, mut sequence) = self.unversioned;
-        if self.meta.versioned {
-            VersionTag { kind, sequence } = coded.tag(bytes, index)?;
-            while sequence > at {
-                index += 1;
-                if index == coded.count() {
-                    return None;
-                }
-                if !coded.key(bytes, index)?.is(key) {
-                    return Some(FastLookup::Absent);
-                }
-                VersionTag { kind, sequence } = coded.tag(bytes, index)?;
+        let (mut kind, mut sequence) = self.version_in(view, index)?;
+        while sequence > at {
+            index += 1;
+            if index == view.count() {
+                return Some(BlockOutcome::Unknown);
             }
+            if !view.key(index)?.is(key) {
+                return Some(BlockOutcome::Absent);
+            }
+            (kind, sequence) = self.version_in(view, index)?;
         }
-        let value = match coded.value(bytes, index)? {
-            ValueLocation::Inline(place) => VersionValue::InBlock(bytes, place),
-            ValueLocation::Short(value) => VersionValue::Short(value),
-            ValueLocation::Long(_) => return None,
-        };
-        show(kind, sequence, value).map(FastLookup::VersionValue)
+        show(kind, sequence, VersionValue::of(bytes, view.place(index)?)).map(BlockOutcome::Found)
     }
 
-    /// The fallback, for blocks and tables of any kind.
+    /// Looks a version up in the blocks to which the index leads, which are found first if they are not given.
     #[cold]
-    fn look_up_general<R>(
+    fn look_up_in_window<R>(
         &self,
         key: &[u8],
         at: u64,
+        window: Option<ChildWindow>,
         reads: Option<&mut ReadContext<'_>>,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         let mut own = ReadContext::default();
-        let located = match reads {
-            Some(reads) => self.locate_version(key, at, reads)?,
-            None => self.locate_version(key, at, &mut own)?,
+        let reads = reads.unwrap_or(&mut own);
+        let found = match window {
+            Some(window) => self.find_in(key, window, reads)?,
+            None => self.find(key, reads)?,
         };
-        let Some((bytes, index, block)) = located else { return Ok(None) };
-        let view = self.view(block, &bytes)?;
-        let malformed = || self.malformed(block);
-        let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
-        let value = match view.place(index).ok_or_else(malformed)? {
-            ValueLocation::Inline(place) => VersionValue::InBlock(&bytes, place),
-            ValueLocation::Short(value) => VersionValue::Short(value),
-            ValueLocation::Long(pointer) => VersionValue::Read(self.long_value(pointer)?),
-        };
-        show(tag, sequence, value).ok_or_else(malformed).map(Some)
+        let Some(position) = found else { return Ok(None) };
+        let Some(position) = self.version_from(position, key, at, reads)? else { return Ok(None) };
+        let (view, malformed) = (self.view_at(&position)?, || self.malformed(position.block));
+        let (kind, sequence) = self.version_in(&view, position.index).ok_or_else(malformed)?;
+        let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
+        let value = VersionValue::of(bytes, view.place(position.index).ok_or_else(malformed)?);
+        show(kind, sequence, value).ok_or_else(malformed).map(Some)
     }
 
-    /// Locates the newest version of a key with a sequence number of at most `at`.
-    fn locate_version(&self, key: &[u8], at: u64, reads: &mut ReadContext<'_>) -> Result<Option<VersionLocation>> {
-        let Some(position) = self.find(key, reads)? else { return Ok(None) };
+    /// The newest version of a key with a sequence number of at most `at`, from the first record of the key on.
+    fn version_from(
+        &self,
+        position: RecordPosition,
+        key: &[u8],
+        at: u64,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Option<RecordPosition>> {
         let newest = self.version_in(&self.view_at(&position)?, position.index);
-        let (mut block, mut bytes) = (position.block, position.bytes);
+        let mut block = position.block;
         if newest.ok_or_else(|| self.malformed(block))?.1 <= at {
-            return Ok(bytes.map(|here| (here, position.index, block)));
+            return Ok(Some(position));
         }
+        let mut bytes = position.bytes;
         while block < self.meta.blocks {
             let here = match bytes.take() {
                 Some(bytes) => bytes,
@@ -580,7 +612,8 @@ impl TableInner {
             let index = view.lower_bound_of_version(key, at, self.unversioned.1).ok_or_else(malformed)?;
             if index < view.count() {
                 let is_found = view.key(index).ok_or_else(malformed)?.is(key);
-                return Ok(is_found.then_some((here, index, block)));
+                let head = Some(view.head());
+                return Ok(is_found.then_some(RecordPosition { block, index, bytes: Some(here), head }));
             }
             block += 1;
         }
