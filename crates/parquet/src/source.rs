@@ -434,7 +434,14 @@ mod tests {
         for values in [["01", "1"], ["01", "100"], ["-1", "01"]] {
             let refused = of(&values).unwrap_err();
             assert!(values.iter().all(|value| refused.contains(&format!("m={value}"))), "{refused}");
-            assert!(refused.contains("--partition m=text"), "{refused}");
+            let paths = values.map(|value| format!("m={value}/x.parquet"));
+            let Err(ParquetIndexError::Unstated { remedy, .. }) = path_columns("", &paths, &|_| false, &[]) else {
+                panic!("the type of {values:?} is guessed");
+            };
+            assert!(
+                matches!(&*remedy, Remedy::PartitionType { column, types } if column == "m" && types.contains(&"text")),
+                "{remedy:?}"
+            );
         }
     }
 }

@@ -475,7 +475,11 @@ impl TableInner {
     }
 
     /// The blocks to which the index leads; `None` if no record can have the key.
-    pub(in crate::table) fn routed(&self, key: &[u8], reads: Option<&mut ReadContext<'_>>) -> Result<Option<ChildWindow>> {
+    pub(in crate::table) fn routed(
+        &self,
+        key: &[u8],
+        reads: Option<&mut ReadContext<'_>>,
+    ) -> Result<Option<ChildWindow>> {
         let Some(target) = self.target(KeyBound { key, after: false }) else { return Ok(None) };
         if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
