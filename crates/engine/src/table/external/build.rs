@@ -221,7 +221,7 @@ pub fn index_table(
     let table = Table::open_for_walk(storage.clone(), table_name, &open)?;
     let inner = &*table.inner;
     let source = match &inner.meta.source {
-        DataSource::Own => DataSource::Table { name: table_name.to_owned(), file_id: inner.file_id },
+        DataSource::Own => DataSource::Table { name: table_name.to_owned(), file_id: inner.files.id() },
         DataSource::Table { name, .. } | DataSource::Foreign { name, .. } => {
             return Err(Error::input(format!(
                 "{table_name} is itself an external index of {name}; build the new index for {name}"
@@ -231,7 +231,7 @@ pub fn index_table(
     let mut options = options.record_type(inner.meta.record_type.clone());
     index::check_design(&options)?;
     let out = PublishedFile::create(storage, index_name, options.replace)?;
-    let mut scan = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
+    let mut scan = ScanIndexBuilder::new(inner.files.data().path(), options.key_type, options.filter_bits_per_key)?;
     let mut locations = LocationWriter::new(inner.meta.block_bytes);
     scan_table(inner, &mut scan, &mut locations)?;
     let mut properties = inner.meta.properties.clone();
@@ -260,12 +260,12 @@ pub(in crate::table) fn block_checksums(
     let DataSource::Foreign { checksums: section, .. } = inner.meta.source else { return Ok(None) };
     let expected = inner.meta.blocks.checked_add(1).and_then(|count| count.checked_mul(CHECKSUM_BYTES as u64));
     if expected != Some(section.bytes)
-        || section.offset.checked_add(section.bytes).is_none_or(|end| end > inner.file.len())
+        || section.offset.checked_add(section.bytes).is_none_or(|end| end > inner.files.own().len())
     {
         return Err(inner.damaged(section.offset, "the number of data checksums is not the number of blocks"));
     }
     let bytes = read(section)?;
-    if !checksum::check(inner.file_id, section.offset, &bytes) {
+    if !checksum::check(inner.files.id(), section.offset, &bytes) {
         return Err(inner.damaged(section.offset, "the checksum of the data checksums does not match"));
     }
     let words = bytes.chunks_exact(CHECKSUM_BYTES).filter_map(|word| word.try_into().ok()).map(u32::from_le_bytes);
@@ -283,11 +283,11 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
     let read = |section| inner.whole(section, Purpose::Walk, &mut ReadContext::default());
     let Some(checksums) = block_checksums(inner, read)? else { return Ok(()) };
     let mut block = 0;
-    walk(&*inner.data, &inner.locations, |section, bytes| {
-        let sum = checksum::checksum(inner.file_id, section.offset, bytes);
+    walk(&**inner.files.data(), &inner.locations, |section, bytes| {
+        let sum = checksum::checksum(inner.files.id(), section.offset, bytes);
         if checksums.get(block) != Some(&sum) {
             let detail = format!("block {block}, at byte {}, has changed since it was indexed", section.offset);
-            return Err(Error::changed(inner.data.path(), detail));
+            return Err(Error::changed(inner.files.data().path(), detail));
         }
         block += 1;
         progress(section.offset + section.bytes, inner.meta.data_bytes);
@@ -370,7 +370,7 @@ fn scan_table(inner: &TableInner, scan: &mut ScanIndexBuilder, locations: &mut L
                 view.key(record).ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
                 scan.push(&key).map_err(|_| {
                     Error::damaged(
-                        inner.data.path(),
+                        inner.files.data().path(),
                         inner.offset_of(block),
                         format!("record {record} of block {block} is out of order"),
                     )
@@ -386,5 +386,5 @@ fn scan_table(inner: &TableInner, scan: &mut ScanIndexBuilder, locations: &mut L
         return Ok(());
     }
     let detail = format!("it holds {} records, but states {}", scan.records, inner.meta.records);
-    Err(inner.damaged(inner.tail_offset, detail))
+    Err(inner.damaged(inner.files.tail_offset(), detail))
 }

@@ -221,7 +221,7 @@ impl TableCursor {
                 cursor.at = None;
                 return Ok(());
             }
-            let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
+            let malformed = || inner.damaged(inner.files.tail_offset(), "the record counts are malformed");
             let counts = inner.counts(&mut ReadContext::default())?;
             let (block, before) = counts.locate(position).ok_or_else(malformed)?;
             cursor.enter(block, true)?;
@@ -519,7 +519,11 @@ impl TableInner {
     pub(in crate::table) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
         let sections = self.sections_from(first, most)?;
         let mut buffer = vec![0; sections.iter().map(|section| section.bytes as usize).sum()];
-        self.data.read(ReadRequest { offset: sections[0].offset, buffer: &mut buffer, purpose: Purpose::Data })?;
+        self.files.data().read(ReadRequest {
+            offset: sections[0].offset,
+            buffer: &mut buffer,
+            purpose: Purpose::Data,
+        })?;
         self.checked_blocks(first, &sections, &buffer)
     }
 
@@ -528,7 +532,7 @@ impl TableInner {
         let sections = self.sections_from(first, most)?;
         let bytes = sections.iter().map(|section| section.bytes as usize).sum();
         let range = RangeRequest { offset: sections[0].offset, bytes, purpose: Purpose::Data };
-        Ok(StartedChunk { first, pending: self.data.start_reads(&[range])?, sections })
+        Ok(StartedChunk { first, pending: self.files.data().start_reads(&[range])?, sections })
     }
 
     fn finish_past_cache(&self, chunk: StartedChunk) -> Result<Vec<(u64, Arc<[u8]>)>> {

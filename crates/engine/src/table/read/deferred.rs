@@ -15,7 +15,6 @@ use super::lookup::{FoundVersion, LookupStep, SearchPath};
 use super::reader::{ReadContext, Table, TableInner};
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadBuffer};
-use crate::table::format::filter::ResidentFilter;
 use crate::table::format::meta::{FilterMeta, Section};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -219,19 +218,10 @@ impl TableInner {
         self.defer_children(COUNTS_LEVEL, [(0, self.meta.counts)].into_iter(), reads)
     }
 
-    /// Whether the filter could be reserved now.
-    fn has_room_for_filter(&self, meta: &FilterMeta) -> bool {
-        let has_room = !self.is_of_store || self.cache.try_reserve(meta.section.bytes);
-        if has_room && self.is_of_store {
-            self.cache.release(meta.section.bytes);
-        }
-        has_room
-    }
-
     /// The error of a lookup that lacks something; the batch never returns it.
     #[cold]
     fn deferred(&self) -> Error {
-        Error::io("read", self.file.path(), ErrorKind::WouldBlock.into())
+        Error::io("read", self.files.own().path(), ErrorKind::WouldBlock.into())
     }
 
     /// The runs of sorted children that are not read already; lookups have not found them in the cache. Separate runs
@@ -280,7 +270,7 @@ impl TableInner {
 
     /// Starts to read runs of children.
     fn start_runs(&self, level: usize, runs: &[ChildRun]) -> Result<Box<dyn PendingReads>> {
-        let file = if level == 0 { &self.data } else { &self.file };
+        let file = self.files.of_level(level);
         let purpose = match level {
             FILTER_LEVEL => Purpose::Filter,
             COUNTS_LEVEL => Purpose::Counts,
@@ -341,11 +331,11 @@ impl TableInner {
                 levels.push((level, runs, pending));
             }
         }
-        let filter = match self.asked_filter.filter(|_| wants_filter && self.filter.get().is_none()) {
+        let filter = match self.filter.asked().copied().filter(|_| wants_filter && self.filter.resident().is_none()) {
             Some(meta) => {
                 let Section { offset, bytes } = meta.section;
                 let range = RangeRequest { offset, bytes: bytes as usize, purpose: Purpose::Filter };
-                Some((meta, self.file.start_reads(&[range])?))
+                Some((meta, self.files.own().start_reads(&[range])?))
             }
             None => None,
         };
@@ -365,32 +355,5 @@ impl TableInner {
             reads.missing().gave_filter_up = !is_kept;
         }
         Ok(())
-    }
-
-    /// Reserves memory for the filter, if there is enough, and keeps it by `keep`, which returns whether no other
-    /// thread did so first. Returns whether the filter is resident.
-    pub(in crate::table) fn reserve_filter(
-        &self,
-        meta: &FilterMeta,
-        keep: impl FnOnce() -> Result<bool>,
-    ) -> Result<bool> {
-        if !self.is_of_store {
-            return keep().map(|_| true);
-        }
-        if !self.cache.try_reserve(meta.section.bytes) {
-            return Ok(self.filter.get().is_some());
-        }
-        let is_ours = keep();
-        match is_ours {
-            Ok(true) => self.note_reserved(meta.section.bytes),
-            _ => self.cache.release(meta.section.bytes),
-        }
-        is_ours.map(|_| true)
-    }
-
-    /// Checks the bytes of the filter and keeps it; returns whether no other thread did so first.
-    pub(in crate::table) fn keep_filter(&self, meta: &FilterMeta, bytes: &[u8]) -> Result<bool> {
-        self.check_filter(meta, bytes)?;
-        Ok(self.filter.set(ResidentFilter::new(bytes)).is_ok())
     }
 }

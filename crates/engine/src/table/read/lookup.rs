@@ -25,7 +25,6 @@ pub use crate::table::block::column_search::SearchHint;
 use crate::table::block::key::KeyBound;
 use crate::table::block::parts::{ShortValue, ValueLocation};
 use crate::table::block::view::BlockView;
-use crate::table::format::filter::ResidentFilter;
 use crate::table::format::index_page::ChildWindow;
 use crate::table::format::meta::{DataSource, NodeKind, TableMeta};
 use crate::table::format::options::TableOptions;
@@ -109,7 +108,7 @@ impl Table {
     /// # Errors
     /// Storage errors and damage.
     pub(crate) fn load_filter(&self) -> Result<()> {
-        match &self.inner.asked_filter {
+        match &self.inner.filter.asked() {
             Some(meta) => self.inner.resident_filter(meta, &mut ReadContext::default()).map(drop),
             None => Ok(()),
         }
@@ -117,7 +116,7 @@ impl Table {
 
     /// Bytes of the cache's budget that the table cannot do without.
     pub(crate) fn needed_bytes(&self) -> u64 {
-        self.inner.needed_bytes
+        self.inner.memory.needed_bytes()
     }
 
     /// Whether the table's own file holds all its data; an external index refers to another file.
@@ -318,41 +317,21 @@ enum BlockOutcome<R> {
     Unknown,
 }
 
-/// Data for lookups that is kept in memory besides the blocks.
-#[derive(Debug, Default)]
-pub(in crate::table) struct ResidentParts {
-    separators: Option<ResidentSeparators>,
-}
-
-impl ResidentParts {
-    /// Decodes what the tail provides for lookups of stores; `None` if the separators of the root do not ascend.
-    pub(in crate::table) fn decode(meta: &TableMeta, root: &[u8], is_of_store: bool) -> Option<Self> {
-        let Some(top) = meta.layers.last().filter(|top| is_of_store && top.kind == NodeKind::CodedStrings) else {
-            return Some(Self::default());
-        };
-        let nodes = usize::try_from(top.nodes).unwrap_or(0);
-        let is_whole = meta.layers.len() == 1;
-        separators::ascend(root, nodes).then(|| Self {
-            separators: is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten(),
-        })
-    }
-
-    /// Memory of the flat separators, which only speed up lookups.
-    pub(in crate::table) fn flat_bytes(&self) -> u64 {
-        self.separators.as_ref().map_or(0, ResidentSeparators::bytes)
-    }
-
-    /// Drops the flat separators.
-    pub(in crate::table) fn forget_flat(&mut self) {
-        self.separators = None;
-    }
+/// Decodes the separators of a root for lookups, where they lead to blocks without a further layer. `None` if they do
+/// not ascend.
+pub(super) fn resident_separators(meta: &TableMeta, root: &[u8]) -> Option<Option<ResidentSeparators>> {
+    let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else { return Some(None) };
+    let nodes = usize::try_from(top.nodes).unwrap_or(0);
+    let is_whole = meta.layers.len() == 1;
+    separators::ascend(root, nodes)
+        .then(|| is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten())
 }
 
 impl TableInner {
     pub(in crate::table) fn resident_bytes(&self) -> u64 {
-        let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
-        let beside = self.resident.flat_bytes() + filter + counts;
+        let separators = self.separators.as_ref().map_or(0, ResidentSeparators::bytes);
+        let beside = separators + self.filter.resident_bytes() + counts;
         self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
@@ -366,7 +345,7 @@ impl TableInner {
 
     /// The first block that may hold records at or after `key`, if it is found without reading.
     pub(in crate::table) fn resident_block_of(&self, key: &[u8]) -> Option<u64> {
-        let separators = self.resident.separators.as_ref()?;
+        let separators = self.separators.as_ref()?;
         separators.find(key).map(|spot| spot.block)
     }
 
@@ -451,7 +430,9 @@ impl TableInner {
             }
         }
         // Without `show`, the location of a value was invalid.
-        let Some(show) = show else { return Err(self.damaged(self.tail_offset, "a record lies outside its block")) };
+        let Some(show) = show else {
+            return Err(self.damaged(self.files.tail_offset(), "a record lies outside its block"));
+        };
         let window = if start.is_some() { None } else { Some(window) };
         let found = self.look_up_in_window(key, at, window, reads, show);
         ended(LookupStep::SearchBlock);
@@ -461,7 +442,7 @@ impl TableInner {
     /// The start of a lookup by the exact separators, if they are resident.
     #[inline]
     fn separators_start(&self, key: &[u8]) -> Option<LookupStart> {
-        let spot = self.resident.separators.as_ref()?.find(key)?;
+        let spot = self.separators.as_ref()?.find(key)?;
         Some(LookupStart { block: spot.block, hint: SearchHint::Share(spot.share), is_exact: true })
     }
 
@@ -516,7 +497,7 @@ impl TableInner {
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<BlockOutcome<R>> {
         let block = search.block;
-        let visited = self.cache.visit(self.cache_key(0, block), |bytes, note| {
+        let visited = self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
             match BlockView::of_note(self.layout, self.meta.versioned, note, bytes) {
                 Some(view) => Ok(self.in_view(search, bytes, &view, show)),

@@ -2,7 +2,10 @@
 
 pub(super) mod cursor;
 pub(crate) mod deferred;
+pub(super) mod files;
+pub(super) mod filter;
 pub(crate) mod lookup;
+pub(super) mod memory;
 pub(super) mod operations;
 pub(super) mod range;
 pub(super) mod read_trace;

@@ -123,7 +123,7 @@ impl Table {
     #[must_use]
     pub fn batch_keys(&self) -> usize {
         let per_key = self.inner.meta.max_read_bytes.max(self.inner.meta.block_bytes).max(1);
-        (self.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize
+        (self.inner.memory.working_bytes() / 4 / per_key).clamp(1, 1 << 16) as usize
     }
 
     /// In a versioned table, returns the newest version of `key` with a sequence number of at most `sequence`.
@@ -232,7 +232,7 @@ impl Table {
         match inner.stored(&position)?.1 {
             StoredValue::Long(pointer) => inner.value_stream(pointer).map(Some),
             StoredValue::Inline(_) | StoredValue::Short(_) => {
-                Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?)))
+                Ok(Some(ValueReader::of_bytes(inner.files.data().clone(), inner.value_at(&position)?)))
             }
         }
     }
@@ -442,7 +442,7 @@ impl TableInner {
 
     #[cold]
     fn wrong_width(&self, key: &[u8], width: usize) -> Error {
-        let path = self.file.path().to_owned();
+        let path = self.files.own().path().to_owned();
         let detail = format!("its keys are {}, of {width} bytes each", self.meta.record_type.keys);
         Error::key_length(path, key.len() as u64, detail)
     }
@@ -469,17 +469,17 @@ impl TableInner {
 
     /// A value that is stored outside the blocks.
     pub(in crate::table) fn long_value(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
-        if pointer.length > self.memory_bytes {
-            let path = self.data.path().to_owned();
-            return Err(Error::value_too_large(path, pointer.length, self.memory_bytes));
+        if pointer.length > self.memory.limit_bytes() {
+            let path = self.files.data().path().to_owned();
+            return Err(Error::value_too_large(path, pointer.length, self.memory.limit_bytes()));
         }
-        self.value_stream(pointer)?.read_to_vec(self.memory_bytes)
+        self.value_stream(pointer)?.read_to_vec(self.memory.limit_bytes())
     }
 
     /// A value that is stored outside the blocks, as a stream. In an object store it is read far ahead, within the
     /// memory.
     pub(in crate::table) fn value_stream(&self, pointer: ValuePointer) -> Result<ValueReader> {
-        self.value_stream_of(&self.data, pointer)
+        self.value_stream_of(self.files.data(), pointer)
     }
 
     /// As [`Self::value_stream`], with the file of the blocks as the caller reads it.
@@ -488,8 +488,8 @@ impl TableInner {
         data: &Arc<dyn ReadableFile>,
         pointer: ValuePointer,
     ) -> Result<ValueReader> {
-        let ahead_bytes = if self.storage.is_object_store() { self.working_bytes / 4 } else { 0 };
-        let reader = ValueReader::new(Arc::clone(data), self.data_file_id, pointer)?;
+        let ahead_bytes = if self.files.storage().is_object_store() { self.memory.working_bytes() / 4 } else { 0 };
+        let reader = ValueReader::new(Arc::clone(data), self.files.data_id(), pointer)?;
         Ok(reader.ahead(usize::try_from(ahead_bytes).unwrap_or(usize::MAX)))
     }
 
@@ -549,7 +549,7 @@ impl TableInner {
 
     #[cold]
     fn malformed_counts(&self) -> Error {
-        self.damaged(self.tail_offset, "the record counts are malformed")
+        self.damaged(self.files.tail_offset(), "the record counts are malformed")
     }
 
     /// Runs an operation for each argument, in waves of reads.
@@ -604,7 +604,7 @@ impl TableInner {
     /// Bytes that a group of lookups reads in a wave.
     fn wave_bytes(&self) -> u64 {
         let at_once = u64::from(self.profile.parallel()).saturating_mul(self.meta.block_bytes);
-        at_once.saturating_mul(WAVE_ROUNDS).max(WAVE_BYTES).min(self.working_bytes / 4)
+        at_once.saturating_mul(WAVE_ROUNDS).max(WAVE_BYTES).min(self.memory.working_bytes() / 4)
     }
 
     /// Looks up keys at ascending places until they lack `most` bytes. Values behind a key that lacks something are

@@ -1,21 +1,23 @@
 //! The table reader: opens a table and fetches checked blocks and index pages within the memory budget.
 
 use super::deferred::MissingParts;
-use super::lookup::{ResidentParts, SharedOptions};
+use super::files::TableFiles;
+use super::filter::{TableFilter, keeps_filter};
+use super::lookup::{SharedOptions, resident_separators};
+use super::memory::TableMemory;
 use super::read_trace::{ReadTrace, TracedRead};
-use super::search::keeps_filter;
-use crate::block::cache::{BlockCache, BlockKey, BlockNote, NO_OWNER};
+use super::separators::ResidentSeparators;
+use crate::block::cache::{BlockCache, BlockKey, BlockNote};
 use crate::block::compress::CodecError;
 use crate::block::{NumberHash, checksum, compress};
 use crate::error::{Cause, Error, Result, Setting};
 use crate::file_format::FileFormat;
-use crate::io::local::sync::Mutex;
 use crate::io::{
     FastPaths, ListedFile, LocatedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, spoiled,
 };
 use crate::table::block::view::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use crate::table::format::counts::{self, RecordCounts};
-use crate::table::format::filter::{FILTER_PAGE_BYTES, ResidentFilter};
+use crate::table::format::filter::FILTER_PAGE_BYTES;
 use crate::table::format::locations::BlockLocations;
 use crate::table::format::meta as format;
 use crate::table::format::meta::{DataSource, FilterMeta, NodeKind, Section, TableMeta, TableTail};
@@ -28,7 +30,6 @@ use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Upper limit of the budget share kept for blocks and pages that operations hold while they work, in bytes.
@@ -62,46 +63,24 @@ pub struct Table {
 
 #[derive(Debug)]
 pub(in crate::table) struct TableInner {
-    pub(in crate::table) storage: Arc<dyn Storage>,
-    pub(in crate::table) file: Arc<dyn ReadableFile>,
-    /// The file that holds the blocks: `file` itself, unless this is an external index.
-    pub(in crate::table) data: Arc<dyn ReadableFile>,
-    pub(in crate::table) data_file_id: u64,
-    pub(in crate::table) file_id: u64,
+    pub(in crate::table) files: TableFiles,
     pub(in crate::table) meta: TableMeta,
     pub(in crate::table) root: Vec<u8>,
-    pub(in crate::table) tail_offset: u64,
-    pub(in crate::table) opening: TracedRead,
     pub(in crate::table) locations: BlockLocations,
     pub(in crate::table) layout: Layout,
-    pub(in crate::table) cache: Arc<BlockCache>,
-    /// The owner of its blocks and pages in the cache.
-    owner: u32,
-    /// Whether this is a table of a store, whose memory is reserved in the budget of the cache.
-    pub(in crate::table) is_of_store: bool,
-    /// Data for the fast path of a store's lookups.
-    pub(in crate::table) resident: ResidentParts,
+    pub(in crate::table) memory: TableMemory,
+    pub(in crate::table) filter: TableFilter,
+    /// The separators of a table of a store, for the start of its lookups.
+    pub(in crate::table) separators: Option<ResidentSeparators>,
+    pub(in crate::table) counts: OnceLock<RecordCounts>,
     /// Kind and sequence number of all records, if the table is not versioned.
     pub(in crate::table) unversioned: (u8, u64),
     pub(in crate::table) profile: Profile,
-    pub(in crate::table) memory_bytes: u64,
-    /// The part of the budget for blocks and pages that operations hold while they work.
-    pub(in crate::table) working_bytes: u64,
-    pub(in crate::table) counts: OnceLock<RecordCounts>,
-    pub(in crate::table) filter: OnceLock<ResidentFilter>,
-    /// Held while the filter is read, so that lookups of several threads read it once.
-    pub(in crate::table) filter_read: Mutex<()>,
-    /// The filter that lookups consult: `None` if there is none, it does not fit memory, or it is switched off.
-    pub(in crate::table) asked_filter: Option<FilterMeta>,
     pub(in crate::table) fast_paths: FastPaths,
-    /// Bytes of the shared cache's budget that the table cannot do without.
-    pub(in crate::table) needed_bytes: u64,
     /// The sample of the keys that are looked up.
     pub(in crate::table) lookup_sample: Option<LookupSample>,
     /// Lookups, if the table was opened by itself.
     pub(in crate::table) gets: Counter,
-    /// Bytes of the shared cache's budget that the table has reserved.
-    pub(in crate::table) reserved_bytes: AtomicU64,
 }
 
 /// The part of a table's free memory that caches blocks; operations hold blocks in the rest while they work.
@@ -156,7 +135,7 @@ impl Table {
         let (file, opening, tail) = read_tail(&*storage, name, opening_bytes, option)?;
         let TableTail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
-        let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
+        let (data, data_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
         let locations = locations_of(&meta, locations).ok_or_else(|| damaged("an invalid location index"))?;
         let fast_paths = options.fast_paths;
@@ -168,52 +147,37 @@ impl Table {
         let cache_bytes = if fast_paths.cache { cache_bytes_of(free_bytes) } else { 0 };
         let cache =
             shared.map_or_else(|| options.blocks_cache(cache_bytes, meta.block_bytes), |(cache, _)| cache.clone());
-        let owner = match u32::try_from(cached_numbers(&meta)) {
-            Ok(_) if shared.is_some() => cache.owner(),
-            Ok(_) => cache.owner_of_file(file_id),
-            Err(_) => NO_OWNER,
-        };
-        let mut resident = ResidentParts::decode(&meta, &root, shared.is_some())
-            .ok_or_else(|| damaged("the separators of its root do not ascend"))?;
-        if shared.is_some_and(|(cache, _)| !fast_paths.separators || !cache.try_reserve_flat(resident.flat_bytes())) {
-            resident.forget_flat();
+        let mut separators = None;
+        if let Some((cache, _)) = shared {
+            separators = resident_separators(&meta, &root)
+                .ok_or_else(|| damaged("the separators of its root do not ascend"))?
+                .filter(|flat| fast_paths.separators && cache.try_reserve_flat(flat.bytes()));
         }
+        let (numbers, limit_bytes) = (cached_numbers(&meta), options.memory_bytes);
+        let working_bytes = free_bytes - cache_bytes_of(free_bytes);
+        let flat_bytes = separators.as_ref().map_or(0, ResidentSeparators::bytes);
         let mut inner = TableInner {
-            data,
-            owner,
-            is_of_store: shared.is_some(),
-            resident,
-            data_file_id,
-            file_id,
-            root,
-            tail_offset: offset,
-            opening,
-            locations,
+            files: TableFiles { storage, own: file, id: file_id, data, data_id, opening, tail_offset: offset },
+            memory: match shared {
+                Some(_) => TableMemory::of_store(cache, flat_bytes, numbers, limit_bytes, working_bytes),
+                None => TableMemory::own(cache, file_id, numbers, limit_bytes, working_bytes),
+            },
+            filter: TableFilter::new(asked_filter),
             layout: Layout::of(&meta),
-            cache,
             unversioned: shared.map_or((0, 0), |(_, shared)| shared.unversioned),
             profile: options.profile.clone(),
-            memory_bytes: options.memory_bytes,
-            working_bytes: free_bytes - cache_bytes_of(free_bytes),
             counts: OnceLock::new(),
-            filter: OnceLock::new(),
-            filter_read: Mutex::new(()),
-            asked_filter,
-            fast_paths,
-            reserved_bytes: AtomicU64::new(0),
-            needed_bytes: 0,
             lookup_sample: options.lookup_sample.clone(),
             gets: shared.map_or_else(|| Counter::register(telemetry::TABLE_GETS, &[]), |_| Counter::default()),
+            root,
+            locations,
+            separators,
+            fast_paths,
             meta,
-            storage,
-            file,
         };
-        if let Some((cache, _)) = shared {
-            // All of it is indispensable.
-            inner.needed_bytes = inner.resident_bytes() - inner.resident.flat_bytes() + OPEN_TABLE_BYTES;
-            cache.reserve(inner.needed_bytes);
-            inner.note_reserved(inner.needed_bytes);
-        }
+        // All of it is indispensable, except for the separators.
+        let needed_bytes = inner.resident_bytes() - flat_bytes + OPEN_TABLE_BYTES;
+        inner.memory.need(needed_bytes);
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -290,14 +254,14 @@ impl Table {
     /// The path of the file, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.inner.file.path()
+        self.inner.files.own().path()
     }
 
     /// The path of the file that holds the records: the table itself or, for an external index, the file that it
     /// indexes.
     #[must_use]
     pub fn data_path(&self) -> &Path {
-        self.inner.data.path()
+        self.inner.files.data().path()
     }
 
     /// A property that was stored by the writer.
@@ -309,7 +273,7 @@ impl Table {
     /// The random identity that the file was given when it was written.
     #[must_use]
     pub fn file_id(&self) -> u64 {
-        self.inner.file_id
+        self.inner.files.id()
     }
 
     /// The costs of reads that the table was opened with.
@@ -321,19 +285,19 @@ impl Table {
     /// The read that opened the table.
     #[must_use]
     pub fn opening(&self) -> TracedRead {
-        self.inner.opening
+        self.inner.files.opening()
     }
 
     /// Whether reads bypass the page cache of the operating system.
     #[must_use]
     pub fn is_direct(&self) -> bool {
-        self.inner.data.is_direct()
+        self.inner.files.data().is_direct()
     }
 
     /// A report of sizes, layers and the cost of lookups.
     #[must_use]
     pub fn explain(&self) -> TableReport {
-        TableReport::new(&self.inner.meta, self.inner.file.len())
+        TableReport::new(&self.inner.meta, self.inner.files.own().len())
     }
 }
 
@@ -494,24 +458,9 @@ fn pages_before(meta: &TableMeta, level: usize) -> u64 {
     meta.layers.iter().take(layers).fold(meta.blocks, |before, layer| before.saturating_add(layer.pages))
 }
 
-impl Drop for TableInner {
-    fn drop(&mut self) {
-        if self.is_of_store {
-            self.cache.forget(self.owner, cached_numbers(&self.meta) as u32);
-            self.cache.release(*self.reserved_bytes.get_mut());
-            self.cache.release_flat(self.resident.flat_bytes());
-        }
-    }
-}
-
 impl TableInner {
     pub(in crate::table) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
-        spoiled(&*self.file, offset, detail)
-    }
-
-    /// Adds to the bytes that this table has reserved in the shared cache's budget.
-    pub(in crate::table) fn note_reserved(&self, bytes: u64) {
-        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
+        spoiled(&**self.files.own(), offset, detail)
     }
 
     /// Number of children of a level: blocks at level 0, else pages of that layer.
@@ -527,11 +476,12 @@ impl TableInner {
     pub(in crate::table) fn section(&self, level: usize, child: u64) -> Result<Section> {
         if level == 0 {
             let section = self.locations.of(child).filter(|section| {
-                section.offset.checked_add(section.bytes).is_some_and(|end| end <= self.data.len())
+                section.offset.checked_add(section.bytes).is_some_and(|end| end <= self.files.data().len())
                     && section.bytes <= self.meta.largest_block_bytes.max(self.meta.block_bytes)
             });
-            return section
-                .ok_or_else(|| self.damaged(self.tail_offset, format!("the location of block {child} is unknown")));
+            return section.ok_or_else(|| {
+                self.damaged(self.files.tail_offset(), format!("the location of block {child} is unknown"))
+            });
         }
         let layer = &self.meta.layers[level - 1];
         Ok(Section { offset: layer.offset + child * layer.page_bytes, bytes: layer.page_bytes })
@@ -540,8 +490,7 @@ impl TableInner {
     /// The key of a child in the cache; pages of the filter are children of one more level than there are layers.
     #[inline]
     pub(in crate::table) fn cache_key(&self, level: usize, child: u64) -> BlockKey {
-        // All numbers fit, or the table has no owner.
-        BlockKey { owner: self.owner, number: (pages_before(&self.meta, level) + child) as u32 }
+        self.memory.key(pages_before(&self.meta, level) + child)
     }
 
     /// One child, checked and decompressed.
@@ -549,7 +498,7 @@ impl TableInner {
         if let Some(found) = reads.ahead.get(&(level, child)) {
             return Ok(found.clone());
         }
-        if let Some(found) = self.cache.get(self.cache_key(level, child)) {
+        if let Some(found) = self.memory.cache().get(self.cache_key(level, child)) {
             return Ok(found);
         }
         let section = self.section(level, child)?;
@@ -574,7 +523,7 @@ impl TableInner {
         let mut missing: Vec<(Section, Range<u64>)> = Vec::new();
         for child in first..=last {
             let cached = reads.ahead.get(&(level, child)).cloned();
-            let found = cached.or_else(|| self.cache.get(self.cache_key(level, child)));
+            let found = cached.or_else(|| self.memory.cache().get(self.cache_key(level, child)));
             if found.is_none() {
                 let section = self.section(level, child)?;
                 match missing.last_mut() {
@@ -609,7 +558,7 @@ impl TableInner {
     /// Reads a contiguous run of children.
     fn read(&self, level: usize, section: Section, reads: &mut ReadContext<'_>) -> Result<Vec<u8>> {
         let mut buffer = vec![0; section.bytes as usize];
-        let file = if level == 0 { &self.data } else { &self.file };
+        let file = self.files.of_level(level);
         file.read(ReadRequest { offset: section.offset, buffer: &mut buffer, purpose: Self::purpose(level) })?;
         reads.note(Self::purpose(level), section);
         Ok(buffer)
@@ -619,19 +568,19 @@ impl TableInner {
     pub(in crate::table) fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
         let note = if level == 0 { self.view(child, &checked)?.note() } else { BlockNote::default() };
-        self.cache.insert_noted(self.cache_key(level, child), checked.clone(), note);
+        self.memory.cache().insert_noted(self.cache_key(level, child), checked.clone(), note);
         Ok(checked)
     }
 
     /// A block from the cache.
     pub(in crate::table) fn cached(&self, block: u64) -> Option<Arc<[u8]>> {
-        self.cache.get(self.cache_key(0, block))
+        self.memory.cache().get(self.cache_key(0, block))
     }
 
     /// A block that was prefetched or is cached.
     pub(in crate::table) fn block_in_memory(&self, block: u64, reads: &ReadContext<'_>) -> Option<Arc<[u8]>> {
         let prefetched = reads.ahead.get(&(0, block)).cloned();
-        prefetched.or_else(|| self.cache.get_if_cached(self.cache_key(0, block)))
+        prefetched.or_else(|| self.memory.cache().get_if_cached(self.cache_key(0, block)))
     }
 
     /// Checks and decompresses a child that was read.
@@ -643,7 +592,7 @@ impl TableInner {
         bytes: &[u8],
     ) -> Result<Arc<[u8]>> {
         if level > 0 {
-            return match checksum::check(self.file_id, section.offset, bytes) {
+            return match checksum::check(self.files.id(), section.offset, bytes) {
                 true => Ok(bytes.into()),
                 false => {
                     Err(self.damaged(section.offset, format!("the checksum of index page {child} does not match")))
@@ -653,8 +602,8 @@ impl TableInner {
         if let DataSource::Foreign { little_endian, .. } = self.meta.source {
             return Ok(self.adopt(bytes.to_vec(), little_endian).into());
         }
-        let damaged = |detail: String| spoiled(&*self.data, section.offset, detail);
-        if !checksum::check(self.data_file_id, section.offset, bytes) {
+        let damaged = |detail: String| spoiled(&**self.files.data(), section.offset, detail);
+        if !checksum::check(self.files.data_id(), section.offset, bytes) {
             self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));
         }
@@ -668,7 +617,7 @@ impl TableInner {
     /// Distinguishes a data table that was replaced after indexing from a damaged one.
     pub(in crate::table) fn check_identity(&self) -> Result<()> {
         let DataSource::Table { name, file_id } = &self.meta.source else { return Ok(()) };
-        match read_tail(&*self.storage, name, self.memory_bytes, TABLE_MEMORY) {
+        match read_tail(&**self.files.storage(), name, self.memory.limit_bytes(), TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
                 let detail = "another table has replaced it".to_owned();
                 Err(Error::changed(data.path(), detail))
@@ -683,8 +632,8 @@ impl TableInner {
     /// [`Cause::Damaged`]; [`Cause::Unsupported`] if this program was built without the codec.
     pub(in crate::table) fn unpack(&self, block: u64, offset: u64, bytes: &[u8], codec: u8) -> Result<Vec<u8>> {
         let unpacked = self.unpack_with(bytes, codec);
-        let damaged = || spoiled(&*self.data, offset, format!("block {block} cannot be decompressed"));
-        unpacked.ok_or_else(damaged)?.map_err(|error| error.in_file(self.data.path(), damaged))
+        let damaged = || spoiled(&**self.files.data(), offset, format!("block {block} cannot be decompressed"));
+        unpacked.ok_or_else(damaged)?.map_err(|error| error.in_file(self.files.data().path(), damaged))
     }
 
     /// `None` for a length that no block has.
@@ -731,7 +680,7 @@ impl TableInner {
     /// Checks the stored record counts and keeps them.
     pub(in crate::table) fn keep_counts(&self, bytes: Vec<u8>) -> Result<&RecordCounts> {
         let TableMeta { blocks, records, counts: section, .. } = self.meta;
-        if !checksum::check(self.file_id, section.offset, &bytes) {
+        if !checksum::check(self.files.id(), section.offset, &bytes) {
             return Err(self.damaged(section.offset, "the checksum of the counts does not match"));
         }
         Ok(self.counts.get_or_init(|| RecordCounts::Packed { bytes, blocks, records }))
@@ -745,7 +694,7 @@ impl TableInner {
         reads: &mut ReadContext<'_>,
     ) -> Result<Vec<u8>> {
         let mut bytes = vec![0; section.bytes as usize];
-        self.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose })?;
+        self.files.own().read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose })?;
         reads.note(purpose, section);
         Ok(bytes)
     }

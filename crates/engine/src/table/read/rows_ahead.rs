@@ -203,12 +203,16 @@ impl RowsAhead {
 impl TableInner {
     /// The memory for a row of a scan, in bytes.
     fn row_bytes_max(&self) -> u64 {
-        if self.is_of_store { self.cache.budget_bytes() / STORE_DIVISOR } else { self.working_bytes / WORKING_DIVISOR }
+        if self.memory.is_of_store() {
+            self.memory.cache().budget_bytes() / STORE_DIVISOR
+        } else {
+            self.memory.working_bytes() / WORKING_DIVISOR
+        }
     }
 
     /// Whether the cache could hold all data blocks.
     fn fits_cache(&self) -> bool {
-        self.meta.blocks.saturating_mul(self.meta.block_bytes) <= self.cache.budget_bytes()
+        self.meta.blocks.saturating_mul(self.meta.block_bytes) <= self.memory.cache().budget_bytes()
     }
 
     /// Number of blocks of a full row of a scan.
@@ -240,7 +244,7 @@ impl TableInner {
             purpose: Self::purpose(0),
         };
         let ranges: Vec<RangeRequest> = runs.iter().map(range).collect();
-        let pending = if ranges.is_empty() { None } else { Some(self.data.start_reads(&ranges)?) };
+        let pending = if ranges.is_empty() { None } else { Some(self.files.data().start_reads(&ranges)?) };
         Ok(StartedRow { first: blocks.start, found, runs, pending, is_kept })
     }
 

@@ -124,7 +124,7 @@ impl Table {
 
     /// The file that holds the blocks.
     pub(crate) fn data_file(&self) -> &Arc<dyn ReadableFile> {
-        &self.inner.data
+        self.inner.files.data()
     }
 
     /// Offset and length of a block in the file that holds it.
@@ -167,12 +167,12 @@ impl Table {
             }
             return Ok(());
         }
-        if checksum::check(inner.data_file_id, offset, bytes) {
+        if checksum::check(inner.files.data_id(), offset, bytes) {
             return Ok(());
         }
         inner.check_identity()?;
         let detail = format!("the checksum of block {block} does not match");
-        Err(spoiled(&*inner.data, offset, detail))
+        Err(spoiled(&**inner.files.data(), offset, detail))
     }
 
     /// Decodes a checked block; a compressed one is decompressed into `unpacked`.
@@ -191,7 +191,7 @@ impl Table {
             let whole = bytes.len() - bytes.len() % (key + value).max(1);
             return Ok(ScanBlock::Dense(&bytes[..whole]));
         }
-        let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
+        let damaged = |detail: String| Error::damaged(inner.files.data().path(), offset, detail);
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
         let mut body = None;
         if codec != compress::CODEC_STORED {

@@ -2,16 +2,11 @@
 //! approximate nodes predicted.
 
 use super::reader::{ReadContext, TableInner};
-use crate::block::cache::BlockKey;
-use crate::block::checksum;
 use crate::error::Result;
-use crate::io::Purpose;
 use crate::table::block::coded::CodedBlock;
 use crate::table::block::key::KeyBound;
 use crate::table::block::view::{BlockHead, BlockView};
-use crate::table::format::filter;
 use crate::table::format::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
-use crate::table::format::meta::{FilterMeta, Section};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -36,13 +31,6 @@ impl RecordPosition {
     }
 }
 
-/// A key's hash, and the page of the filter that covers the key.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::table) struct FilterQuery {
-    pub(in crate::table) page: u64,
-    pub(in crate::table) hash: u64,
-}
-
 impl TableInner {
     pub(in crate::table) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
         let view = BlockView::new(self.layout, self.meta.versioned, bytes);
@@ -57,7 +45,7 @@ impl TableInner {
     }
 
     pub(in crate::table) fn offset_of(&self, block: u64) -> u64 {
-        self.locations.of(block).map_or(self.tail_offset, |section| section.offset)
+        self.locations.of(block).map_or(self.files.tail_offset(), |section| section.offset)
     }
 
     pub(in crate::table) fn malformed(&self, block: u64) -> crate::Error {
@@ -89,7 +77,7 @@ impl TableInner {
             end_child: self.children(top),
             children: self.children(top),
         };
-        let mut window = self.clamp(root.search(target), top, self.tail_offset)?;
+        let mut window = self.clamp(root.search(target), top, self.files.tail_offset())?;
         for at in (level..top).rev() {
             window = self.descend(target, at + 1, window, reads)?;
         }
@@ -164,7 +152,7 @@ impl TableInner {
             None => (self.meta.block_bytes, self.meta.max_read_bytes),
             Some(below) => (self.meta.layers[below].page_bytes, self.meta.layers[below].max_read_bytes),
         };
-        let most = designed.min(DESIGNED_READ_BYTES_MAX).max(self.working_bytes / 2);
+        let most = designed.min(DESIGNED_READ_BYTES_MAX).max(self.memory.working_bytes() / 2);
         last > first && (last - first + 1).saturating_mul(child_bytes) > most
     }
 
@@ -343,136 +331,6 @@ impl TableInner {
         let (position, has_key) = self.resolve_record(KeyBound { key, after: false }, window, reads)?;
         Ok(has_key.then_some(position))
     }
-
-    /// Whether the filter admits a key in the blocks of a window; the filter is read at first use if it fits the
-    /// budget.
-    ///
-    /// An approximate window may contain only blocks whose filter groups never saw the key, so the result of a filter
-    /// with several groups is ignored for such windows.
-    #[inline]
-    pub(in crate::table) fn filter_allows(
-        &self,
-        key: &[u8],
-        window: ChildWindow,
-        reads: Option<&mut ReadContext<'_>>,
-    ) -> Result<bool> {
-        let Some(meta) = &self.asked_filter else { return Ok(true) };
-        if !window.is_exact && !self.has_one_filter_group() {
-            return Ok(true);
-        }
-        let hash = filter::hash_key(key);
-        let mut own = ReadContext::default();
-        let reads = reads.unwrap_or(&mut own);
-        for group in meta.layout.groups_of_blocks(window.first..=window.last) {
-            let query = FilterQuery { page: meta.layout.page_in_group(group, hash), hash };
-            if self.filter_may_contain(meta, query, reads)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether the filter has one group of pages, which any block leads to.
-    #[inline]
-    pub(in crate::table) fn has_one_filter_group(&self) -> bool {
-        self.asked_filter.as_ref().is_some_and(|meta| u64::from(meta.layout.blocks_per_group()) >= self.meta.blocks)
-    }
-
-    /// Whether the filter admits a hash.
-    #[inline]
-    pub(in crate::table) fn filter_may_contain(
-        &self,
-        meta: &FilterMeta,
-        query: FilterQuery,
-        reads: &mut ReadContext<'_>,
-    ) -> Result<bool> {
-        let resident = match self.filter.get() {
-            Some(filter) => Some(filter),
-            None => self.resident_filter(meta, reads)?,
-        };
-        match resident {
-            Some(filter) => Ok(filter.may_contain(query.page, query.hash)),
-            None => self.cached_filter_may_contain(query, reads),
-        }
-    }
-
-    /// As [`Self::filter_may_contain`], for a filter that does not fit memory: its pages go through the cache.
-    fn cached_filter_may_contain(
-        &self,
-        FilterQuery { page, hash }: FilterQuery,
-        reads: &mut ReadContext<'_>,
-    ) -> Result<bool> {
-        let key = self.filter_page_key(page);
-        if let Some(found) = self.cache.visit(key, |bytes, _| filter::may_contain(bytes, hash)) {
-            return Ok(found);
-        }
-        let Some(section) = self.filter_page_section(page) else { return Ok(true) };
-        if let Some(read) = self.deferred_filter_page(page, section, reads)? {
-            return Ok(filter::may_contain(read, hash));
-        }
-        let bytes = self.whole(section, Purpose::Filter, reads)?;
-        Ok(filter::may_contain(&self.keep_filter_page(page, section.offset, &bytes)?, hash))
-    }
-
-    /// The location of a page of the filter.
-    pub(in crate::table) fn filter_page_section(&self, page: u64) -> Option<Section> {
-        let (section, page_bytes) = (self.asked_filter?.section, filter::FILTER_PAGE_BYTES as u64);
-        let at = page.checked_mul(page_bytes).filter(|at| at + page_bytes <= section.bytes)?;
-        Some(Section { offset: section.offset + at, bytes: page_bytes })
-    }
-
-    /// Checks a page of the filter, and offers it to the cache.
-    pub(in crate::table) fn keep_filter_page(&self, page: u64, offset: u64, bytes: &[u8]) -> Result<Arc<[u8]>> {
-        self.check_filter_page(offset, bytes)?;
-        let kept: Arc<[u8]> = bytes.into();
-        self.cache.insert(self.filter_page_key(page), Arc::clone(&kept));
-        Ok(kept)
-    }
-
-    /// The key of a page of the filter in the cache: it follows those of the pages of the layers.
-    fn filter_page_key(&self, page: u64) -> BlockKey {
-        self.cache_key(self.meta.layers.len() + 1, page)
-    }
-
-    fn check_filter_page(&self, offset: u64, page: &[u8]) -> Result<()> {
-        match checksum::check(self.file_id, offset, page) {
-            true => Ok(()),
-            false => Err(self.damaged(offset, "the checksum of a filter page does not match")),
-        }
-    }
-
-    /// The filter, read at first use; `None` if it does not fit memory now.
-    pub(in crate::table) fn resident_filter(
-        &self,
-        meta: &FilterMeta,
-        reads: &mut ReadContext<'_>,
-    ) -> Result<Option<&filter::ResidentFilter>> {
-        if self.filter.get().is_none() {
-            self.defer_filter(meta, reads)?;
-            self.reserve_filter(meta, || {
-                let _reading = self.filter_read.lock();
-                if self.filter.get().is_some() {
-                    return Ok(false);
-                }
-                let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-                self.keep_filter(meta, &bytes)
-            })?;
-        }
-        Ok(self.filter.get())
-    }
-
-    /// Checks all pages of the filter.
-    pub(in crate::table) fn check_filter(&self, meta: &FilterMeta, bytes: &[u8]) -> Result<()> {
-        let pages = bytes.chunks(filter::FILTER_PAGE_BYTES);
-        pages
-            .zip((meta.section.offset..).step_by(filter::FILTER_PAGE_BYTES))
-            .try_for_each(|(page, offset)| self.check_filter_page(offset, page))
-    }
-}
-
-/// Whether a filter stays in memory within a budget.
-pub(in crate::table) fn keeps_filter(meta: &FilterMeta, budget_bytes: u64) -> bool {
-    meta.section.bytes <= budget_bytes / 2
 }
 
 /// A window three times as wide around the same middle, within `0..=end`.

@@ -40,7 +40,7 @@ impl Table {
     pub fn warm(&self, bytes: u64) -> Result<u64> {
         let inner = &self.inner;
         // A request is held twice while its parts are checked.
-        let request_bytes = request_bytes(&inner.profile).min(inner.working_bytes / 4);
+        let request_bytes = request_bytes(&inner.profile).min(inner.memory.working_bytes() / 4);
         let (mut read, mut held) = (0, 0);
         for level in (0..inner.meta.layers.len().max(1)).rev() {
             let children = inner.children(level);
@@ -51,7 +51,7 @@ impl Table {
                 while end < children {
                     let next = inner.section(level, end)?.bytes;
                     // Beside its bytes, the cache charges its own of each block.
-                    let is_full = held + next + ENTRY_OVERHEAD_BYTES > inner.cache.budget_bytes();
+                    let is_full = held + next + ENTRY_OVERHEAD_BYTES > inner.memory.cache().budget_bytes();
                     if is_full || read + piece + next > bytes || (end > first && piece + next > request_bytes) {
                         break;
                     }

@@ -137,10 +137,10 @@ impl Table {
         let part = |read: TracedRead| FilePart { offset: read.offset, bytes: read.bytes };
         let filter = inner.meta.filter;
         TableStructure {
-            opening: part(inner.opening),
+            opening: part(inner.files.opening()),
             layers: (0..inner.meta.layers.len()).map(|layer| inner.layer_structure(layer)).collect(),
             filter: filter.map(|meta| FilePart { offset: meta.section.offset, bytes: meta.section.bytes }),
-            filter_is_used: inner.asked_filter.is_some(),
+            filter_is_used: inner.filter.asked().is_some(),
             filter_group_blocks: filter.map_or(0, |meta| u64::from(meta.layout.blocks_per_group())),
             data_file: match &inner.meta.source {
                 DataSource::Own => None,
@@ -164,7 +164,7 @@ impl Table {
         let children = inner.children(top);
         let count = usize::try_from(inner.meta.layers[top].nodes).unwrap_or(usize::MAX);
         let root = StoredNodes { kind, granule, payload: &inner.root, count, end_child: children, children };
-        let nodes = decode(&root).ok_or_else(|| inner.damaged(inner.tail_offset, "invalid index nodes"))?;
+        let nodes = decode(&root).ok_or_else(|| inner.damaged(inner.files.tail_offset(), "invalid index nodes"))?;
         Ok(Some(IndexPageNodes { page: 0, end_child: children, end_separator: u64::MAX, nodes }))
     }
 
@@ -192,7 +192,11 @@ impl Table {
             let count = each.min(end - first);
             let offset = inner.section(layer, first)?.offset;
             buffer.resize((count * page_bytes) as usize, 0);
-            inner.file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Layer(layer as u8) })?;
+            inner.files.own().read(ReadRequest {
+                offset,
+                buffer: &mut buffer,
+                purpose: Purpose::Layer(layer as u8),
+            })?;
             for (page, bytes) in (first..).zip(buffer.chunks_exact(page_bytes as usize)) {
                 let section = inner.section(layer, page)?;
                 inner.check(layer, page, section, bytes)?;
@@ -222,7 +226,7 @@ impl Table {
     /// Storage errors and damage.
     pub fn records_before(&self, block: u64) -> Result<u64> {
         let counts = self.inner.counts(&mut ReadContext::default())?;
-        counts.before(block).ok_or_else(|| self.inner.damaged(self.inner.tail_offset, "invalid record counts"))
+        counts.before(block).ok_or_else(|| self.inner.damaged(self.inner.files.tail_offset(), "invalid record counts"))
     }
 
     /// The first and the last key of a block, which is read.
@@ -271,7 +275,7 @@ impl TableInner {
             nodes: meta.nodes,
             pages: meta.pages,
             page_bytes: meta.page_bytes,
-            offset: if is_root { self.tail_offset } else { meta.offset },
+            offset: if is_root { self.files.tail_offset() } else { meta.offset },
             children: self.children(layer),
         }
     }

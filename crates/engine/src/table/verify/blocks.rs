@@ -117,7 +117,7 @@ impl VerifyWalk<'_> {
     /// Compares a block of a foreign file with the checksum taken when it was indexed.
     fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &WalkState) {
         let Some(checksums) = &trail.checksums else { return };
-        let found = checksum::checksum(self.inner.file_id, section.offset, bytes);
+        let found = checksum::checksum(self.inner.files.id(), section.offset, bytes);
         if checksums.get(block as usize) != Some(&found) {
             self.found_in_data(section.offset, &format!("block {block} has changed since it was indexed"));
         }
@@ -288,7 +288,7 @@ impl VerifyWalk<'_> {
         }
         if trail.records.is_some_and(|records| records != self.inner.meta.records) {
             let detail = format!("there are {:?} records, but the metadata state another number", trail.records);
-            self.report.add(self.inner.tail_offset, detail);
+            self.report.add(self.inner.files.tail_offset(), detail);
         }
         if trail.unbroken && self.inner.meta.blocks > 0 && trail.end != self.inner.meta.data_bytes {
             self.found_in_data(trail.end, "the data does not end where the metadata states");

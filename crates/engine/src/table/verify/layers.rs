@@ -66,7 +66,7 @@ impl VerifyWalk<'_> {
 
     fn root(&mut self, level: usize) {
         let nodes = self.inner.root_nodes(level);
-        let tail_offset = self.inner.tail_offset;
+        let tail_offset = self.inner.files.tail_offset();
         let Some(reach) = reach(&nodes) else {
             return self.report.add(tail_offset, "the nodes of the root are malformed or out of order");
         };
@@ -165,7 +165,7 @@ impl VerifyWalk<'_> {
             let bytes = self.read(Section { offset, bytes: READ_RUN_BYTES.min(end - offset) })?;
             for page in bytes.chunks(filter::FILTER_PAGE_BYTES) {
                 self.report.units += 1;
-                if !checksum::check(self.inner.file_id, offset, page) {
+                if !checksum::check(self.inner.files.id(), offset, page) {
                     self.report.add(offset, "the checksum of a filter page does not match");
                 }
                 offset += page.len() as u64;

@@ -144,7 +144,7 @@ impl RescuedBlock {
     }
 
     fn reader(&self, pointer: ValuePointer) -> Result<ValueReader> {
-        ValueReader::new(self.table.data.clone(), self.table.data_file_id, pointer)
+        ValueReader::new(self.table.files.data().clone(), self.table.files.data_id(), pointer)
     }
 
     fn is_intact(&self, pointer: ValuePointer) -> Result<bool> {

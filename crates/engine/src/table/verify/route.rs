@@ -80,7 +80,7 @@ impl VerifyWalk<'_> {
             window.first,
             window.last
         );
-        self.report.add(self.inner.tail_offset, detail);
+        self.report.add(self.inner.files.tail_offset(), detail);
     }
 
     fn shown(&self, key: &[u8]) -> String {
@@ -95,7 +95,7 @@ impl VerifyWalk<'_> {
         let mut window = whole;
         if let Some(top) = self.inner.meta.layers.len().checked_sub(1) {
             let asked = self.inner.route_in_root(top, &target);
-            let Some(found) = self.within(asked, top, key, self.inner.tail_offset) else { return Ok(None) };
+            let Some(found) = self.within(asked, top, key, self.inner.files.tail_offset()) else { return Ok(None) };
             window = found;
             for layer in (1..=top).rev() {
                 let Some(found) = self.through_pages(layer, window, &target)? else { return Ok(None) };
@@ -131,7 +131,7 @@ impl VerifyWalk<'_> {
         if (window.last - window.first + 1).saturating_mul(summary.page_bytes) > summary.max_read_bytes {
             let detail =
                 format!("a lookup reads more of layer {layer} than the stated {} bytes", summary.max_read_bytes);
-            self.report.add(inner.tail_offset, detail);
+            self.report.add(inner.files.tail_offset(), detail);
         }
         for number in window.first..=window.last {
             // Defects of a page itself were reported by the walk over the layers.
@@ -154,7 +154,7 @@ impl VerifyWalk<'_> {
             window.first,
             window.last
         );
-        self.report.add(inner.tail_offset, detail);
+        self.report.add(inner.files.tail_offset(), detail);
         Ok(None)
     }
 
@@ -188,7 +188,7 @@ impl VerifyWalk<'_> {
         };
         if bytes > most {
             let detail = format!("a lookup reads blocks {first} to {last}, more than the stated {most} bytes");
-            self.report.add(self.inner.tail_offset, detail);
+            self.report.add(self.inner.files.tail_offset(), detail);
         }
         self.routes.small_enough = Some((first, last));
         Ok(())

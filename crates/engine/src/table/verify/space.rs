@@ -83,8 +83,8 @@ impl VerifyWalk<'_> {
         if let DataSource::Foreign { checksums, .. } = &meta.source {
             self.cover(*checksums, "the section of checksums", &mut coverage)?;
         }
-        let tail_offset = self.inner.tail_offset;
-        let tail = Section { offset: tail_offset, bytes: self.inner.file.len() - tail_offset };
+        let tail_offset = self.inner.files.tail_offset();
+        let tail = Section { offset: tail_offset, bytes: self.inner.files.own().len() - tail_offset };
         self.cover(tail, "the tail", &mut coverage)?;
         for (begin, end) in coverage.gaps() {
             if let Some(offset) = self.first_other_than_zero(begin, end)? {

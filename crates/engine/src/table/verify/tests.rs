@@ -64,8 +64,8 @@ fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) 
         _ => Vec::new(),
     };
     change(&mut root, &mut meta);
-    let tail = encode_tail(inner.file_id, inner.tail_offset, &root, &locations, &meta);
-    let at = inner.tail_offset as usize;
+    let tail = encode_tail(inner.files.id(), inner.files.tail_offset(), &root, &locations, &meta);
+    let at = inner.files.tail_offset() as usize;
     assert_eq!(tail.len(), content.len() - at, "a forged tail must fit its place");
     [&content[..at], &tail].concat()
 }
@@ -352,9 +352,9 @@ fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<
     let mut meta = inner.meta.clone();
     change(&mut meta);
     let mut forged = content[..inner.tail_offset as usize].to_vec();
-    let draft = encode_tail(inner.file_id, 0, &inner.root, &[], &meta);
+    let draft = encode_tail(inner.files.id(), 0, &inner.root, &[], &meta);
     let zeros = crate::table::format::meta::padding(forged.len() as u64, draft.len() as u64);
     forged.resize(forged.len() + zeros as usize, 0);
-    let tail = encode_tail(inner.file_id, forged.len() as u64, &inner.root, &[], &meta);
+    let tail = encode_tail(inner.files.id(), forged.len() as u64, &inner.root, &[], &meta);
     [forged, tail].concat()
 }

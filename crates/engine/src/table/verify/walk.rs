@@ -38,18 +38,18 @@ impl Table {
     /// Storage errors only. What the device cannot read is a finding, unless it is too much: see [`LenientStorage`].
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
-        let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
-        let lenient = &LenientStorage::over(&inner.storage);
+        let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.files.data().len() };
+        let lenient = &LenientStorage::over(inner.files.storage());
         let mut walk = VerifyWalk {
             inner,
-            file: lenient.file(Arc::clone(&inner.file)),
-            data: lenient.file(Arc::clone(&inner.data)),
+            file: lenient.file(Arc::clone(inner.files.own())),
+            data: lenient.file(Arc::clone(inner.files.data())),
             report: TableVerifyReport::default(),
             routes: RouteCache::default(),
             has_counts: true,
             progress,
             done_bytes: 0,
-            total_bytes: inner.file.len() + beside,
+            total_bytes: inner.files.own().len() + beside,
         };
         walk.tail()?;
         walk.layers()?;
@@ -58,7 +58,8 @@ impl Table {
         let coverage = walk.blocks()?;
         walk.space(coverage)?;
         walk.advance(walk.total_bytes - walk.done_bytes);
-        let is_read = |part: &UnreadablePart| part.path == inner.file.path() || part.path == inner.data.path();
+        let is_read =
+            |part: &UnreadablePart| part.path == inner.files.own().path() || part.path == inner.files.data().path();
         // First, since other findings follow from them.
         let found = std::mem::take(&mut walk.report.findings);
         for part in Storage::unreadable(lenient).into_iter().filter(is_read) {
@@ -86,7 +87,7 @@ impl VerifyWalk<'_> {
             }
             Err(error @ Error { cause: Cause::Damaged, .. }) => {
                 let (path, detail) = (error.place(), error.detail());
-                let is_own = path == self.inner.file.path();
+                let is_own = path == self.inner.files.own().path();
                 let detail = if is_own { detail.to_owned() } else { format!("{}: {detail}", path.display()) };
                 self.report.add(error.offset().unwrap_or(0), detail);
                 Ok(None)
@@ -99,7 +100,7 @@ impl VerifyWalk<'_> {
     pub(super) fn found_in_data(&mut self, offset: u64, detail: &str) {
         match self.inner.meta.source {
             DataSource::Own => self.report.add(offset, detail),
-            _ => self.report.add(offset, format!("{}: {detail}", self.inner.data.path().display())),
+            _ => self.report.add(offset, format!("{}: {detail}", self.inner.files.data().path().display())),
         }
     }
 
@@ -113,20 +114,21 @@ impl VerifyWalk<'_> {
     /// Reads the tail again from storage: the file may have changed since it was opened.
     fn tail(&mut self) -> Result<()> {
         let inner = self.inner;
-        let opening = Section { offset: inner.opening.offset, bytes: inner.opening.bytes };
+        let opening = Section { offset: inner.files.opening().offset, bytes: inner.files.opening().bytes };
         let read = self.read(opening)?;
-        let tail = match format::decode_tail(inner.file.path(), inner.file.len(), &read) {
+        let tail = match format::decode_tail(inner.files.own().path(), inner.files.own().len(), &read) {
             Err(error @ Error { cause: Cause::NotATable | Cause::Version { .. }, .. }) => {
-                self.report.add(inner.tail_offset, error.message());
+                self.report.add(inner.files.tail_offset(), error.message());
                 return Ok(());
             }
             tail => self.absorb(tail)?,
         };
-        if tail.is_some_and(|tail| tail.file_id != inner.file_id || tail.meta != inner.meta || tail.root != inner.root)
+        if tail
+            .is_some_and(|tail| tail.file_id != inner.files.id() || tail.meta != inner.meta || tail.root != inner.root)
         {
-            self.report.add(inner.tail_offset, "the file has changed since it was opened");
+            self.report.add(inner.files.tail_offset(), "the file has changed since it was opened");
         }
-        self.advance(inner.file.len() - inner.tail_offset);
+        self.advance(inner.files.own().len() - inner.files.tail_offset());
         Ok(())
     }
 

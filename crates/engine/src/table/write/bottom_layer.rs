@@ -96,9 +96,9 @@ impl Table {
         let (kind, granule) = inner.nodes_over(0);
         let blocks = inner.meta.blocks;
         if inner.meta.layers.len() == 1 {
-            let count = usize::try_from(layer.nodes).map_err(|_| malformed(inner.tail_offset))?;
+            let count = usize::try_from(layer.nodes).map_err(|_| malformed(inner.files.tail_offset()))?;
             let root = StoredNodes { kind, granule, payload: &inner.root, count, end_child: blocks, children: blocks };
-            run_of(&root).and_then(visit).ok_or_else(|| malformed(inner.tail_offset))?;
+            run_of(&root).and_then(visit).ok_or_else(|| malformed(inner.files.tail_offset()))?;
             return Ok((0, 0));
         }
         let each = (READ_RUN_BYTES / layer.page_bytes).max(1);
@@ -108,7 +108,7 @@ impl Table {
             let count = each.min(layer.pages - first);
             let offset = inner.section(1, first)?.offset;
             buffer.resize((count * layer.page_bytes) as usize, 0);
-            inner.file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Layer(1) })?;
+            inner.files.own().read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Layer(1) })?;
             requests += 1;
             for (number, bytes) in (first..).zip(buffer.chunks_exact(layer.page_bytes as usize)) {
                 let section = inner.section(1, number)?;

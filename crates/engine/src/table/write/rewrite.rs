@@ -23,7 +23,7 @@ impl TableWriter {
                 let stored = view.value(record).ok_or_else(malformed)?;
                 match (stored, stored.in_block()) {
                     (StoredValue::Long(pointer), _) => {
-                        let mut value = ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?;
+                        let mut value = ValueReader::new(inner.files.data().clone(), inner.files.data_id(), pointer)?;
                         self.append_stream(&key, &mut value)?;
                     }
                     (_, Some(value)) if inner.meta.versioned => {
