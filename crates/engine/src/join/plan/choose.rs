@@ -1,4 +1,4 @@
-//! The choice of the method with the least predicted cost.
+//! The choice of the method with the least price; `unsorted`, `sorted` and `cost_model` have the prices.
 
 use crate::join::rows::method::{JoinMethod, MethodImplementation};
 use crate::join::rows::options::{JoinKind, JoinSide};

@@ -1,4 +1,4 @@
-//! The costs of reads and writes, priced by a storage profile.
+//! The sum that each method's price is: reads, writes and waits, priced by a storage profile. It knows no method.
 
 use super::device::Requests;
 use crate::io::Profile;

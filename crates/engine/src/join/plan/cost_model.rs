@@ -1,4 +1,4 @@
-//! The planner for registered methods: the facts of both relations, and the costs of the steps that methods share.
+//! The prices of registered methods: the facts of both relations, and the costs of the steps that methods share.
 
 use super::device::Requests;
 use super::rates;

@@ -1,4 +1,5 @@
-//! Costs of methods over relations in key order: the merge, and index nested loops.
+//! The prices of the merge and of lookups (planned scans, probes of an open index), and of the scans, kernel and output
+//! of every method.
 //!
 //! Equation 1 of the paper bounds the reads of a nested loop by min(|R|, |S|/eps) windows of one size. Here each range
 //! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight

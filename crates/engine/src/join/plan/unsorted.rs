@@ -1,4 +1,4 @@
-//! Costs of methods over unsorted relations: sorting, hashing and partitioning.
+//! The prices of the hash join and the learned partitions, and of the sorts that methods in key order need first.
 
 use super::device::Requests;
 use super::rates;
