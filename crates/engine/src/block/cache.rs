@@ -10,8 +10,8 @@
 //! hand over the slots, with up to [`MARKS_MAX`] marks a block: a block starts without a mark and gets one at each hit,
 //! so blocks brought in by a long scan are evicted before the working set of lookups.
 //!
-//! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still holds
-//! are not counted. A store reserves parts of the budget for its other memory.
+//! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still
+//! holds are not counted. A store reserves parts of the budget for its other memory.
 
 mod buckets;
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests;
 
 use crate::io::local::sync::{Mutex, RwLock};
 use crate::telemetry::Counter;
-use buckets::{Buckets, SLOTS_MAX};
+use buckets::{KeyBuckets, SLOTS_MAX};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -95,7 +95,7 @@ pub struct BlockCache {
     held_bytes: AtomicU64,
     /// Bytes of slots that were in use and are free.
     free_bytes: AtomicU64,
-    buckets: Buckets,
+    buckets: KeyBuckets,
     chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
     /// Slots of a chunk, as a power of two.
     chunk_bits: u32,
@@ -117,7 +117,7 @@ impl BlockCache {
     #[must_use]
     pub fn new(budget_bytes: u64, least_block_bytes: u64) -> Self {
         let slots = (budget_bytes / least_block_bytes.saturating_add(ENTRY_OVERHEAD_BYTES)).min(SLOTS_MAX) as usize;
-        let buckets = Buckets::for_slots(slots);
+        let buckets = KeyBuckets::for_slots(slots);
         let chunk_slots = (slots / CHUNKS).next_power_of_two().clamp(CHUNK_SLOTS_MIN, CHUNK_SLOTS_MAX);
         let chunks: Box<[_]> = (0..slots.div_ceil(chunk_slots)).map(|_| OnceLock::new()).collect();
         // Of the last chunk, hardly a slot may be in use.
@@ -144,7 +144,7 @@ impl BlockCache {
             flat_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             free_bytes: AtomicU64::new(0),
-            buckets: Buckets::for_slots(0),
+            buckets: KeyBuckets::for_slots(0),
             chunks: Box::default(),
             chunk_bits: 0,
             hand: Mutex::new(ClockHand::default()),

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Entries of a bucket: a cache line of them.
 const ENTRIES: usize = 16;
-/// Entries that are in use on average when all slots are: of buckets with a mean of 8, 4 in 1,000 get more than 16 keys.
+/// Entries that are in use on average when all slots are: of buckets with a mean of 8, 4 in 1,000 get more than 16
+/// keys.
 const ENTRIES_USED: usize = 8;
-/// Buckets of a chunk.
+/// KeyBuckets of a chunk.
 const CHUNK: usize = 256;
 /// An entry is a tag of the key's hash, and the number of the slot, counted from 1.
 const TAG_SHIFT: u32 = 24;
@@ -21,14 +22,14 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Entries in use come first; 0 is none.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Bucket([AtomicU32; ENTRIES]);
+struct KeyBucket([AtomicU32; ENTRIES]);
 
 /// The buckets. Readers take no lock: an entry may be stale, so they compare the key in the slot. Changes are made by
 /// one thread at a time.
 #[derive(Debug)]
-pub(super) struct Buckets {
+pub(super) struct KeyBuckets {
     /// Made at first use, so that a cache costs what it holds.
-    chunks: Box<[OnceLock<Box<[Bucket]>>]>,
+    chunks: Box<[OnceLock<Box<[KeyBucket]>>]>,
     count: u64,
 }
 
@@ -41,7 +42,7 @@ fn hash(key: BlockKey) -> (u64, u32) {
     (hash >> 32, hash as u32 >> TAG_SHIFT)
 }
 
-impl Buckets {
+impl KeyBuckets {
     pub(super) fn for_slots(slots: usize) -> Self {
         let count = slots.div_ceil(ENTRIES_USED);
         Self { chunks: (0..count.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(), count: count as u64 }
@@ -49,7 +50,7 @@ impl Buckets {
 
     /// Memory use in bytes when all are in use.
     pub(super) fn bytes(&self) -> u64 {
-        self.count * size_of::<Bucket>() as u64 + size_of_val(&*self.chunks) as u64
+        self.count * size_of::<KeyBucket>() as u64 + size_of_val(&*self.chunks) as u64
     }
 
     #[inline]
@@ -87,7 +88,7 @@ impl Buckets {
         let number = self.number(share);
         let Some(chunk) = self.chunks.get(number / CHUNK) else { return };
         let rest = self.count as usize - number / CHUNK * CHUNK;
-        let chunk = chunk.get_or_init(|| (0..rest.min(CHUNK)).map(|_| Bucket::default()).collect());
+        let chunk = chunk.get_or_init(|| (0..rest.min(CHUNK)).map(|_| KeyBucket::default()).collect());
         let entries = chunk.get(number % CHUNK).into_iter().flat_map(|bucket| &bucket.0);
         if let Some(free) = entries.into_iter().find(|entry| entry.load(Ordering::Relaxed) == 0) {
             free.store(tag << TAG_SHIFT | (slot + 1), Ordering::Release);

@@ -120,7 +120,7 @@ fn all_blocks_stay_where_the_budget_has_room_for_them() {
 #[test]
 fn a_crowded_bucket_loses_the_block_with_the_fewest_marks() {
     let mut cache = BlockCache::new(1 << 20, LEAST_BLOCK_BYTES);
-    cache.buckets = Buckets::for_slots(1);
+    cache.buckets = KeyBuckets::for_slots(1);
     let visit = |number: u32| found(&cache, key(number)).is_some();
     for number in 0..10 {
         cache.insert(key(number), block(512, 0));

@@ -13,7 +13,7 @@ use crate::lsm::state::keyspace_tree::KeyspaceTree;
 use crate::lsm::state::operations::{Operations, check_key};
 use crate::lsm::state::tables::level::LevelTables;
 use crate::lsm::state::value_files::ValueFiles;
-use crate::lsm::state::view::FoundValue;
+use crate::lsm::state::view::{CopyValue, FoundValue, ShareValue};
 use crate::lsm::state::written_keyspace::WrittenKeyspace;
 use crate::table::LookupSample;
 use crate::table::read::lookup::LookupStep;
@@ -376,7 +376,7 @@ impl Keyspace {
     /// `Cause::ValueTooLarge` for a value larger than the memory limit: read it with [`Self::get_stream`];
     /// [`Cause::KeyspaceDropped`](crate::Cause::KeyspaceDropped); errors of the storage, and damage.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        self.get_at(key.as_ref(), Sequence::MAX)
+        self.find(key.as_ref(), Sequence::MAX, |_| {}, |found, values| self.value(found, values))
     }
 
     /// As [`Self::get`]; calls `ended` at the end of each step, to measure where the time of lookups goes.
@@ -384,22 +384,9 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
-        self.core().telemetry.gets.add(1);
-        self.note_lookup(key.as_ref());
-        self.check_alive()?;
-        loop {
-            let view = self.tree().view.peek();
-            let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
-            if matches!(found, Some((ValueKind::Pointer, _))) && !self.tree().has_current(&view) {
-                continue;
-            }
-            if found.is_none() {
-                self.check_alive()?;
-            }
-            let value = found.map(|found| self.value(found, &view.values)).transpose()?;
-            ended(LookupStep::ReadValue);
-            return Ok(value);
-        }
+        let value = self.find(key.as_ref(), Sequence::MAX, ended, |found, values| self.value(found, values))?;
+        ended(LookupStep::ReadValue);
+        Ok(value)
     }
 
     /// Copies the value of a key into `value`, replacing its contents; returns `false` and clears `value` if the key is
@@ -415,9 +402,9 @@ impl Keyspace {
         self.check_alive()?;
         loop {
             let view = self.tree().view.peek();
-            match view.find_into(key.as_ref(), self.core().visible(), value)? {
-                Some(ValueKind::Pointer) if !self.tree().has_current(&view) => value.clear(),
-                Some(ValueKind::Pointer) => {
+            match view.find(key.as_ref(), self.core().visible(), CopyValue(value))? {
+                Some((ValueKind::Pointer, ())) if !self.tree().has_current(&view) => value.clear(),
+                Some((ValueKind::Pointer, ())) => {
                     let pointer = std::mem::take(value);
                     view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
                     return Ok(true);
@@ -436,13 +423,18 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
-        self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
-            (ValueKind::Pointer, pointer) => {
-                let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
-                Ok(Box::new(stream) as Box<dyn Read + Send>)
-            }
-            (_, value) => Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>),
-        })
+        self.find(
+            key.as_ref(),
+            Sequence::MAX,
+            |_| {},
+            |found, values| match found {
+                (ValueKind::Pointer, pointer) => {
+                    let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
+                    Ok(Box::new(stream) as Box<dyn Read + Send>)
+                }
+                (_, value) => Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>),
+            },
+        )
     }
 
     /// Whether a key is present; its value is not read.
@@ -479,7 +471,7 @@ impl Keyspace {
         } else {
             let mut values = vec![None; keys.len()];
             for index in order {
-                if let Some(found) = view.find(keys[index].as_ref(), at)? {
+                if let Some(found) = view.find(keys[index].as_ref(), at, ShareValue(|_| {}))? {
                     values[index] = Some(self.value(found, &view.values)?);
                 }
             }
@@ -519,11 +511,11 @@ impl Keyspace {
     }
 
     pub(super) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
-        self.find(key, at, |found, values| self.value(found, values))
+        self.find(key, at, |_| {}, |found, values| self.value(found, values))
     }
 
     pub(super) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
-        Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
+        Ok(self.find(key, at, |_| {}, |_, _| Ok(()))?.is_some())
     }
 
     pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
@@ -548,6 +540,7 @@ impl Keyspace {
         &self,
         key: &[u8],
         at: Sequence,
+        ended: impl Fn(LookupStep) + Copy,
         read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
         self.core().telemetry.gets.add(1);
@@ -556,7 +549,7 @@ impl Keyspace {
         loop {
             // The view is taken first: it may lack later operations, but must not miss any visible one.
             let view = self.tree().view.peek();
-            let found = view.find(key, at.min(self.core().visible()))?;
+            let found = view.find(key, at.min(self.core().visible()), ShareValue(ended))?;
             if matches!(found, Some((ValueKind::Pointer, _))) && !self.tree().has_current(&view) {
                 continue;
             }

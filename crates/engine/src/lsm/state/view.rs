@@ -68,13 +68,13 @@ pub(in crate::lsm) struct SourceAnswer<T> {
 
 /// The key of a lookup, and the newest sequence number that it may see.
 #[derive(Clone, Copy)]
-struct VisibleKey<'a> {
+pub(in crate::lsm) struct VisibleKey<'a> {
     key: &'a [u8],
     at: Sequence,
 }
 
 /// The way in which a lookup returns a value.
-trait CaptureValue {
+pub(in crate::lsm) trait CaptureValue {
     type Captured;
 
     /// Called at the end of each step.
@@ -93,7 +93,7 @@ trait CaptureValue {
 }
 
 /// Returns the value as a slice that shares its buffer, and reports each step.
-struct ShareValue<F>(F);
+pub(in crate::lsm) struct ShareValue<F>(pub(in crate::lsm) F);
 
 impl<F: Fn(LookupStep) + Copy> CaptureValue for ShareValue<F> {
     type Captured = Slice;
@@ -115,12 +115,12 @@ impl<F: Fn(LookupStep) + Copy> CaptureValue for ShareValue<F> {
         wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
     ) -> Result<Option<KeyEntry<Slice>>> {
-        table.get(wanted.key, wanted.at, window, self.0)
+        table.get(wanted.key, wanted.at, window, None, self.0, |value| value.into_slice())
     }
 }
 
 /// Copies the value into a buffer, replacing its contents, without touching the reference count of a block.
-struct CopyValue<'a>(&'a mut Vec<u8>);
+pub(in crate::lsm) struct CopyValue<'a>(pub(in crate::lsm) &'a mut Vec<u8>);
 
 impl CaptureValue for CopyValue<'_> {
     type Captured = ();
@@ -138,7 +138,19 @@ impl CaptureValue for CopyValue<'_> {
         wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
     ) -> Result<Option<KeyEntry<()>>> {
-        table.copy(wanted.key, wanted.at, window, self.0)
+        table.get(
+            wanted.key,
+            wanted.at,
+            window,
+            None,
+            |_| {},
+            |value| {
+                let value = value.bytes()?;
+                self.0.clear();
+                self.0.extend_from_slice(value);
+                Some(())
+            },
+        )
     }
 }
 
@@ -147,32 +159,14 @@ impl KeyspaceView {
     ///
     /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
     /// with an answer decides.
-    pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<FoundValue>> {
-        self.find_by(VisibleKey { key, at }, &mut ShareValue(|_| {}))
-    }
-
-    /// As [`Self::find`]; copies the value, or the encoded pointer, into a buffer.
-    pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<ValueKind>> {
-        Ok(self.find_by(VisibleKey { key, at }, &mut CopyValue(value))?.map(|(kind, ())| kind))
-    }
-
-    /// As [`Self::find`]; calls `ended` at the end of each step.
-    pub(crate) fn find_observed(
+    #[inline]
+    pub(in crate::lsm) fn find<T: CaptureValue>(
         &self,
         key: &[u8],
         at: Sequence,
-        ended: &dyn Fn(LookupStep),
-    ) -> Result<Option<FoundValue>> {
-        self.find_by(VisibleKey { key, at }, &mut ShareValue(ended))
-    }
-
-    #[inline]
-    fn find_by<T: CaptureValue>(
-        &self,
-        wanted: VisibleKey<'_>,
-        take: &mut T,
+        mut take: T,
     ) -> Result<Option<(ValueKind, T::Captured)>> {
-        let VisibleKey { key, at } = wanted;
+        let wanted = VisibleKey { key, at };
         for memtable in self.memtables() {
             if memtable.is_empty() {
                 continue;

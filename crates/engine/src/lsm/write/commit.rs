@@ -30,6 +30,7 @@ use crate::lsm::state::memtable_set::{BackingLog, MemtableSet};
 use crate::lsm::state::operations::Operations;
 use crate::lsm::state::value_files::{VALUE_FILE_BYTES, ValueHandle};
 use crate::lsm::state::version::ManifestEdit;
+use crate::lsm::state::view::ShareValue;
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -483,7 +484,7 @@ impl Core {
         let Some(tree) = self.contents.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
-        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
+        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible(), ShareValue(|_| {}))
             && let Some(pointer) = ValueFilePointer::decode(&pointer)
         {
             writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;

@@ -3,7 +3,7 @@
 use super::key::KeyBound;
 use super::view::{BlockView, Layout, TRAILER_BYTES, trailer};
 use crate::io::MemoryStorage;
-use crate::table::read::reader::ReadContext;
+use crate::table::read::context::ReadContext;
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use crate::types::KeyType;
 use proptest::prelude::*;

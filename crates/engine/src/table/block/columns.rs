@@ -178,9 +178,9 @@ impl Columns {
         (end <= body_end).then_some(columns)
     }
 
-    /// The columns of a block, with what [`Self::parse`] found: the number of records, the lengths of the prefix and of
-    /// the rest of each key, that of each value if it is the same, the common kind, the sizes of a suffix and of an end,
-    /// and where the keys begin.
+    /// The columns of a block, with what [`Self::parse`] found: the number of records, the lengths of the prefix and
+    /// of the rest of each key, that of each value if it is the same, the common kind, the sizes of a suffix and of an
+    /// end, and where the keys begin.
     #[inline]
     pub(super) fn with_one_key_length(
         (raw, count, prefix, key): (&[u8], usize, usize, usize),

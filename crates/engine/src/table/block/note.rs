@@ -1,7 +1,7 @@
 //! Notes of blocks: what the cache keeps with a block, so that a lookup need not decode its head, nor read its trailer.
 //!
 //! ```text
-//! columns:  form and number of records | prefix, rest of a key | value | offset of the keys | kind, size of a suffix, flags
+//! columns:  form and number of records | prefix, rest of a key | value | offset of the keys | kind, suffix, flags
 //! dense:    form and number of records
 //! coded:    form, alphabet and number of records | prefix, window, bytes of the first number | six offsets
 //! ```

@@ -1,6 +1,7 @@
 //! A bidirectional cursor over the records of a table, used by merges and compactions.
 
-use super::reader::{ReadContext, Table, TableInner};
+use super::context::ReadContext;
+use super::reader::{Table, TableInner};
 use super::rows_ahead::RowsAhead;
 use crate::block::Slice;
 use crate::error::{Error, Result};

@@ -11,8 +11,8 @@
 //! code for lookups, whatever the index of a table is, and a lookup through n layers takes at most n + 1 waves. What a
 //! batch read stays in its [`DeferredReads`], even without a cache.
 
-use super::lookup::{FoundVersion, LookupStep, SearchPath};
-use super::reader::{ReadContext, Table, TableInner};
+use super::context::{MissingParts, ReadContext};
+use super::reader::{Table, TableInner};
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadBuffer};
 use crate::table::format::meta::{FilterMeta, Section};
@@ -26,25 +26,6 @@ const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
 const FILTER_LEVEL: usize = usize::MAX;
 /// The level of the record counts, which are one child.
 const COUNTS_LEVEL: usize = usize::MAX - 1;
-
-/// Blocks and pages that lookups lack.
-#[derive(Debug, Default)]
-pub(in crate::table) struct MissingParts {
-    /// Level (0 is data) and number.
-    children: Vec<(usize, u64)>,
-    bytes: u64,
-    /// Times that a lookup gave up.
-    deferrals: u64,
-    wants_filter: bool,
-    /// Whether the filter was read in vain, for lack of memory: its pages are then read one by one.
-    gave_filter_up: bool,
-}
-
-impl MissingParts {
-    fn is_empty(&self) -> bool {
-        self.children.is_empty() && !self.wants_filter
-    }
-}
 
 /// The reads of a batch of lookups in one table.
 #[derive(Debug)]
@@ -111,7 +92,8 @@ impl<'r> DeferredReads<'r> {
     }
 
     /// Runs a lookup. An error counts only if nothing was missing.
-    pub(in crate::table) fn attempt<T>(
+    #[inline]
+    pub(crate) fn attempt<T>(
         &mut self,
         look_up: impl FnOnce(&mut ReadContext<'r>) -> Result<T>,
     ) -> Result<Deferrable<T>> {
@@ -124,32 +106,7 @@ impl<'r> DeferredReads<'r> {
     }
 }
 
-impl ReadContext<'_> {
-    /// Runs `work` with reads that are made at once, even in a batch.
-    pub(in crate::table) fn at_once<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let missing = self.missing.take();
-        let outcome = work(self);
-        self.missing = missing;
-        outcome
-    }
-}
-
 impl Table {
-    /// As [`Self::find_version`], without waiting for any read.
-    ///
-    /// # Errors
-    /// As [`Self::find_version`].
-    #[inline]
-    pub(crate) fn find_version_deferred(
-        &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
-        reads: &mut DeferredReads<'_>,
-    ) -> Result<Deferrable<Option<FoundVersion>>> {
-        reads.attempt(|context| self.find_version_by(key, at, path, Some(context), |_: LookupStep| {}))
-    }
-
     /// Starts to read what lookups lack.
     ///
     /// # Errors

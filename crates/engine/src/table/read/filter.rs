@@ -1,6 +1,7 @@
 //! The filter of an open table: read at first use and kept if it fits the memory, else page by page through the cache.
 
-use super::reader::{ReadContext, TableInner};
+use super::context::ReadContext;
+use super::reader::TableInner;
 use crate::block::cache::BlockKey;
 use crate::block::checksum;
 use crate::error::Result;

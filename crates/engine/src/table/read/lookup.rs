@@ -14,40 +14,24 @@ mod steps;
 
 pub use steps::LookupStep;
 
-use super::reader::{ReadContext, Table, TableInner};
+use super::context::ReadContext;
+use super::reader::{Table, TableInner};
 use super::search::RecordPosition;
-use super::separators::{self, ResidentSeparators};
+use super::separators::ResidentSeparators;
 use crate::block::Slice;
-use crate::block::cache::BlockCache;
 use crate::error::Result;
-use crate::io::{FastPaths, Profile, Storage};
 pub use crate::table::block::column_search::SearchHint;
 use crate::table::block::key::KeyBound;
 use crate::table::block::parts::{ShortValue, ValueLocation};
 use crate::table::block::view::BlockView;
 use crate::table::format::index_page::ChildWindow;
-use crate::table::format::meta::{DataSource, NodeKind, TableMeta};
-use crate::table::format::options::TableOptions;
+use crate::table::format::meta::DataSource;
 use crate::table::format::value::ValuePointer;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Blocks read at a time for their last keys.
 const READ_BLOCKS_MAX: u64 = 64;
-
-/// Options for opening a table of a store.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedOptions {
-    /// Profile of the storage that the table is read from; decides when two reads are merged into one.
-    pub(crate) profile: Profile,
-    /// Largest separately stored value that is read as a whole, in bytes.
-    pub(crate) value_bytes: u64,
-    /// Limit for the opening read in bytes; reads up to 1 MiB are always made.
-    pub(crate) opening_bytes: u64,
-    /// Kind and sequence number of all records of a table that is not versioned.
-    pub(crate) unversioned: (u8, u64),
-    pub(crate) fast_paths: FastPaths,
-}
 
 /// The start of a lookup in a table: a block, and where to search in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,27 +54,7 @@ pub(crate) enum SearchPath {
     Guided(Option<LookupStart>),
 }
 
-/// A version that was found: kind, sequence number, value.
-pub(crate) type FoundVersion = (u8, u64, Slice);
-
 impl Table {
-    /// Opens a table whose blocks are kept in a cache shared with other tables. Its other memory is reported by
-    /// [`resident_bytes`](Self::resident_bytes).
-    ///
-    /// # Errors
-    /// As [`Table::open`].
-    pub(crate) fn open_with(
-        storage: Arc<dyn Storage>,
-        name: &str,
-        cache: &Arc<BlockCache>,
-        options: &SharedOptions,
-    ) -> Result<Self> {
-        let (memory_bytes, profile) = (options.value_bytes, options.profile.clone());
-        let fast_paths = options.fast_paths;
-        let open = TableOptions { memory_bytes, profile, fast_paths, ..TableOptions::default() };
-        Self::open_in(storage, name, &open, Some((cache, options)))
-    }
-
     /// Memory use in bytes, apart from the blocks in the cache.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.inner.resident_bytes()
@@ -124,66 +88,36 @@ impl Table {
         self.inner.meta.source == DataSource::Own
     }
 
-    /// Finds the newest version of a key with a sequence number of at most `at`; calls `ended` at the end of each step.
+    /// Finds the newest version of a key with a sequence number of at most `at`, and passes kind, sequence number and
+    /// value to `show`, which returns `None` if the location of the value is invalid. The cache is locked while `show`
+    /// runs. Calls `ended` at the end of each step. What the `reads` of a batch lack is not read.
     ///
     /// # Errors
     /// Storage errors and damage; [`crate::Cause::ValueTooLarge`] for a separately stored value larger than the options
     /// allow.
     #[inline]
-    pub(crate) fn find_version(
-        &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
-        ended: impl Fn(LookupStep) + Copy,
-    ) -> Result<Option<FoundVersion>> {
-        self.find_version_by(key, at, path, None, ended)
-    }
-
-    /// As [`Self::find_version`], with the reads of a batch.
-    #[inline]
-    pub(in crate::table) fn find_version_by(
+    pub(crate) fn find<R>(
         &self,
         key: &[u8],
         at: u64,
         path: SearchPath,
         reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
-    ) -> Result<Option<FoundVersion>> {
-        self.inner.look_up(key, at, path, reads, ended, |tag, sequence, value| match value {
-            VersionValue::InBlock(block, place) => {
-                // The value's first byte is accessed before the block's reference count, so that the processor fetches
-                // both at once.
-                std::hint::black_box(block.get(place.start));
-                Slice::of_block(block, place).map(|value| (tag, sequence, value))
-            }
-            VersionValue::Read(value) => Some((tag, sequence, value.into())),
-            value => value.bytes().map(|value| (tag, sequence, Slice::from(value))),
-        })
-    }
-
-    /// Passes the newest version of a key with a sequence number of at most `at` to `visit` (kind, sequence number,
-    /// value), without sharing the block. `visit` must not look anything up: the block's cache slot is locked
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::find_version`].
-    #[inline]
-    pub(crate) fn visit_version<R>(
-        &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
-        visit: impl FnOnce(u8, u64, &[u8]) -> R,
+        show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        self.inner.look_up(
-            key,
-            at,
-            path,
-            None,
-            |_| {},
-            |tag, sequence, value| value.bytes().map(|value| visit(tag, sequence, value)),
-        )
+        let mut show = Some(show);
+        let found = self.inner.find_version(key, at, path, reads, ended, |kind, sequence, value| match value {
+            VersionValue::Long(pointer) => Some(LocatedVersion::Long(kind, sequence, pointer)),
+            value => show.take()?(kind, sequence, value).map(LocatedVersion::Shown),
+        })?;
+        match found {
+            None => Ok(None),
+            Some(LocatedVersion::Shown(shown)) => Ok(Some(shown)),
+            Some(LocatedVersion::Long(kind, sequence, pointer)) => {
+                let value = VersionValue::Read(self.inner.long_value(pointer)?);
+                Ok(show.take().and_then(|show| show(kind, sequence, value)))
+            }
+        }
     }
 
     /// The block of a key by the exact separators, if they are resident.
@@ -224,7 +158,7 @@ impl Table {
 }
 
 /// A value that was found.
-pub(in crate::table) enum VersionValue<'a> {
+pub(crate) enum VersionValue<'a> {
     InBlock(&'a Arc<[u8]>, Range<usize>),
     Short(ShortValue),
     /// It is stored outside the blocks.
@@ -241,6 +175,21 @@ impl<'a> VersionValue<'a> {
         }
     }
 
+    /// The value, which shares the block that it is in.
+    #[inline]
+    pub(crate) fn into_slice(self) -> Option<Slice> {
+        match self {
+            Self::InBlock(block, place) => {
+                // The value's first byte is accessed before the block's reference count, so that the processor fetches
+                // both at once.
+                std::hint::black_box(block.get(place.start));
+                Slice::of_block(block, place)
+            }
+            Self::Read(value) => Some(value.into()),
+            value => value.bytes().map(Slice::from),
+        }
+    }
+
     /// The same as a vector.
     pub(in crate::table) fn into_vec(self) -> Option<Vec<u8>> {
         match self {
@@ -250,7 +199,8 @@ impl<'a> VersionValue<'a> {
     }
 
     /// The bytes of a value that was read; `None` if its location is invalid.
-    pub(in crate::table) fn bytes(&self) -> Option<&[u8]> {
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::InBlock(block, place) => block.get(place.clone()),
             Self::Short(value) => Some(value),
@@ -317,16 +267,6 @@ enum BlockOutcome<R> {
     Unknown,
 }
 
-/// Decodes the separators of a root for lookups, where they lead to blocks without a further layer. `None` if they do
-/// not ascend.
-pub(super) fn resident_separators(meta: &TableMeta, root: &[u8]) -> Option<Option<ResidentSeparators>> {
-    let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else { return Some(None) };
-    let nodes = usize::try_from(top.nodes).unwrap_or(0);
-    let is_whole = meta.layers.len() == 1;
-    separators::ascend(root, nodes)
-        .then(|| is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten())
-}
-
 impl TableInner {
     pub(in crate::table) fn resident_bytes(&self) -> u64 {
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
@@ -357,42 +297,12 @@ impl TableInner {
         Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }
 
-    /// Looks up a version, with a value that was read; as [`Self::locate`] else.
-    ///
-    /// # Errors
-    /// Those of [`Self::long_value`], too.
-    #[inline]
-    pub(in crate::table) fn look_up<R>(
-        &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
-        reads: Option<&mut ReadContext<'_>>,
-        ended: impl Fn(LookupStep) + Copy,
-        show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
-    ) -> Result<Option<R>> {
-        let mut show = Some(show);
-        let located = self.locate(key, at, path, reads, ended, |kind, sequence, value| match value {
-            VersionValue::Long(pointer) => Some(LocatedVersion::Long(kind, sequence, pointer)),
-            value => show.take()?(kind, sequence, value).map(LocatedVersion::Shown),
-        })?;
-        match located {
-            None => Ok(None),
-            Some(LocatedVersion::Shown(shown)) => Ok(Some(shown)),
-            Some(LocatedVersion::Long(kind, sequence, pointer)) => {
-                let value = VersionValue::Read(self.long_value(pointer)?);
-                Ok(show.take().and_then(|show| show(kind, sequence, value)))
-            }
-        }
-    }
-
-    /// Looks up a version; `show` receives kind, sequence number and value, and returns `None` if the location is
-    /// invalid. The cache is locked while `show` runs.
+    /// As [`Table::find`], but values that are stored outside the blocks are shown by their pointers.
     ///
     /// # Errors
     /// Storage errors and damage.
     #[inline]
-    pub(in crate::table) fn locate<R>(
+    pub(in crate::table) fn find_version<R>(
         &self,
         key: &[u8],
         at: u64,
@@ -423,7 +333,7 @@ impl TableInner {
             let claim = if window.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
             let search = BlockSearch { block: window.first, hint, claim, key, at };
             let shown = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
-            match self.in_blocks(search, reads.as_deref_mut(), ended, shown)? {
+            match self.search_blocks(search, reads.as_deref_mut(), ended, shown)? {
                 BlockOutcome::Found(found) => return Ok(Some(found)),
                 BlockOutcome::Absent => return Ok(None),
                 BlockOutcome::Behind | BlockOutcome::Unknown => {}
@@ -434,7 +344,7 @@ impl TableInner {
             return Err(self.damaged(self.files.tail_offset(), "a record lies outside its block"));
         };
         let window = if start.is_some() { None } else { Some(window) };
-        let found = self.look_up_in_window(key, at, window, reads, show);
+        let found = self.find_in_window(key, at, window, reads, show);
         ended(LookupStep::SearchBlock);
         found
     }
@@ -470,18 +380,18 @@ impl TableInner {
 
     /// Searches the block of a lookup, and the next one if all keys of the first are less.
     #[inline]
-    fn in_blocks<R>(
+    fn search_blocks<R>(
         &self,
         search: BlockSearch<'_>,
         mut reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<BlockOutcome<R>> {
-        match self.in_block(&search, reads.as_deref_mut(), ended, &mut show)? {
+        match self.search_block(&search, reads.as_deref_mut(), ended, &mut show)? {
             BlockOutcome::Behind if search.block + 1 < self.meta.blocks => {
                 let (hint, claim) = (SearchHint::Share(0.0), BlockClaim::Next);
                 let next = BlockSearch { block: search.block + 1, hint, claim, ..search };
-                self.in_block(&next, reads, ended, &mut show)
+                self.search_block(&next, reads, ended, &mut show)
             }
             outcome => Ok(outcome),
         }
@@ -489,7 +399,7 @@ impl TableInner {
 
     /// Searches one block for a version, in the cache if it is there.
     #[inline]
-    fn in_block<R>(
+    fn search_block<R>(
         &self,
         search: &BlockSearch<'_>,
         reads: Option<&mut ReadContext<'_>>,
@@ -500,8 +410,8 @@ impl TableInner {
         let visited = self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
             match BlockView::of_note(self.layout, self.meta.versioned, note, bytes) {
-                Some(view) => Ok(self.in_view(search, bytes, &view, show)),
-                None => Ok(self.in_view(search, bytes, &self.view(block, bytes)?, show)),
+                Some(view) => Ok(self.search_view(search, bytes, &view, show)),
+                None => Ok(self.search_view(search, bytes, &self.view(block, bytes)?, show)),
             }
         });
         let outcome = match visited {
@@ -509,7 +419,7 @@ impl TableInner {
             None => {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 ended(LookupStep::LoadBlock);
-                self.in_view(search, &bytes, &self.view(block, &bytes)?, show)
+                self.search_view(search, &bytes, &self.view(block, &bytes)?, show)
             }
         };
         ended(LookupStep::SearchBlock);
@@ -518,7 +428,7 @@ impl TableInner {
 
     /// Searches a block for a version; `None` if the block is malformed.
     #[inline]
-    fn in_view<R>(
+    fn search_view<R>(
         &self,
         search: &BlockSearch<'_>,
         bytes: &Arc<[u8]>,
@@ -548,9 +458,9 @@ impl TableInner {
         show(kind, sequence, VersionValue::of(bytes, view.place(index)?)).map(BlockOutcome::Found)
     }
 
-    /// Looks a version up in the blocks to which the index leads, which are found first if they are not given.
+    /// Finds a version in the blocks to which the index leads, which are found first if they are not given.
     #[cold]
-    fn look_up_in_window<R>(
+    fn find_in_window<R>(
         &self,
         key: &[u8],
         at: u64,
@@ -561,8 +471,8 @@ impl TableInner {
         let mut own = ReadContext::default();
         let reads = reads.unwrap_or(&mut own);
         let found = match window {
-            Some(window) => self.find_in(key, window, reads)?,
-            None => self.find(key, reads)?,
+            Some(window) => self.find_record_in(key, window, reads)?,
+            None => self.find_record(key, reads)?,
         };
         let Some(position) = found else { return Ok(None) };
         let Some(position) = self.version_from(position, key, at, reads)? else { return Ok(None) };

@@ -111,7 +111,7 @@ impl TableMemory {
     }
 }
 
-/// An owner of so many numbers, if they fit; else none, with none.
+/// The owner, and the end of the numbers of its blocks; without an owner if a number does not fit.
 fn numbered(owner: u32, numbers: u64) -> (u32, u32) {
     u32::try_from(numbers).map_or((NO_OWNER, 0), |numbers| (owner, numbers))
 }

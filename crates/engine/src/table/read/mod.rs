@@ -1,5 +1,6 @@
 //! Readers of tables: lookups, ranges and scans.
 
+pub(crate) mod context;
 pub(super) mod cursor;
 pub(crate) mod deferred;
 pub(super) mod files;

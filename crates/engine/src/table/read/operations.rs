@@ -1,10 +1,11 @@
 //! The read operations of a table: point lookups, batches, ranks and ranges, with or without a read trace.
 
+use super::context::ReadContext;
 use super::deferred::{Deferrable, DeferredReads};
 use super::lookup::{SearchPath, VersionValue};
 use super::range::TableRange;
 use super::read_trace::ReadTrace;
-use super::reader::{ReadContext, Table, TableInner};
+use super::reader::{Table, TableInner};
 use super::search::RecordPosition;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
@@ -228,7 +229,7 @@ impl Table {
         let inner = &self.inner;
         inner.check_key(key)?;
         inner.note_lookup(key);
-        let Some(position) = inner.find(key, &mut ReadContext::default())? else { return Ok(None) };
+        let Some(position) = inner.find_record(key, &mut ReadContext::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
             StoredValue::Long(pointer) => inner.value_stream(pointer).map(Some),
             StoredValue::Inline(_) | StoredValue::Short(_) => {
@@ -250,7 +251,7 @@ impl<'a> Traced<'a> {
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let inner = self.looked_up(key)?;
         inner.gets.add(1);
-        inner.look_up(
+        self.table.find(
             key,
             u64::MAX,
             SearchPath::Separators,
@@ -262,8 +263,14 @@ impl<'a> Traced<'a> {
 
     pub fn contains_key(&mut self, key: &[u8]) -> Result<bool> {
         let inner = self.looked_up(key)?;
-        let found =
-            inner.locate(key, u64::MAX, SearchPath::Separators, Some(&mut self.reads), |_| {}, |_, _, _| Some(()))?;
+        let found = inner.find_version(
+            key,
+            u64::MAX,
+            SearchPath::Separators,
+            Some(&mut self.reads),
+            |_| {},
+            |_, _, _| Some(()),
+        )?;
         Ok(found.is_some())
     }
 
@@ -280,10 +287,10 @@ impl<'a> Traced<'a> {
         if !self.table.inner.meta.versioned {
             return Err(Error::input("this table is not versioned"));
         }
-        let inner = self.looked_up(key)?;
+        self.looked_up(key)?;
         let show =
             |kind, sequence, value: VersionValue<'_>| Some(RecordVersion { kind, sequence, value: value.into_vec()? });
-        inner.look_up(key, sequence, SearchPath::Separators, Some(&mut self.reads), |_| {}, show)
+        self.table.find(key, sequence, SearchPath::Separators, Some(&mut self.reads), |_| {}, show)
     }
 
     /// The table, after a check of a key that is looked up there.
@@ -301,7 +308,7 @@ impl<'a> Traced<'a> {
         mut visit: impl FnMut(&TableInner, &RecordPosition) -> Result<bool>,
     ) -> Result<()> {
         let inner = self.looked_up(key)?;
-        let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
+        let Some(mut position) = inner.find_record(key, &mut self.reads)? else { return Ok(()) };
         while visit(inner, &position)? {
             match inner.next_position(position, &mut self.reads)? {
                 Some(next) if inner.stored(&next)?.0.is(key) => position = next,
@@ -629,7 +636,7 @@ impl TableInner {
             };
             let is_found = match is_found {
                 Some(is_found) => is_found,
-                None => match reads.attempt(|context| self.find(key, context))? {
+                None => match reads.attempt(|context| self.find_record(key, context))? {
                     Deferrable::Done(None) => false,
                     Deferrable::Done(found) => {
                         earlier = found;

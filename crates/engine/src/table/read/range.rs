@@ -1,8 +1,9 @@
 //! A double-ended iterator over the records of a key range.
 
+use super::context::ReadContext;
 use super::operations::Record;
 use super::read_trace::ReadTrace;
-use super::reader::{ReadContext, Table, TableInner};
+use super::reader::{Table, TableInner};
 use super::rows_ahead::RowsAhead;
 use super::search::RecordPosition;
 use crate::error::Result;

@@ -1,15 +1,14 @@
 //! The table reader: opens a table and fetches checked blocks and index pages within the memory budget.
 
-use super::deferred::MissingParts;
+use super::context::ReadContext;
 use super::files::TableFiles;
 use super::filter::{TableFilter, keeps_filter};
-use super::lookup::{SharedOptions, resident_separators};
 use super::memory::TableMemory;
-use super::read_trace::{ReadTrace, TracedRead};
-use super::separators::ResidentSeparators;
+use super::read_trace::TracedRead;
+use super::separators::{ResidentSeparators, resident_separators};
 use crate::block::cache::{BlockCache, BlockKey, BlockNote};
 use crate::block::compress::CodecError;
-use crate::block::{NumberHash, checksum, compress};
+use crate::block::{checksum, compress};
 use crate::error::{Cause, Error, Result, Setting};
 use crate::file_format::FileFormat;
 use crate::io::{
@@ -27,7 +26,6 @@ use crate::table::report::lookup_sample::LookupSample;
 use crate::table::report::summary::TableReport;
 use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -83,27 +81,23 @@ pub(in crate::table) struct TableInner {
     pub(in crate::table) gets: Counter,
 }
 
+/// Options for opening a table of a store.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedOptions {
+    /// Profile of the storage that the table is read from; decides when two reads are merged into one.
+    pub(crate) profile: Profile,
+    /// Largest separately stored value that is read as a whole, in bytes.
+    pub(crate) value_bytes: u64,
+    /// Limit for the opening read in bytes; reads up to 1 MiB are always made.
+    pub(crate) opening_bytes: u64,
+    /// Kind and sequence number of all records of a table that is not versioned.
+    pub(crate) unversioned: (u8, u64),
+    pub(crate) fast_paths: FastPaths,
+}
+
 /// The part of a table's free memory that caches blocks; operations hold blocks in the rest while they work.
 pub(in crate::table) fn cache_bytes_of(free_bytes: u64) -> u64 {
     free_bytes - (free_bytes / 2).min(WORKING_BYTES_MAX)
-}
-
-/// The working state of one operation: its read trace, and blocks and pages that were prefetched for it.
-#[derive(Debug, Default)]
-pub(in crate::table) struct ReadContext<'r> {
-    pub(in crate::table) trace: Option<&'r mut ReadTrace>,
-    /// By level (0 is data) and number.
-    pub(in crate::table) ahead: HashMap<(usize, u64), Arc<[u8]>, NumberHash>,
-    /// In a batch of lookups: what they lack. Nothing is read then.
-    pub(in crate::table) missing: Option<MissingParts>,
-}
-
-impl ReadContext<'_> {
-    pub(in crate::table) fn note(&mut self, purpose: Purpose, section: Section) {
-        if let Some(trace) = &mut self.trace {
-            trace.reads.push(TracedRead { purpose, offset: section.offset, bytes: section.bytes });
-        }
-    }
 }
 
 impl Table {
@@ -120,6 +114,23 @@ impl Table {
             table.warm(bytes)?;
         }
         Ok(table)
+    }
+
+    /// Opens a table whose blocks are kept in a cache shared with other tables. Its other memory is reported by
+    /// [`resident_bytes`](Self::resident_bytes).
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub(crate) fn open_with(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        cache: &Arc<BlockCache>,
+        options: &SharedOptions,
+    ) -> Result<Self> {
+        let (memory_bytes, profile) = (options.value_bytes, options.profile.clone());
+        let fast_paths = options.fast_paths;
+        let open = TableOptions { memory_bytes, profile, fast_paths, ..TableOptions::default() };
+        Self::open_in(storage, name, &open, Some((cache, options)))
     }
 
     /// Opens a table with a cache of its own or with a shared one. With a shared cache, `kind` and `sequence` are given

@@ -7,7 +7,8 @@
 //! Rows grow, so that a short scan reads little: from one block if that is in memory, else from as many as take hardly
 //! longer than one. Others are in flight only once a row of full length was used.
 
-use super::reader::{ReadContext, TableInner};
+use super::context::ReadContext;
+use super::reader::TableInner;
 use crate::error::Result;
 use crate::io::local::sync::Mutex;
 use crate::io::{PendingReads, Profile, RangeRequest};

@@ -1,7 +1,8 @@
 //! Scan blocks: locations and decoded views of data blocks for sequential readers, which check a block where it was
 //! read.
 
-use super::reader::{ReadContext, Table, TableInner};
+use super::context::ReadContext;
+use super::reader::{Table, TableInner};
 use crate::block::checksum;
 use crate::block::compress::{self, Compression};
 use crate::error::{Error, Result};

@@ -1,7 +1,8 @@
 //! The general lookup: routes a search position through the index layers to a block and a record, and verifies what
 //! approximate nodes predicted.
 
-use super::reader::{ReadContext, TableInner};
+use super::context::ReadContext;
+use super::reader::TableInner;
 use crate::error::Result;
 use crate::table::block::coded::CodedBlock;
 use crate::table::block::key::KeyBound;
@@ -310,19 +311,23 @@ impl TableInner {
     }
 
     /// The first record of a key, if there is one.
-    pub(in crate::table) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
+    pub(in crate::table) fn find_record(
+        &self,
+        key: &[u8],
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Option<RecordPosition>> {
         if self.meta.blocks == 0 {
             return Ok(None);
         }
         let Some(window) = self.routed(key, Some(reads))? else { return Ok(None) };
         match self.filter_allows(key, window, Some(reads))? {
-            true => self.find_in(key, window, reads),
+            true => self.find_record_in(key, window, reads),
             false => Ok(None),
         }
     }
 
     /// The first record of a key, given the blocks to which the index leads, if there is one.
-    pub(in crate::table) fn find_in(
+    pub(in crate::table) fn find_record_in(
         &self,
         key: &[u8],
         window: ChildWindow,

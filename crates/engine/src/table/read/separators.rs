@@ -11,6 +11,7 @@
 //! instead.
 
 use crate::block::key_prefix_after;
+use crate::table::format::meta::{NodeKind, TableMeta};
 use ogive_model::coded::{Separator, common_prefix, visit_separators};
 use std::cmp::Ordering;
 
@@ -51,7 +52,7 @@ pub(crate) fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'
 
 /// Whether the separators of a root of coded strings ascend. A repeated key may repeat its separator, and only the
 /// first child begins with the empty string. A root that cannot be decoded is handled elsewhere.
-pub(in crate::table) fn ascend(root: &[u8], groups: usize) -> bool {
+fn ascend(root: &[u8], groups: usize) -> bool {
     let (mut before, mut ascends) = (Vec::new(), true);
     visit_separators(root, groups, |child, separator| {
         let mut word = [0; 8];
@@ -63,6 +64,15 @@ pub(in crate::table) fn ascend(root: &[u8], groups: usize) -> bool {
         before.extend_from_slice(tail);
     });
     ascends
+}
+
+/// Decodes the separators of a root for lookups, where they lead to blocks without a further layer. `None` if they do
+/// not ascend.
+pub(super) fn resident_separators(meta: &TableMeta, root: &[u8]) -> Option<Option<ResidentSeparators>> {
+    let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else { return Some(None) };
+    let nodes = usize::try_from(top.nodes).unwrap_or(0);
+    let is_whole = meta.layers.len() == 1;
+    ascend(root, nodes).then(|| is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten())
 }
 
 impl ResidentSeparators {

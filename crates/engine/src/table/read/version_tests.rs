@@ -3,7 +3,7 @@
 //! generated tables of several shapes; every key, its neighbours and absent keys, at every sequence number of interest;
 //! random walks of a cursor.
 
-use super::lookup::{LookupStart, SearchHint};
+use super::lookup::{LookupStart, SearchHint, VersionValue};
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
 use crate::io::{FastPaths, MemoryStorage, Profile, Storage};
@@ -96,12 +96,12 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
                 .filter(|((found, _), _)| *found == key)
                 .map(|((_, Reverse(sequence)), (tag, value))| (*tag, *sequence, value.clone()));
             for path in paths(table, &key) {
-                let found = table.find_version(&key, at, path, |_| {}).unwrap();
-                let found = found.map(|(tag, sequence, value)| (tag, sequence, value.to_vec()));
-                assert_eq!(found, expected, "{key:?} at {at} by {path:?}");
-                let visited =
-                    table.visit_version(&key, at, path, |tag, sequence, value| (tag, sequence, value.to_vec()));
-                assert_eq!(visited.unwrap(), expected, "{key:?} at {at} by {path:?}");
+                let of = |show: fn(VersionValue<'_>) -> Option<Vec<u8>>| {
+                    let shown = |tag, sequence, value: VersionValue<'_>| Some((tag, sequence, show(value)?));
+                    table.find(&key, at, path, None, |_| {}, shown).unwrap()
+                };
+                assert_eq!(of(|value| Some(value.into_slice()?.to_vec())), expected, "{key:?} at {at} by {path:?}");
+                assert_eq!(of(VersionValue::into_vec), expected, "{key:?} at {at} by {path:?}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Filling the cache of a table before it is used.
 
-use super::reader::{ReadContext, Table};
+use super::context::ReadContext;
+use super::reader::Table;
 use crate::block::cache::ENTRY_OVERHEAD_BYTES;
 use crate::error::Result;
 use crate::io::Profile;

@@ -110,7 +110,14 @@ fn measure_look_ups() {
             for i in 0..LOOK_UPS {
                 let key = key_of(random(i));
                 let (_, table) = table_of(&tables, &key);
-                let found = table.visit_version(&key, u64::MAX, path, |_, _, bytes| value.copy_from_slice(bytes));
+                let found = table.find(
+                    &key,
+                    u64::MAX,
+                    path,
+                    None,
+                    |_| {},
+                    |_, _, bytes| Some(value.copy_from_slice(bytes.bytes()?)),
+                );
                 sum += u64::from(found.unwrap().is_some()) + u64::from(std::hint::black_box(&value)[0]);
             }
             println!("present  {:7.1} ns by {path:?}", each(&timer, LOOK_UPS));
@@ -119,7 +126,8 @@ fn measure_look_ups() {
             for i in 0..LOOK_UPS {
                 let key = key_of(RECORDS + random(i));
                 let (_, table) = table_of(&tables, &key);
-                found += u64::from(table.visit_version(&key, u64::MAX, path, |_, _, _| ()).unwrap().is_some());
+                found +=
+                    u64::from(table.find(&key, u64::MAX, path, None, |_| {}, |_, _, _| Some(())).unwrap().is_some());
             }
             println!("absent   {:7.1} ns by {path:?}", each(&timer, LOOK_UPS));
             assert_eq!(found, 0);

@@ -6,7 +6,8 @@ use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
 use crate::table::format::meta as format;
 use crate::table::format::meta::{DataSource, Section};
-use crate::table::read::reader::{ReadContext, Table, TableInner};
+use crate::table::read::context::ReadContext;
+use crate::table::read::reader::{Table, TableInner};
 use std::sync::Arc;
 
 /// Size of a read in bytes.

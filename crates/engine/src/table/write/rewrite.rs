@@ -4,7 +4,8 @@ use super::writer::TableWriter;
 use crate::error::Result;
 use crate::table::block::parts::StoredValue;
 use crate::table::format::value::ValueReader;
-use crate::table::read::reader::{ReadContext, Table};
+use crate::table::read::context::ReadContext;
+use crate::table::read::reader::Table;
 
 impl TableWriter {
     /// Appends all records of a table in block order. Separately stored values are streamed.

@@ -15,8 +15,9 @@ use crate::lsm::state::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use crate::lsm::state::obsolete_file::ObsoleteFile;
 use crate::lsm::state::range_tombstones::RangeTombstones;
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
+use crate::table::read::context::ReadContext;
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
-use crate::table::read::lookup::{LookupStart, LookupStep};
+use crate::table::read::lookup::{LookupStart, LookupStep, VersionValue};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TablePlace};
 use crate::types::RecordType;
 use std::collections::BTreeMap;
@@ -209,22 +210,26 @@ impl TableFile {
         self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
     }
 
-    /// The newest entry of a key that is not newer than `at`. The guide of the level may have predicted a window of
-    /// positions. Calls `ended` at the end of each step.
+    /// The newest entry of a key that is not newer than `at`, with its value in the form that `show` gives it. The
+    /// guide of the level may have predicted a window of positions. Calls `ended` at the end of each step.
     #[inline]
-    pub(crate) fn get(
+    pub(in crate::lsm) fn get<R>(
         &self,
         key: &[u8],
         at: Sequence,
         window: Option<PositionWindow>,
+        reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
-    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
+        show: impl FnOnce(VersionValue<'_>) -> Option<R>,
+    ) -> Result<Option<(ValueKind, Sequence, R)>> {
         let sample = TimedLookup::begin();
         let (path, by_model) = self.path(key, window)?;
-        let found = self.table.find_version(key, at, path, ended)?;
+        let found = self
+            .table
+            .find(key, at, path, reads, ended, |kind, sequence, value| Some((kind, sequence, show(value)?)))?;
         self.times.end(sample, by_model, found.is_some());
-        let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
+        let Some((kind, sequence, value)) = found else { return Ok(None) };
+        let kind = ValueKind::from_code(kind).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
@@ -237,15 +242,7 @@ impl TableFile {
         window: Option<PositionWindow>,
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
-        let sample = TimedLookup::begin();
-        let (path, by_model) = self.path(key, window)?;
-        let Deferrable::Done(found) = self.table.find_version_deferred(key, at, path, reads)? else {
-            return Ok(Deferrable::Deferred);
-        };
-        self.times.end(sample, by_model, found.is_some());
-        let Some((tag, sequence, value)) = found else { return Ok(Deferrable::Done(None)) };
-        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
-        Ok(Deferrable::Done(Some((kind, sequence, value))))
+        reads.attempt(|context| self.get(key, at, window, Some(context), |_| {}, |value| value.into_slice()))
     }
 
     /// Starts to read what lookups lack.
@@ -256,28 +253,6 @@ impl TableFile {
     /// Waits for reads, and passes them to the lookups.
     pub(in crate::lsm) fn finish_deferred(&self, started: StartedReads, reads: &mut DeferredReads<'_>) -> Result<()> {
         self.table.finish_deferred(started, reads)
-    }
-
-    /// As [`Self::get`]; copies the value into a buffer, replacing its contents.
-    #[inline]
-    pub(crate) fn copy(
-        &self,
-        key: &[u8],
-        at: Sequence,
-        window: Option<PositionWindow>,
-        value: &mut Vec<u8>,
-    ) -> Result<Option<(ValueKind, Sequence, ())>> {
-        let sample = TimedLookup::begin();
-        let (path, by_model) = self.path(key, window)?;
-        let found = self.table.visit_version(key, at, path, |tag, sequence, found| {
-            value.clear();
-            value.extend_from_slice(found);
-            (tag, sequence)
-        })?;
-        self.times.end(sample, by_model, found.is_some());
-        let Some((tag, sequence)) = found else { return Ok(None) };
-        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
-        Ok(Some((kind, sequence, ())))
     }
 
     /// The search path of a lookup, and whether a model chose it.
