@@ -34,7 +34,7 @@ impl Voice for Library {
             Call::Resume => "fix the cause, then call `resume`, or open the store again",
             Call::TakeBack => "a store has one writer at a time; open it again to take it back",
             Call::Refresh => {
-                "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)"
+                "refresh the reader, or open the store again (or write with a longer `DbObjectOptions::grace_s`)"
             }
             Call::BeginAgain => "drop it and begin another",
             Call::WaitForOther => "wait for it to finish",

@@ -56,6 +56,7 @@ pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
 pub use open::folder::{has_store, is_store_file, is_store_object};
 pub use state::counters::Activity;
+pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 pub use state::options::{DbOptions, INLINE_BYTES_MAX};
 pub use state::tables::learner::LearningStats;
 pub use state::tables::learning::Learning;

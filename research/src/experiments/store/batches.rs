@@ -135,7 +135,7 @@ fn warm(context: &Context, records: u64, rounds: usize, output: &mut Output<'_>)
 
 fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, output: &mut Output<'_>) -> Result<()> {
     let folder = context.device_folder()?;
-    let options = DbOptions::default().separation_threshold(SEPARATED_VALUE_BYTES as u64);
+    let options = DbOptions::default().values(|values| values.separation_bytes(SEPARATED_VALUE_BYTES as u64));
     let db = Db::open(Arc::new(LocalStorage::new(folder.path())), &options)?;
     load(&db, records, value_bytes, context.seed)?;
     db.close()?;
