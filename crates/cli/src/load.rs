@@ -7,7 +7,7 @@ use crate::progress::{PhasedProgress, Progress, Unit};
 use crate::reading::lookups::Lookups;
 use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+use ogive::table::sort::SORT_MEMORY_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType};
 use std::num::NonZero;
@@ -24,7 +24,7 @@ pub(crate) struct Target {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) name: String,
     pub(crate) options: TableWriteOptions,
-    /// Memory for sorting, in bytes.
+    /// Upper limit of memory for sorting, in bytes.
     pub(crate) memory_bytes: u64,
     /// Keys that will be looked up.
     pub(crate) lookups: Option<Arc<Lookups>>,
@@ -188,13 +188,13 @@ pub(crate) fn pour(
     // Temporary files of a sort cannot be objects.
     let scratch = (sort && storage.is_object_store()).then(ScratchFolder::create).transpose()?;
     let mut writer = if sort {
-        let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
+        let memory_bytes = target.memory_bytes.max(SORT_MEMORY_BYTES_MIN);
         let beside: Arc<dyn Storage> = match &scratch {
             Some(scratch) => StoppableStorage::new(scratch.storage(), interrupt.flag()),
             None => storage.clone(),
         };
         let (target, name) = (storage.clone(), &target.name);
-        Writer::Sorting(SortingWriter::create_with_scratch((target, name), options, budget_bytes, beside)?)
+        Writer::Sorting(SortingWriter::create_with_scratch((target, name), options, memory_bytes, beside)?)
     } else {
         Writer::Sorted(TableWriter::create((storage.clone(), &target.name), options)?)
     };

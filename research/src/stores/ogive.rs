@@ -52,7 +52,7 @@ struct OgiveStore(Db);
 
 fn options(settings: &StoreSettings, learning: Learning) -> DbOptions {
     DbOptions::default()
-        .memory_bytes(settings.budget_bytes)
+        .memory_bytes(settings.memory_bytes)
         .writes(|writes| writes.memtable_bytes(settings.memtable_bytes))
         .durability(if settings.synced { Durability::Synced } else { Durability::Buffered })
         .compression(if settings.lz4 { Compression::Lz4 } else { Compression::None })

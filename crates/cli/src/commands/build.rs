@@ -79,7 +79,7 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting, at least 64 KiB; what exceeds it is sorted in temporary files beside the table
+    /// Upper limit of memory for sorting, at least 64 KiB; the rest is sorted in temporary files beside the table
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 

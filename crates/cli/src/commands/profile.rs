@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     // The name of a profile is an absolute path; a missing folder is reported as given.
     let resolved = folder.canonicalize();
     let folder = resolved.as_deref().unwrap_or(folder);
-    let options = MeasureOptions::default().file_bytes(arguments.file_size.0).budget_s(arguments.seconds);
+    let options = MeasureOptions::default().file_bytes(arguments.file_size.0).time_s(arguments.seconds);
     let measured = Progress::during("measuring", Unit::Items, |progress| measure_profile(folder, &options, progress))?;
     if let Some(warning) = measured.warning() {
         note(format_args!("warning: {warning}"));

@@ -60,7 +60,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting, at least 64 KiB
+    /// Upper limit of memory for sorting, at least 64 KiB
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 

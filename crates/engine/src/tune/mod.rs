@@ -1,8 +1,8 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
 //! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`DesignProblem`]: the
-//! storage's profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers
-//! of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
+//! storage's profile T(n), the objective, a limit for the root, and expected cache hits. The output is a [`Design`]:
+//! layers of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
 //!
 //! ```text
 //!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]

@@ -11,7 +11,7 @@ use ogive::{Cause, Error};
 use std::path::Path;
 
 fn quick() -> MeasureOptions {
-    MeasureOptions::default().file_bytes(32 << 20).budget_s(0.5)
+    MeasureOptions::default().file_bytes(32 << 20).time_s(0.5)
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
 fn a_measurement_that_cannot_be_made_is_an_error() {
     let nowhere = measure_profile(Path::new("/no/such/folder"), &quick(), &mut |_, _| ());
     assert!(matches!(nowhere, Err(Error { cause: Cause::Io(_), .. })));
-    for budget_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = measure_profile(Path::new("."), &quick().budget_s(budget_s), &mut |_, _| ());
-        assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{budget_s}");
+    for time_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let outcome = measure_profile(Path::new("."), &quick().time_s(time_s), &mut |_, _| ());
+        assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{time_s}");
     }
 }
 

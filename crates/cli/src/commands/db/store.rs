@@ -44,7 +44,7 @@ pub(crate) struct StoreFolder {
     #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     pub(super) folder: PathBuf,
 
-    /// Memory for the store
+    /// Upper limit of the memory of the store, caches and memtables included
     #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
     memory: ByteSize,
 

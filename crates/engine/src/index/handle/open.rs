@@ -225,11 +225,11 @@ impl<K: Key, V: Payload> Index<K, V> {
     }
 
     /// Begins a transaction that inserts entries in any order, sorted within `memory_bytes`, which is at least
-    /// [`SORT_BUDGET_BYTES_MIN`](crate::table::sort::SORT_BUDGET_BYTES_MIN); eight entries are sorted in memory even if
+    /// [`SORT_MEMORY_BYTES_MIN`](crate::table::sort::SORT_MEMORY_BYTES_MIN); eight entries are sorted in memory even if
     /// they take more. As [`Self::write`] does, it waits for the running transaction.
     ///
     /// # Errors
-    /// As for [`Self::write`]; [`crate::Cause::Input`] for a budget that is too small.
+    /// As for [`Self::write`]; [`crate::Cause::Input`] for too little memory.
     pub fn sorting_loader(&self, memory_bytes: u64) -> Result<SortingLoader<K, V>> {
         SortingLoader::new(Arc::clone(&self.shared), memory_bytes)
     }

@@ -134,8 +134,8 @@ setters! {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
-    /// Memory limit for the open table: root, block locations, counts and cached blocks together; without the blocks if
-    /// they are in a shared cache.
+    /// The upper limit, in bytes, of all memory that the open table keeps and works with: root, block locations, counts
+    /// and cached blocks together; without the blocks if they are in a shared cache.
     pub memory_bytes: u64,
     /// A cache of blocks that several open tables share; `None` for one of its own.
     pub cache: Option<TableCache>,
@@ -153,7 +153,7 @@ pub struct TableOptions {
 }
 
 impl Default for TableOptions {
-    /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
+    /// With 64 MiB of memory: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
         Self {
             memory_bytes: 64 << 20,

@@ -26,8 +26,8 @@ pub struct JoinOptions {
     pub inner: Option<JoinSide>,
     /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
     pub condition: Option<JoinCondition>,
-    /// Memory limit in bytes, including the writer of the output; at least
-    /// [`MEMORY_BYTES_MIN`](crate::join::MEMORY_BYTES_MIN).
+    /// The upper limit, in bytes, of all memory that the join keeps and works with, including the writer of the output;
+    /// at least [`MEMORY_BYTES_MIN`](crate::join::MEMORY_BYTES_MIN). The memory of open inputs is theirs.
     pub memory_bytes: u64,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
