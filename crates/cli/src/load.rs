@@ -7,7 +7,7 @@ use crate::progress::{PhasedProgress, Progress, Unit};
 use crate::reading::lookups::Lookups;
 use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
-use ogive::table::sort::SORT_MEMORY_BYTES_MIN;
+
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType};
 use std::num::NonZero;
@@ -188,7 +188,7 @@ pub(crate) fn pour(
     // Temporary files of a sort cannot be objects.
     let scratch = (sort && storage.is_object_store()).then(ScratchFolder::create).transpose()?;
     let mut writer = if sort {
-        let memory_bytes = target.memory_bytes.max(SORT_MEMORY_BYTES_MIN);
+        let memory_bytes = target.memory_bytes.max(SortingWriter::MEMORY_BYTES_MIN);
         let beside: Arc<dyn Storage> = match &scratch {
             Some(scratch) => StoppableStorage::new(scratch.storage(), interrupt.flag()),
             None => storage.clone(),

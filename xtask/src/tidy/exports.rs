@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Root of the sources of the engine.
 const ROOT: &str = "crates/engine/src/";
-/// Most items of the interface: their number today, so that it only falls.
-const EXPORTS_MAX: usize = 366;
+/// Most items of the interface: what one page can list, and one person remember.
+const EXPORTS_MAX: usize = 180;
 
 /// Words of an item that stand before its kind.
 const QUALIFIERS: [&str; 3] = ["async", "unsafe", "extern"];

@@ -72,7 +72,7 @@ impl Library {
                 "raise the memory limit, or sort on a file system (`SortingWriter::create_with_scratch`)"
             }
             Call::SetLearning => "open it with one (`DbOptions::learning`)",
-            Call::MeasureProfile => "measure one with `io::measure_profile`",
+            Call::MeasureProfile => "measure one with `io::MeasuredProfile::measure`",
             Call::CheckCredentials => "check the credentials (environment or options), what they may do, and the clock",
             Call::GiveCredentials => "give credentials, in the environment or the options",
             Call::AllowMoreTime => {

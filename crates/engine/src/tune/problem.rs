@@ -76,8 +76,8 @@ pub struct DesignCaching {
     /// Time of a read answered by the cache, in microseconds.
     pub cache_us: f64,
     /// The memory of a reader in bytes, as [`TableOptions`](crate::TableOptions::memory_bytes) limit it. If the
-    /// looked-up keys are known, the hit rates are then those of [`replay`](super::replay) on the design, instead of
-    /// the stated ones.
+    /// looked-up keys are known, the hit rates are then those of a replay of them on the design, instead of the
+    /// stated ones.
     pub memory_bytes: Option<u64>,
 }
 

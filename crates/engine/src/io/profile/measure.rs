@@ -142,6 +142,57 @@ pub struct MeasuredProfile {
 }
 
 impl MeasuredProfile {
+    /// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
+    /// 99th percentile of the time to read 512 B to 16 MiB, the throughput of 1 to 64 reads in flight (the PDAM model:
+    /// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019), and
+    /// the rate of long reads with several in flight. `progress` receives the number of steps done and in total.
+    ///
+    /// # Errors
+    /// `Cause::Input` for a time that is not a positive number; `Cause::Io` if the file cannot be created,
+    /// written or read.
+    pub fn measure(directory: &Path, options: &MeasureOptions, progress: &mut dyn FnMut(u64, u64)) -> Result<Self> {
+        if !(options.time_s > 0.0 && options.time_s.is_finite()) {
+            return Err(Error::input(format!(
+                "a measurement cannot take {} seconds; give a number above 0",
+                options.time_s
+            )));
+        }
+        let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64 + 1;
+        progress(0, steps);
+        let scratch = ScratchFile::create(directory, options)?;
+        progress(1, steps);
+        let mut done = 1;
+        let mut points = Vec::new();
+        let slice_s = options.time_s * TIME_SHARES.sizes / SIZE_BITS.count() as f64;
+        for bits in SIZE_BITS {
+            points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
+            done += 1;
+            progress(done, steps);
+        }
+        let mut levels = Vec::new();
+        for in_flight in LEVELS {
+            let requests_per_s =
+                scratch.throughput(in_flight, options.time_s * TIME_SHARES.levels / LEVELS.len() as f64)?;
+            levels.push(MeasuredLevel { in_flight, requests_per_s });
+            done += 1;
+            progress(done, steps);
+        }
+        let streams = scratch.streams(options.time_s * TIME_SHARES.streams)?;
+        progress(done + 1, steps);
+        Ok(MeasuredProfile {
+            ogive_profile: FORMAT_VERSION,
+            name: directory.display().to_string(),
+            parallel: parallel(&points, &levels),
+            smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
+            points,
+            levels,
+            peak_mb_per_s: streams.iter().map(|stream| stream.mb_per_s).max_by(f64::total_cmp),
+            streams,
+            cold: scratch.cold,
+            file_bytes: scratch.length_bytes,
+        })
+    }
+
     /// Converts the measurement to a profile.
     ///
     /// # Errors
@@ -166,61 +217,6 @@ impl MeasuredProfile {
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
-}
-
-/// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
-/// 99th percentile of the time to read 512 B to 16 MiB, the throughput of 1 to 64 reads in flight (the PDAM model:
-/// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019), and the
-/// rate of long reads with several in flight. `progress` receives the number of steps done and in total.
-///
-/// # Errors
-/// `Cause::Input` for a time that is not a positive number; `Cause::Io` if the file cannot be created,
-/// written or read.
-pub fn measure_profile(
-    directory: &Path,
-    options: &MeasureOptions,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<MeasuredProfile> {
-    if !(options.time_s > 0.0 && options.time_s.is_finite()) {
-        return Err(Error::input(format!(
-            "a measurement cannot take {} seconds; give a number above 0",
-            options.time_s
-        )));
-    }
-    let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64 + 1;
-    progress(0, steps);
-    let scratch = ScratchFile::create(directory, options)?;
-    progress(1, steps);
-    let mut done = 1;
-    let mut points = Vec::new();
-    let slice_s = options.time_s * TIME_SHARES.sizes / SIZE_BITS.count() as f64;
-    for bits in SIZE_BITS {
-        points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
-        done += 1;
-        progress(done, steps);
-    }
-    let mut levels = Vec::new();
-    for in_flight in LEVELS {
-        let requests_per_s =
-            scratch.throughput(in_flight, options.time_s * TIME_SHARES.levels / LEVELS.len() as f64)?;
-        levels.push(MeasuredLevel { in_flight, requests_per_s });
-        done += 1;
-        progress(done, steps);
-    }
-    let streams = scratch.streams(options.time_s * TIME_SHARES.streams)?;
-    progress(done + 1, steps);
-    Ok(MeasuredProfile {
-        ogive_profile: FORMAT_VERSION,
-        name: directory.display().to_string(),
-        parallel: parallel(&points, &levels),
-        smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
-        points,
-        levels,
-        peak_mb_per_s: streams.iter().map(|stream| stream.mb_per_s).max_by(f64::total_cmp),
-        streams,
-        cold: scratch.cold,
-        file_bytes: scratch.length_bytes,
-    })
 }
 
 /// The number of reads served at once by Little's law: the best throughput times the time of one read. That time was

@@ -52,6 +52,7 @@ pub struct DbOptions {
     /// by the caller has [its own limit](crate::io::LocalStorage::with_open_files).
     pub open_files: Option<usize>,
     /// The way in which tables are searched: by their exact separators, or by the models of a learning policy.
+    #[doc(hidden)]
     pub learning: Learning,
     /// Memtables and groups of writes.
     pub writes: DbWriteOptions,
@@ -96,6 +97,7 @@ setters! {
         compression: Compression,
         threads: usize,
         profile: Profile,
+        #[doc(hidden)]
         learning: Learning,
         #[doc(hidden)]
         fast_paths: FastPaths,

@@ -15,7 +15,7 @@
 //! Guarantees: records are in the order of the key's bytes, and records with equal keys keep the order of their
 //! arrival. The limit is of all memory that the sort holds; a record that was returned belongs to the caller. Run
 //! files are removed when the sort ends, even on failure; those of a killed process are found by their names
-//! ([`remove_leftovers`]). A damaged run is an error, never a shorter result.
+//! (`remove_leftovers`). A damaged run is an error, never a shorter result.
 //!
 //! Joins sort rows of one width in place, without an index of records, and may read their runs repeatedly
 //! (`join/sorted`). Both sorts share temporary files of checksummed chunks (`chunks.rs`), byte streams in them
@@ -36,6 +36,10 @@ mod tests;
 
 pub(crate) use chunks::{ChunkFile, ChunkFileWriter, ChunkLocation, TemporaryFile};
 pub(crate) use loser_tree::LoserTree;
-pub use run::{SORT_SUFFIX, remove_leftovers};
-pub use sorter::{SORT_MEMORY_BYTES_MIN, Sorted, Sorter};
+pub(crate) use run::remove_leftovers;
+pub(crate) use sorter::SORT_MEMORY_BYTES_MIN;
 pub(crate) use stream::{ByteStream, ByteStreamReader, ByteStreamWriter, StreamRange};
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use sorter::{Sorted, Sorter};

@@ -8,7 +8,7 @@ use crate::io::Storage;
 use std::sync::Arc;
 
 /// Least memory of a sort, in bytes.
-pub const SORT_MEMORY_BYTES_MIN: u64 = 64 << 10;
+pub(crate) const SORT_MEMORY_BYTES_MIN: u64 = 64 << 10;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;

@@ -1,6 +1,6 @@
 //! The table writer for unsorted input: an external sort in front of the sorted writer.
 
-use super::{Sorter, remove_leftovers};
+use super::{SORT_MEMORY_BYTES_MIN, Sorter, remove_leftovers};
 use crate::error::{Advice, Call, Error, Result};
 use crate::io::{LocatedFile, Place, Storage};
 use crate::table::block::parts::{VERSION_TAG_BYTES, VersionTag};
@@ -65,12 +65,15 @@ enum SortLayout {
 }
 
 impl SortingWriter {
+    /// The least memory of a sort, in bytes.
+    pub const MEMORY_BYTES_MIN: u64 = SORT_MEMORY_BYTES_MIN;
+
     /// Creates a table at a [place](Place). Temporary files of the sort are stored next to it, under names that begin
     /// with its own. Leftovers of killed writers of that name are removed, so only one writer of a name may be active
     /// at a time.
     ///
     /// `memory_bytes` limits the memory of the sort, and is at least
-    /// [`SORT_MEMORY_BYTES_MIN`](super::SORT_MEMORY_BYTES_MIN).
+    /// [`Self::MEMORY_BYTES_MIN`].
     ///
     /// In an object store only records that fit the memory can be sorted; see [`Self::create_with_scratch`].
     ///
