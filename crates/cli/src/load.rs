@@ -67,7 +67,10 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
     input.refuse_table()?;
     let (input, _scratch) = &input.rereadable(interrupt)?;
     let sample = input.quick_sample()?;
-    let options = target.options.clone().sample(sample.or(target.options.sample.clone()));
+    let options = target.options.clone().tuning(|tuning| {
+        let known = tuning.sample.clone();
+        tuning.sample(sample.or(known))
+    });
     let target = Target { options, ..target.clone() };
     try_plans(input, |plan| pour(&mut *input.open(&plan.schema)?, &target, plan.sort, what, interrupt))
 }
@@ -173,17 +176,17 @@ pub(crate) fn pour(
 ) -> Result<TableReport> {
     let facts = input.facts().clone();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let looked_up = match &target.lookups {
+        Some(lookups) => lookups.keys(facts.record_type.keys)?,
+        None => Vec::new(),
+    };
+    let search = target.options.tuning.search.clone().threads(threads);
     let options = target
         .options
         .clone()
         .record_type(facts.record_type.clone())
         .value_width(facts.dense_value_width())
-        .expected_records(facts.records)
-        .looked_up(match &target.lookups {
-            Some(lookups) => lookups.keys(facts.record_type.keys)?,
-            None => Vec::new(),
-        })
-        .search(target.options.search.clone().threads(threads));
+        .tuning(|tuning| tuning.expected_records(facts.records).looked_up(looked_up).search(search));
     let storage = StoppableStorage::new(Arc::clone(&target.storage), interrupt.flag());
     // Temporary files of a sort cannot be objects.
     let scratch = (sort && storage.is_object_store()).then(ScratchFolder::create).transpose()?;

@@ -275,7 +275,7 @@ fn make(
     if let Some(mut stored) = stored {
         if arguments.exact {
             let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
-            let target = Target { options: target.options.sample(sample), ..target };
+            let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
             let again = stored::open(&arguments.input, &arguments.keyspace)?;
             return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
         }
@@ -285,7 +285,7 @@ fn make(
     } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;
         let sample = sample::exact(&mut *source.open()?, arguments.memory.0, interrupt)?;
-        let target = Target { options: target.options.sample(sample), ..target };
+        let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
         pour(&mut *source.open()?, &target, false, "building", interrupt)
     } else {
         load(&arguments.input, &target, "building", interrupt)
@@ -338,7 +338,7 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
             Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
         })
         .filter_bits_per_key(arguments.filter)
-        .resident_bytes(arguments.resident.map(|size| size.0))
+        .tuning(|tuning| tuning.resident_bytes(arguments.resident.map(|size| size.0)))
         .replace(true);
     Ok(arguments.workload.write_options(options))
 }

@@ -18,10 +18,10 @@ mod write;
 
 pub(crate) use crate::block::key_prefix_at;
 pub(crate) use block::coded::FrontKeys;
-pub use block::key::KEY_BYTES_MAX;
+pub(crate) use block::key::KEY_BYTES_MAX;
 pub(crate) use format::histogram::HistogramPoint;
 pub(crate) use format::meta::opening_bytes_of_file;
-pub use format::options::{TableCache, TableOptions, TableWriteOptions};
+pub use format::options::{TableCache, TableOptions, TableTuningOptions, TableWriteOptions};
 pub use format::stated_objective::StatedObjective;
 pub use format::value::ValueReader;
 #[doc(hidden)]

@@ -215,9 +215,8 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
         .block_bytes((*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES))
         .design(design.clone())
         .profile(profile.clone())
-        .search(search())
+        .tuning(|tuning| tuning.search(search()).expected_records(set.len()))
         .replace(true)
-        .expected_records(set.len())
 }
 
 /// Writes the set while it is generated or read; the clock runs only while the writer works.
