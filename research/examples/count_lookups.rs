@@ -49,11 +49,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (records, lookups) = (count(1, RECORDS)?, count(2, LOOKUPS)?);
     let options = DbOptions::default()
         .memory_bytes(1 << 30)
-        .memtable_bytes(MEMTABLE_BYTES)
-        .table_bytes(MEMTABLE_BYTES)
-        .level_bytes(4 * MEMTABLE_BYTES)
+        .writes(|writes| writes.memtable_bytes(MEMTABLE_BYTES))
+        .levels(|levels| levels.table_bytes(MEMTABLE_BYTES).level_bytes(4 * MEMTABLE_BYTES))
         .durability(Durability::Buffered)
-        .separation_threshold(0)
+        .values(|values| values.separation_bytes(0))
         .compression(Compression::None)
         .learning(learning(name)?)
         .threads(0);

@@ -4,12 +4,12 @@ use crate::values::size::ByteSize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A folder and a budget, as `--cache` takes them.
+/// A folder and a size, as `--cache` takes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store is read"))]
 pub(crate) struct CacheArgument {
     folder: PathBuf,
-    budget_bytes: Option<u64>,
+    size_bytes: Option<u64>,
 }
 
 impl FromStr for CacheArgument {
@@ -18,14 +18,14 @@ impl FromStr for CacheArgument {
     /// What follows the last colon is the size, if it begins with a digit.
     fn from_str(text: &str) -> Result<Self, String> {
         let is_size = |size: &str| size.starts_with(|first: char| first.is_ascii_digit()) && !size.contains('/');
-        let (folder, budget_bytes) = match text.rsplit_once(':').filter(|(_, size)| is_size(size)) {
+        let (folder, size_bytes) = match text.rsplit_once(':').filter(|(_, size)| is_size(size)) {
             Some((folder, size)) => (folder, Some(size.parse::<ByteSize>()?.0)),
             None => (text, None),
         };
         if folder.is_empty() || folder.contains("://") {
             return Err("use a local folder, and a size if you like, as in /var/cache/ogive:10GiB".into());
         }
-        Ok(Self { folder: folder.into(), budget_bytes })
+        Ok(Self { folder: folder.into(), size_bytes })
     }
 }
 
@@ -61,7 +61,7 @@ mod opened {
     impl OpenedCache {
         /// The options with the cache, if there is one.
         pub(crate) fn add_to(&self, options: &ObjectOptions) -> ogive::Result<ObjectOptions> {
-            let Some(CacheArgument { folder, budget_bytes }) = &self.0 else { return Ok(options.clone()) };
+            let Some(CacheArgument { folder, size_bytes }) = &self.0 else { return Ok(options.clone()) };
             if BYPASSED.load(Ordering::Relaxed) {
                 return Ok(options.clone());
             }
@@ -69,7 +69,7 @@ mod opened {
             let cache = match &*opened {
                 Some(cache) => Arc::clone(cache),
                 None if HAS_FAILED.load(Ordering::Relaxed) => return Ok(options.clone()),
-                None => match DiskCache::open(folder, budget_bytes.unwrap_or(CACHE_BYTES_DEFAULT)) {
+                None => match DiskCache::open(folder, size_bytes.unwrap_or(CACHE_BYTES_DEFAULT)) {
                     Ok(cache) => Arc::clone(opened.insert(cache)),
                     // A disk that is full or read only makes no read fail.
                     Err(error @ Error { cause: Cause::Io(_), .. }) => {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_cache_is_a_folder_with_or_without_a_size() {
-        let parsed = |text: &str| text.parse::<CacheArgument>().map(|cache| (cache.folder, cache.budget_bytes));
+        let parsed = |text: &str| text.parse::<CacheArgument>().map(|cache| (cache.folder, cache.size_bytes));
         assert_eq!(parsed("/a/b:10GiB"), Ok(("/a/b".into(), Some(10 << 30))));
         assert_eq!(parsed("/a/b"), Ok(("/a/b".into(), None)));
         assert_eq!(parsed("/a:b"), Ok(("/a:b".into(), None)), "a folder with a colon");

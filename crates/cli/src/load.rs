@@ -7,7 +7,7 @@ use crate::progress::{PhasedProgress, Progress, Unit};
 use crate::reading::lookups::Lookups;
 use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType};
 use std::num::NonZero;
@@ -24,7 +24,7 @@ pub(crate) struct Target {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) name: String,
     pub(crate) options: TableWriteOptions,
-    /// Memory for sorting, in bytes.
+    /// Upper limit of memory for sorting, in bytes.
     pub(crate) memory_bytes: u64,
     /// Keys that will be looked up.
     pub(crate) lookups: Option<Arc<Lookups>>,
@@ -67,7 +67,10 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
     input.refuse_table()?;
     let (input, _scratch) = &input.rereadable(interrupt)?;
     let sample = input.quick_sample()?;
-    let options = target.options.clone().sample(sample.or(target.options.sample.clone()));
+    let options = target.options.clone().tuning(|tuning| {
+        let known = tuning.sample.clone();
+        tuning.sample(sample.or(known))
+    });
     let target = Target { options, ..target.clone() };
     try_plans(input, |plan| pour(&mut *input.open(&plan.schema)?, &target, plan.sort, what, interrupt))
 }
@@ -173,28 +176,28 @@ pub(crate) fn pour(
 ) -> Result<TableReport> {
     let facts = input.facts().clone();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let looked_up = match &target.lookups {
+        Some(lookups) => lookups.keys(facts.record_type.keys)?,
+        None => Vec::new(),
+    };
+    let search = target.options.tuning.search.clone().threads(threads);
     let options = target
         .options
         .clone()
         .record_type(facts.record_type.clone())
         .value_width(facts.dense_value_width())
-        .expected_records(facts.records)
-        .looked_up(match &target.lookups {
-            Some(lookups) => lookups.keys(facts.record_type.keys)?,
-            None => Vec::new(),
-        })
-        .search(target.options.search.clone().threads(threads));
+        .tuning(|tuning| tuning.expected_records(facts.records).looked_up(looked_up).search(search));
     let storage = StoppableStorage::new(Arc::clone(&target.storage), interrupt.flag());
     // Temporary files of a sort cannot be objects.
     let scratch = (sort && storage.is_object_store()).then(ScratchFolder::create).transpose()?;
     let mut writer = if sort {
-        let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
+        let memory_bytes = target.memory_bytes.max(SortingWriter::MEMORY_BYTES_MIN);
         let beside: Arc<dyn Storage> = match &scratch {
             Some(scratch) => StoppableStorage::new(scratch.storage(), interrupt.flag()),
             None => storage.clone(),
         };
         let (target, name) = (storage.clone(), &target.name);
-        Writer::Sorting(SortingWriter::create_with_scratch((target, name), options, budget_bytes, beside)?)
+        Writer::Sorting(SortingWriter::create_with_scratch((target, name), options, memory_bytes, beside)?)
     } else {
         Writer::Sorted(TableWriter::create((storage.clone(), &target.name), options)?)
     };

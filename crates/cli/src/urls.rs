@@ -153,11 +153,11 @@ pub(crate) struct UrlProfile {
 
 /// Measures the store of a folder.
 #[cfg(feature = "object-store")]
-pub(crate) fn measure_url_profile(path: &Path, budget_s: f64) -> Result<UrlProfile> {
+pub(crate) fn measure_url_profile(path: &Path, time_s: f64) -> Result<UrlProfile> {
     use crate::progress::{Progress, Unit};
     use ogive_object_store::{ObjectMeasureOptions, measure_objects, opening_bytes};
     let storage = ogive::io::locate_folder(path)?;
-    let options = ObjectMeasureOptions::default().budget_s(budget_s);
+    let options = ObjectMeasureOptions::default().time_s(time_s);
     let name = path.display().to_string();
     let measure = |progress: &mut dyn FnMut(u64, u64)| measure_objects(&storage, &name, &options, progress);
     let profile = Progress::during("measuring", Unit::Items, measure)?;
@@ -167,7 +167,7 @@ pub(crate) fn measure_url_profile(path: &Path, budget_s: f64) -> Result<UrlProfi
 
 /// Without object stores, no URL can be opened.
 #[cfg(not(feature = "object-store"))]
-pub(crate) fn measure_url_profile(path: &Path, _budget_s: f64) -> Result<UrlProfile> {
+pub(crate) fn measure_url_profile(path: &Path, _time_s: f64) -> Result<UrlProfile> {
     ogive::io::locate_folder(path)?;
     Ok(UrlProfile { profile: profile_of(path)?, opening_bytes: 0 })
 }

@@ -91,7 +91,7 @@ impl WorkloadOptions {
 
     /// The options of a table for these lookups, without their keys.
     pub(crate) fn write_options(&self, options: TableWriteOptions) -> TableWriteOptions {
-        options.objective(self.objective).caching(self.caching())
+        options.tuning(|tuning| tuning.objective(self.objective).caching(self.caching()))
     }
 
     /// The keys that are looked up.

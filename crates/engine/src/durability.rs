@@ -8,7 +8,7 @@ pub enum Durability {
     Synced,
     /// With its group, at the latest. The write is handed to the operating system, and survives the end of the process.
     /// It is synced with the next synced write, or when the group is full:
-    /// [`DbOptions::group_bytes`](crate::lsm::DbOptions::group_bytes) of a store,
+    /// [`DbWriteOptions::group_bytes`](crate::lsm::DbWriteOptions::group_bytes) of a store,
     /// [`PageOptions::group_commits`](crate::page::PageOptions::group_commits) and `group_bytes` of an index. A power
     /// loss takes an incomplete group, from its end.
     Grouped,

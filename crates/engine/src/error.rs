@@ -152,7 +152,7 @@ pub enum Cause {
         /// Length of the offending key in bytes.
         length: u64,
     },
-    /// A value is longer than the format or the memory budget allows.
+    /// A value is longer than the format or the memory allows.
     ValueTooLarge {
         /// Length of the value in bytes.
         length: u64,

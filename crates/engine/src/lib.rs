@@ -70,23 +70,25 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The types that most programs need are at the root of the crate. The modules have the rest, for those who extend or
-//! measure the engine:
+//! The types that most programs need are at the root of the crate. The modules have the rest:
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`table`], [`tune`] | the table format and its writers; the search for the fastest index design |
-//! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
+//! | [`table`], [`tune`] | tables, their writers and reports; the choice of an index design |
+//! | [`index`] | indexes updated in place |
 //! | [`lsm`], [`verify`], [`repair`] | stores; verification of stores, and repair |
 //! | [`backup`] | incremental backups of stores that may be open, and restoring them |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
 //! | [`typed`] | keyspaces and tables with Rust types for keys and values; structs as rows |
 //! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
-//! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
+//! | [`io`] | storages, and their profiles |
+//!
+//! What is public and not listed here is a seam for the other crates of this repository, and may change with any
+//! version.
 //!
 //! Features: `join`, `index`, `tune` (the search for index designs) and `typed` are on by default, and have what the
 //! modules of these names have; `join` brings `index`. Without them remain tables of named designs, and stores.
-//! [`FEATURES`] says which of them a program has. `lz4` (on by default) and `zstd` compress blocks. `postcard` stores
+//! `lz4` (on by default) and `zstd` compress blocks. `postcard` stores
 //! values that `serde` serialises. `uuid`, `chrono` and `jiff` make the types of these crates keys and values.
 //! `metrics` counts for a recorder of the crate of that name; rare events are always reported through `tracing`.
 
@@ -99,6 +101,7 @@
 mod options;
 
 pub mod backup;
+#[doc(hidden)]
 pub mod block;
 mod durability;
 mod error;
@@ -111,6 +114,7 @@ pub mod join;
 mod log;
 pub mod lsm;
 #[cfg(feature = "index")]
+#[doc(hidden)]
 pub mod page;
 pub mod repair;
 pub mod table;
@@ -125,9 +129,10 @@ mod vlog;
 pub use backup::{BackupOptions, Backups};
 pub use block::{Compression, Slice};
 pub use durability::Durability;
-pub use error::{Advice, Call, Cause, Error, ErrorKind, Library, Result, Setting, Voice};
+pub use error::{Advice, Call, Cause, Error, ErrorKind, Result, Setting, Voice};
 #[doc(hidden)]
-pub use error::{samples as error_samples, words_of_others};
+pub use error::{Library, samples as error_samples, words_of_others};
+#[doc(hidden)]
 pub use file_format::FileFormat;
 #[cfg(feature = "index")]
 pub use index::{
@@ -154,6 +159,7 @@ pub use types::{KeyType, encode_f64, encode_i64};
 pub use verify::{StoreReport, verify_store};
 
 /// The features that have a part of the interface each, and whether this build has them.
+#[doc(hidden)]
 pub const FEATURES: [(&str, bool); 4] = [
     ("join", cfg!(feature = "join")),
     ("index", cfg!(feature = "index")),

@@ -6,10 +6,12 @@
 /// Defines a method `field(value)` for each public field of an option struct.
 ///
 /// Fields after `optional` are of type `Option<T>`, listed with their `T`: the methods take a `T` or an `Option<T>`.
+/// Fields after `groups` are option structs of their own: the methods take a function that changes the group.
 macro_rules! setters {
     (
         $options:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }
         optional { $($optional:ident: $inner:ty,)* }
+        $(groups { $($group:ident: $options_of_group:ty,)* })?
     ) => {
         impl $options {
             $(
@@ -29,6 +31,14 @@ macro_rules! setters {
                     self
                 }
             )*
+            $($(
+                #[doc = concat!("Changes [`", stringify!($group), "`](field@Self::", stringify!($group), ").")]
+                #[must_use]
+                pub fn $group(mut self, change: impl FnOnce($options_of_group) -> $options_of_group) -> Self {
+                    self.$group = change(self.$group);
+                    self
+                }
+            )*)?
         }
     };
 }

@@ -92,7 +92,10 @@ fn holds(options: &DbOptions, value_bytes: usize) {
 }
 
 fn options() -> DbOptions {
-    DbOptions::default().memory_bytes(MEMORY_BYTES).threads(2).table_bytes(4 << 20).level_bytes(16 << 20)
+    DbOptions::default()
+        .memory_bytes(MEMORY_BYTES)
+        .threads(2)
+        .levels(|levels| levels.table_bytes(4 << 20).level_bytes(16 << 20))
 }
 
 #[test]

@@ -16,7 +16,7 @@ const RECORDS: u64 = 3;
 
 /// Each table that is ingested is larger than what small neighbours are merged into.
 fn options() -> DbOptions {
-    DbOptions::default().threads(0).memory_bytes(512 << 20).table_bytes(4 << 10)
+    DbOptions::default().threads(0).memory_bytes(512 << 20).levels(|levels| levels.table_bytes(4 << 10))
 }
 
 fn value(key: u64) -> Vec<u8> {
@@ -111,7 +111,9 @@ fn ten_thousand_tables_are_opened_read_copied_and_compacted_with_64_handles() {
 fn a_hundred_value_files_are_written_read_and_collected_with_16_handles() {
     let folder = tempfile::tempdir_in(".").unwrap();
     let storage = LocalStorage::new(folder.path()).with_open_files(16);
-    let options = options().separation_threshold(0).dead_share(0.01).level_bytes(u64::MAX / 64);
+    let options = options()
+        .values(|values| values.separation_bytes(0).dead_share(0.01))
+        .levels(|levels| levels.level_bytes(u64::MAX / 64));
     let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
     for round in 0..100_u64 {
         db.insert(round.to_be_bytes(), value(round)).unwrap();

@@ -53,7 +53,7 @@ const STORE: StoreForm = StoreForm {
     table_bytes: 64 << 20,
     level_bytes: 256 << 20,
     level_factor: 10,
-    separation_threshold: 1 << 10,
+    separation_bytes: 1 << 10,
     learning: "coded",
     threads: 0,
     ingested_one_in: 0,

@@ -36,7 +36,10 @@ impl Release {
 }
 
 fn options() -> DbOptions {
-    DbOptions::default().separation_threshold(200).block_bytes(512).threads(0)
+    DbOptions::default()
+        .values(|values| values.separation_bytes(200))
+        .levels(|levels| levels.block_bytes(512))
+        .threads(0)
 }
 
 /// A closed store of the older release, with tables, values and a log.

@@ -30,7 +30,7 @@ pub fn open(data: &[u8]) {
         return;
     }
     let storage: Arc<dyn Storage> = Arc::new(memory);
-    let options = DbOptions::default().memory_bytes(4 << 20).memtable_bytes(1 << 20).threads(0);
+    let options = DbOptions::default().memory_bytes(4 << 20).writes(|writes| writes.memtable_bytes(1 << 20)).threads(0);
     if let Ok(db) = Db::open_read_only(Arc::clone(&storage), &options) {
         let _ = (db.get("key"), db.iter().take(10).count(), db.keyspaces(), db.stats());
     }

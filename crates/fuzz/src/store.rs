@@ -13,10 +13,9 @@ type Files = Vec<(String, Vec<u8>)>;
 fn options() -> DbOptions {
     DbOptions::default()
         .memory_bytes(1 << 20)
-        .memtable_bytes(8 << 10)
-        .table_bytes(8 << 10)
-        .block_bytes(512)
-        .separation_threshold(200)
+        .writes(|writes| writes.memtable_bytes(8 << 10))
+        .levels(|levels| levels.table_bytes(8 << 10).block_bytes(512))
+        .values(|values| values.separation_bytes(200))
         .durability(Durability::Buffered)
         .threads(0)
         .create(false)

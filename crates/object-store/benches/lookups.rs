@@ -122,12 +122,15 @@ fn store(number: u64) -> Result<(), Box<dyn Error>> {
     // Five levels: the last one has most records, each above a quarter of the next.
     let last_bytes = number * 16;
     let options = DbOptions::default()
-        .filter_bits_per_key(FILTER_BITS)
-        .memtable_bytes((last_bytes / 256).max(64 << 10))
-        .table_bytes((last_bytes / 64).max(64 << 10))
-        .level_bytes((last_bytes / 200).max(64 << 10))
-        .level_factor(4)
-        .object_gather_ms(0);
+        .levels(|levels| {
+            levels
+                .filter_bits_per_key(FILTER_BITS)
+                .table_bytes((last_bytes / 64).max(64 << 10))
+                .level_bytes((last_bytes / 200).max(64 << 10))
+                .level_factor(4)
+        })
+        .writes(|writes| writes.memtable_bytes((last_bytes / 256).max(64 << 10)))
+        .objects(|objects| objects.gather_ms(0));
     let db = Db::open(Arc::clone(&storage), &options)?;
     let mut random = Random::new(3);
     for _ in 0..number / 1000 {

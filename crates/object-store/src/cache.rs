@@ -32,11 +32,11 @@ use twox_hash::XxHash3_64;
 /// Size of a page. On an object store, a read of a page takes a fiftieth longer than one of nothing; what a page costs
 /// in memory, some 90 bytes, is a thousandth of it.
 pub(crate) const PAGE_BYTES: u64 = 64 << 10;
-/// The budget where none is given, in bytes.
+/// The size where none is given, in bytes.
 pub const CACHE_BYTES_DEFAULT: u64 = 1 << 30;
-/// The smallest budget: a few pages.
+/// The smallest size: a few pages.
 const CACHE_BYTES_MIN: u64 = 1 << 20;
-/// A read of more than the budget divided by this passes the cache by, since it would replace most of it.
+/// A read of more than the size divided by this passes the cache by, since it would replace most of it.
 const LARGE_READ_SHARE: u64 = 4;
 
 const PAGES: &str = "ogive-cache.pages";
@@ -250,7 +250,7 @@ pub struct DiskCacheCounts {
     pub written: u64,
     /// Pages in the cache now.
     pub pages: u64,
-    /// Most pages that fit the budget.
+    /// Most pages that fit the size.
     pub capacity_pages: u64,
     /// The failure after which no further pages are written, such as that of a full disk.
     pub failure: Option<String>,
@@ -281,28 +281,28 @@ impl fmt::Debug for DiskCache {
 }
 
 impl DiskCache {
-    /// Opens the cache in a folder, which is created if it is missing. Its files take at most `budget_bytes`; with a
-    /// smaller budget than before, what lies beyond is dropped.
+    /// Opens the cache in a folder, which is created if it is missing. Its files take at most `size_bytes`; with a
+    /// smaller size than before, what lies beyond is dropped.
     ///
     /// # Errors
     /// [`Cause::Locked`] while another process, or another cache of this process, has it open;
-    /// [`Cause::Input`] for a budget below 1 MiB; storage errors.
-    pub fn open(folder: &Path, budget_bytes: u64) -> Result<Arc<Self>> {
+    /// [`Cause::Input`] for a size below 1 MiB; storage errors.
+    pub fn open(folder: &Path, size_bytes: u64) -> Result<Arc<Self>> {
         LocalStorage::create_folder(folder)?;
-        Self::open_in(&LocalStorage::new(folder), budget_bytes)
+        Self::open_in(&LocalStorage::new(folder), size_bytes)
     }
 
     /// As [`Self::open`], in a storage whose files can be updated in place.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_in(storage: &dyn Storage, budget_bytes: u64) -> Result<Arc<Self>> {
-        if budget_bytes < CACHE_BYTES_MIN {
+    pub fn open_in(storage: &dyn Storage, size_bytes: u64) -> Result<Arc<Self>> {
+        if size_bytes < CACHE_BYTES_MIN {
             return Err(Error::input(format!(
-                "a cache of {budget_bytes} bytes is too small; give at least {CACHE_BYTES_MIN}"
+                "a cache of {size_bytes} bytes is too small; give at least {CACHE_BYTES_MIN}"
             )));
         }
-        let capacity = (budget_bytes - HEADER_BYTES) / (PAGE_BYTES + ENTRY_BYTES);
+        let capacity = (size_bytes - HEADER_BYTES) / (PAGE_BYTES + ENTRY_BYTES);
         let capacity = capacity.min(u32::MAX.into()) as usize;
         let lock = storage.lock(LOCK)?;
         let (slots, pages) = (open_or_create(storage, SLOTS)?, open_or_create(storage, PAGES)?);
@@ -497,7 +497,7 @@ mod tests {
     use super::*;
     use ogive::io::MemoryStorage;
 
-    const BUDGET: u64 = CACHE_BYTES_MIN;
+    const SIZE: u64 = CACHE_BYTES_MIN;
 
     fn object(number: u64) -> CachedObject {
         CachedObject::new("endpoint", Path::new("s3://bucket/a"), 1 << 40, &number.to_string())
@@ -512,26 +512,26 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_found_again_after_an_opening_up_to_the_budget() {
+    fn pages_are_found_again_after_an_opening_up_to_the_size() {
         let storage = MemoryStorage::new();
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
         let capacity = cache.counts().capacity_pages;
         assert_eq!(capacity, 15);
         (0..40).for_each(|number| cache.put(object(number), number, &page(number)));
         assert!((0..25).all(|number| found(&cache, number).is_none()));
         drop(cache);
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
         for number in 25..40 {
             assert_eq!(found(&cache, number).unwrap(), page(number));
         }
         assert!(found(&cache, 24).is_none());
         let bytes: u64 = [PAGES, SLOTS].iter().map(|name| storage.open(name).unwrap().len()).sum();
-        assert!(bytes <= BUDGET, "{bytes}");
+        assert!(bytes <= SIZE, "{bytes}");
     }
 
     #[test]
     fn a_page_that_was_asked_for_again_stays_longer() {
-        let cache = DiskCache::open_in(&MemoryStorage::new(), BUDGET).unwrap();
+        let cache = DiskCache::open_in(&MemoryStorage::new(), SIZE).unwrap();
         (0..15).for_each(|number| cache.put(object(number), number, &page(number)));
         assert!(found(&cache, 3).is_some());
         (100..114).for_each(|number| cache.put(object(number), number, &page(number)));
@@ -540,14 +540,14 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_budget_drops_what_lies_beyond() {
+    fn a_smaller_size_drops_what_lies_beyond() {
         let storage = MemoryStorage::new();
-        let cache = DiskCache::open_in(&storage, 4 * BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, 4 * SIZE).unwrap();
         (0..60).for_each(|number| cache.put(object(number), number, &page(number)));
         drop(cache);
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
         assert_eq!(cache.counts().pages, 15);
-        assert!(storage.open(PAGES).unwrap().len() <= BUDGET);
+        assert!(storage.open(PAGES).unwrap().len() <= SIZE);
         (0..15).for_each(|number| assert_eq!(found(&cache, number).unwrap(), page(number)));
     }
 
@@ -555,11 +555,11 @@ mod tests {
     fn a_damaged_page_or_entry_is_a_miss_and_is_written_anew() {
         let storage = MemoryStorage::new();
         for (name, offset) in [(PAGES, 5 * PAGE_BYTES + 17), (SLOTS, HEADER_BYTES + 5 * ENTRY_BYTES + 20)] {
-            let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+            let cache = DiskCache::open_in(&storage, SIZE).unwrap();
             (0..10).for_each(|number| cache.put(object(number), number, &page(number)));
             drop(cache);
             storage.open_update(name).unwrap().write_at(offset, &[0xff], Purpose::Data).unwrap();
-            let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+            let cache = DiskCache::open_in(&storage, SIZE).unwrap();
             for number in 0..10 {
                 assert_eq!(found(&cache, number).map(Vec::from), (number != 5).then(|| page(number)), "{name}");
             }
@@ -571,21 +571,21 @@ mod tests {
     #[test]
     fn a_page_in_the_slot_of_another_is_a_miss() {
         let storage = MemoryStorage::new();
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
         (0..2).for_each(|number| cache.put(object(number), number, &page(number)));
         drop(cache);
         // As after a crash between the page and its entry.
         storage.open_update(PAGES).unwrap().write_at(0, &page(1), Purpose::Data).unwrap();
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
         assert!(found(&cache, 0).is_none());
         assert_eq!(found(&cache, 1).unwrap(), page(1));
     }
 
     #[test]
-    fn a_second_opening_and_a_small_budget_are_refused() {
+    fn a_second_opening_and_a_small_size_are_refused() {
         let storage = MemoryStorage::new();
-        let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
-        assert!(matches!(DiskCache::open_in(&storage, BUDGET), Err(Error { cause: Cause::Locked { .. }, .. })));
+        let cache = DiskCache::open_in(&storage, SIZE).unwrap();
+        assert!(matches!(DiskCache::open_in(&storage, SIZE), Err(Error { cause: Cause::Locked { .. }, .. })));
         drop(cache);
         assert!(matches!(DiskCache::open_in(&storage, 1000), Err(Error { cause: Cause::Input, .. })));
     }
@@ -594,18 +594,18 @@ mod tests {
     fn a_header_that_was_cut_short_or_is_of_another_version_starts_anew() {
         for length in [0, 3, 8, 20, 4000] {
             let storage = MemoryStorage::new();
-            let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+            let cache = DiskCache::open_in(&storage, SIZE).unwrap();
             cache.put(object(1), 1, &page(1));
             drop(cache);
             storage.open_update(SLOTS).unwrap().set_len(length).unwrap();
-            let cache = DiskCache::open_in(&storage, BUDGET).unwrap();
+            let cache = DiskCache::open_in(&storage, SIZE).unwrap();
             assert!(found(&cache, 1).is_none());
             cache.put(object(1), 1, &page(1));
             assert_eq!(found(&cache, 1).unwrap(), page(1));
         }
         let storage = MemoryStorage::new();
-        drop(DiskCache::open_in(&storage, BUDGET).unwrap());
+        drop(DiskCache::open_in(&storage, SIZE).unwrap());
         storage.open_update(SLOTS).unwrap().write_at(8, &[VERSION as u8 + 1], Purpose::Open).unwrap();
-        assert_eq!(DiskCache::open_in(&storage, BUDGET).unwrap().counts().pages, 0);
+        assert_eq!(DiskCache::open_in(&storage, SIZE).unwrap().counts().pages, 0);
     }
 }

@@ -23,20 +23,20 @@ const ROUNDS: (usize, usize) = (3, 200);
 #[non_exhaustive]
 pub struct ObjectMeasureOptions {
     /// Seconds after which no further requests are started; slow stores take somewhat longer.
-    pub budget_s: f64,
+    pub time_s: f64,
 }
 
 impl Default for ObjectMeasureOptions {
     fn default() -> Self {
-        Self { budget_s: 14.0 }
+        Self { time_s: 14.0 }
     }
 }
 
 impl ObjectMeasureOptions {
     /// Sets the seconds after which no further requests are started.
     #[must_use]
-    pub fn budget_s(self, budget_s: f64) -> Self {
-        Self { budget_s }
+    pub fn time_s(self, time_s: f64) -> Self {
+        Self { time_s }
     }
 }
 
@@ -45,16 +45,16 @@ impl ObjectMeasureOptions {
 /// receives the number of steps done and in total.
 ///
 /// # Errors
-/// [`Cause::Input`](ogive::Cause::Input) for a budget that is not a positive number; errors of the store.
+/// [`Cause::Input`](ogive::Cause::Input) for a time that is not a positive number; errors of the store.
 pub fn measure_objects(
     storage: &Arc<dyn Storage>,
     name: &str,
     options: &ObjectMeasureOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Profile> {
-    let budget_s = options.budget_s;
-    if !(budget_s > 0.0 && budget_s.is_finite()) {
-        return Err(Error::input(format!("a measurement cannot take {budget_s} seconds; give more than 0")));
+    let time_s = options.time_s;
+    if !(time_s > 0.0 && time_s.is_finite()) {
+        return Err(Error::input(format!("a measurement cannot take {time_s} seconds; give more than 0")));
     }
     let steps = (1 + SIZE_BITS.len() + LEVELS.len()) as u64;
     progress(0, steps);
@@ -63,7 +63,7 @@ pub fn measure_objects(
     progress(1, steps);
     let (mut points, mut done) = (Vec::<ProfilePoint>::new(), 1);
     for bits in SIZE_BITS {
-        let mut times_us = rounds_us(&*file, 1 << bits, 1, budget_s / 2.0 / SIZE_BITS.len() as f64)?;
+        let mut times_us = rounds_us(&*file, 1 << bits, 1, time_s / 2.0 / SIZE_BITS.len() as f64)?;
         times_us.sort_by(f64::total_cmp);
         let before = points.last().map_or(1.0, |point| point.time_us);
         points.push(ProfilePoint { size_bytes: 1 << bits, time_us: times_us[times_us.len() / 2].max(before) });
@@ -72,7 +72,7 @@ pub fn measure_objects(
     }
     let (mut parallel, mut best) = (1, 0.0);
     for level in LEVELS {
-        let times_us = rounds_us(&*file, LEVEL_READ_BYTES, level, budget_s / 2.0 / LEVELS.len() as f64)?;
+        let times_us = rounds_us(&*file, LEVEL_READ_BYTES, level, time_s / 2.0 / LEVELS.len() as f64)?;
         let requests_per_us = f64::from(level) * times_us.len() as f64 / times_us.iter().sum::<f64>();
         if requests_per_us > LEVEL_GAIN * best {
             (parallel, best) = (level, requests_per_us);
@@ -115,9 +115,9 @@ impl Drop for ScratchObject {
 }
 
 /// The times of rounds of reads at random places, each begun at once and waited for together.
-fn rounds_us(file: &dyn ReadableFile, bytes: u64, in_flight: u32, budget_s: f64) -> Result<Vec<f64>> {
+fn rounds_us(file: &dyn ReadableFile, bytes: u64, in_flight: u32, time_s: f64) -> Result<Vec<f64>> {
     let (mut times_us, total) = (Vec::new(), Timer::start());
-    while times_us.len() < ROUNDS.0 || (total.elapsed_us() < budget_s * 1e6 && times_us.len() < ROUNDS.1) {
+    while times_us.len() < ROUNDS.0 || (total.elapsed_us() < time_s * 1e6 && times_us.len() < ROUNDS.1) {
         let round = Timer::start();
         let start = |_| {
             let offset = random_u64() % (READ_END / bytes) * bytes;

@@ -38,7 +38,7 @@ pub struct BuildOptions {
     pub files: Option<Vec<String>>,
     /// Options of the index file: the profile of the storage, `replace`, and the design if files are not sorted.
     pub table: TableWriteOptions,
-    /// Memory for sorting keys if files are not sorted.
+    /// The upper limit, in bytes, of the memory for sorting keys if files are not sorted.
     pub memory_bytes: u64,
     /// Where keys that this memory does not hold are sorted; without, beside the index. An index in an object store
     /// needs a place on a file system.

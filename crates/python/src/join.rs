@@ -91,8 +91,8 @@ impl Prepared {
 
     fn options(&self, task: &Task) -> JoinOptions {
         let watched = task.clone();
-        let watcher: join::JoinWatcher = Arc::new(move |progress| watched.report(progress.done, progress.total));
-        self.options.clone().stop(Some(task.stop.clone())).watcher(Some(watcher))
+        let watcher = move |progress: join::JoinProgress| watched.report(progress.done, progress.total);
+        self.options.clone().stop(Some(task.stop.clone())).watcher(watcher)
     }
 
     fn builder(&self) -> RecordBatchBuilder {

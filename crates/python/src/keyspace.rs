@@ -15,7 +15,7 @@ use crate::types;
 use crate::wait::without_lock;
 use arc_swap::ArcSwap;
 use ogive::Slice;
-use ogive::table::KEY_BYTES_MAX;
+use ogive::TableWriteOptions;
 use ogive::types::{KeyType, RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -168,11 +168,11 @@ impl Keyspace {
 
     /// Refuses a key that is too long, before it is in a batch.
     pub(crate) fn checked_key(&self, key: Vec<u8>) -> PyResult<Vec<u8>> {
-        if key.len() <= KEY_BYTES_MAX {
+        if key.len() <= TableWriteOptions::KEY_BYTES_MAX {
             return Ok(key);
         }
         let (path, length) = (self.opened.path.clone(), key.len() as u64);
-        let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
+        let detail = format!("keys have at most {} bytes", TableWriteOptions::KEY_BYTES_MAX);
         Err(errors::of(ogive::Error::key_length(path, length, detail)))
     }
 

@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::types;
 use crate::wait::{Task, abandonable_as, interruptible};
 use ogive::io::{
-    DiscardStorage, MeasureOptions, Profile, StoppableStorage, locate_folder, measure_profile, remote_url,
+    DiscardStorage, MeasureOptions, MeasuredProfile, Profile, StoppableStorage, locate_folder, remote_url,
 };
 use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs, dense_value_width};
 use ogive::tune::DesignRequest;
@@ -55,14 +55,14 @@ fn measure(path: &Path, seconds: f64, file_bytes: u64, task: &Task) -> ogive::Re
     let mut report = |done, total| task.report(done, total);
     if remote_url(path).is_some() {
         let storage = locate_folder(path)?;
-        let options = ObjectMeasureOptions::default().budget_s(seconds);
+        let options = ObjectMeasureOptions::default().time_s(seconds);
         let profile = measure_objects(&storage, &path.display().to_string(), &options, &mut report)?;
         return Ok(profile_json(&profile, json_of(&profile)?));
     }
-    let options = MeasureOptions::default().file_bytes(file_bytes).budget_s(seconds);
+    let options = MeasureOptions::default().file_bytes(file_bytes).time_s(seconds);
     // The name of a profile is an absolute path; a missing folder is reported as given.
     let resolved = path.canonicalize();
-    let measured = measure_profile(resolved.as_deref().unwrap_or(path), &options, &mut report)?;
+    let measured = MeasuredProfile::measure(resolved.as_deref().unwrap_or(path), &options, &mut report)?;
     let mut facts = profile_json(&measured.to_profile()?, json_of(&measured)?);
     facts["warning"] = json!(measured.warning());
     Ok(facts)

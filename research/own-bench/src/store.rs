@@ -9,7 +9,7 @@
 //! at all. Opening reads the log into the map, and cuts off a commit that is not whole, which a crash leaves at the
 //! end. Compaction writes a new log of the records that are left.
 //!
-//! It is a store to begin with, and a bound: its lookups are those of a map in memory, without a budget.
+//! It is a store to begin with, and a bound: its lookups are those of a map in memory, without a limit.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -43,7 +43,7 @@ struct LogStore {
 /// The line that `stores list` prints: it says which settings the store does not follow.
 fn settings(settings: &StoreSettings) -> String {
     let durable = if settings.synced { "each commit synced" } else { "not synced" };
-    format!("all records in memory whatever the budget, log {durable}, no compression")
+    format!("all records in memory whatever the memory, log {durable}, no compression")
 }
 
 fn open(folder: &Path, settings: &StoreSettings) -> StoreResult<Box<dyn StoreSessions>> {

@@ -252,7 +252,7 @@ pub(super) struct RunArguments {
 /// A memory limit of a join.
 fn join_memory(text: &str) -> Result<u64, String> {
     let bytes = parse_bytes(text).ok_or("give bytes, such as 1048576, 16MiB or 1GiB")?;
-    let least = ogive::join::MEMORY_BYTES_MIN;
+    let least = ogive::join::JoinOptions::MEMORY_BYTES_MIN;
     if bytes < least { Err(format!("a join takes at least {least} bytes")) } else { Ok(bytes) }
 }
 

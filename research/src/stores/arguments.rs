@@ -50,7 +50,7 @@ pub struct StoreRunArguments {
     pub(super) value: usize,
     /// Memory of each system, caches and memtables together, in MiB
     #[arg(long, default_value_t = 2048, value_name = "MIB")]
-    pub(super) budget: u64,
+    pub(super) memory: u64,
     /// Bytes of each memtable, of systems that have them, in MiB
     #[arg(long, default_value_t = 64, value_name = "MIB")]
     pub(super) memtable: u64,

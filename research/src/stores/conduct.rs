@@ -15,9 +15,9 @@ use crate::error::with_causes;
 use crate::output::{Reporter, machine};
 use crate::workload::Requests;
 
-/// With nothing in memory, a system has the data's size divided by this as its budget.
+/// With nothing in memory, a system has the data's size divided by this as its memory.
 const COLD_SHARE: u64 = 4;
-/// The least budget: stores cannot work with less, and only tests have so few records.
+/// The least memory: stores cannot work with less, and only tests have so few records.
 const COLD_BYTES_MIN: u64 = 1 << 20;
 /// At most 1/N of the operations of a mix are inserts.
 const INSERTS_OF: u64 = 18;
@@ -64,7 +64,7 @@ pub(super) fn run(
 
 fn settings(run: &StoreRunArguments) -> StoreSettings {
     StoreSettings {
-        budget_bytes: run.budget << 20,
+        memory_bytes: run.memory << 20,
         memtable_bytes: run.memtable << 20,
         synced: false,
         direct: false,
@@ -91,8 +91,8 @@ fn setup(run: &StoreRunArguments, workloads: &[StoreWorkload]) -> Setup {
 }
 
 fn open(worker: &mut Worker, run: &StoreRunArguments, synced: bool) -> Result<JobOutcome> {
-    let (folder, budget_bytes) = (worker.start.folder.clone(), run.budget << 20);
-    worker.order(&Job::Open { folder, budget_bytes, synced, direct: false })
+    let (folder, memory_bytes) = (worker.start.folder.clone(), run.memory << 20);
+    worker.order(&Job::Open { folder, memory_bytes, synced, direct: false })
 }
 
 /// A store without records, whatever there was before.
@@ -299,15 +299,15 @@ fn read(workload: StoreWorkload, requests: &Requests, count: u64, seed: u64) -> 
     }
 }
 
-/// Closes the store, drops its files from the page cache, and opens it in a new process, with `budget_of` its bytes on
-/// disk as its budget, and with direct reads where it has them. Returns what opening took, and how it was
+/// Closes the store, drops its files from the page cache, and opens it in a new process, with `memory_of` its bytes on
+/// disk as its memory, and with direct reads where it has them. Returns what opening took, and how it was
 /// brought about that nothing was in memory.
-fn open_cold(worker: &mut Worker, budget_of: impl Fn(u64) -> u64) -> Result<(JobOutcome, String)> {
+fn open_cold(worker: &mut Worker, memory_of: impl Fn(u64) -> u64) -> Result<(JobOutcome, String)> {
     let disk_bytes = worker.order(&Job::Close)?.disk_bytes;
     worker.order(&Job::Drop { folder: worker.start.folder.clone() })?;
     worker.restart()?;
     let (folder, direct) = (worker.start.folder.clone(), worker.start.system.reads_directly);
-    let opened = worker.order(&Job::Open { folder, budget_bytes: budget_of(disk_bytes), synced: false, direct })?;
+    let opened = worker.order(&Job::Open { folder, memory_bytes: memory_of(disk_bytes), synced: false, direct })?;
     let how = if direct { "direct reads" } else { "page cache dropped, then without limit" };
     Ok((opened, how.into()))
 }
@@ -328,7 +328,7 @@ fn read_cold(
 
 /// Opening and the first 1, 10, 100, ... lookups, up to the number of cold operations: means from the start on.
 fn read_first(worker: &mut Worker, run: &StoreRunArguments, requests: &Requests, round: u64) -> Result<Parts> {
-    let (opened, how) = open_cold(worker, |_| run.budget << 20)?;
+    let (opened, how) = open_cold(worker, |_| run.memory << 20)?;
     let mut parts = Vec::new();
     let (mut sum, mut done) = (JobOutcome { operations: 0, ..opened }, 0);
     for count in firsts(run.cold_operations) {

@@ -1,4 +1,4 @@
-//! Stores side by side: the same records, requests and memory budget for each, and every system in a process of its
+//! Stores side by side: the same records, requests and memory for each, and every system in a process of its
 //! own.
 //!
 //! `ogive-research stores list` prints the systems and the workloads, `ogive-research stores run` measures. A store of
@@ -19,7 +19,7 @@
 //!
 //! const MAP_STORE: StoreSystem = StoreSystem {
 //!     name: "map",
-//!     settings: |_| "a map in memory, no budget".into(),
+//!     settings: |_| "a map in memory, no limit of memory".into(),
 //!     reads_directly: false,
 //!     open: |_, _| Ok(Box::new(MapStore::default())),
 //! };
@@ -48,7 +48,7 @@
 //! }
 //!
 //! # let settings =
-//! #     StoreSettings { budget_bytes: 1 << 20, memtable_bytes: 1 << 20, synced: false, direct: false, lz4: false };
+//! #     StoreSettings { memory_bytes: 1 << 20, memtable_bytes: 1 << 20, synced: false, direct: false, lz4: false };
 //! let store: Box<dyn StoreSessions> = (MAP_STORE.open)(Path::new("unused"), &settings)?;
 //! let mut batch = StoreBatch::default();
 //! batch.push(b"key", b"value");

@@ -28,7 +28,7 @@ pub(super) const SEPARATED: StoreSystem = StoreSystem {
     settings: |settings| format!("all values separated, {}", described(settings, Learning::default())),
     reads_directly: true,
     open: |folder, settings| {
-        open_with(folder, settings, &options(settings, Learning::default()).separation_threshold(0))
+        open_with(folder, settings, &options(settings, Learning::default()).values(|values| values.separation_bytes(0)))
     },
 };
 
@@ -52,8 +52,8 @@ struct OgiveStore(Db);
 
 fn options(settings: &StoreSettings, learning: Learning) -> DbOptions {
     DbOptions::default()
-        .memory_bytes(settings.budget_bytes)
-        .memtable_bytes(settings.memtable_bytes)
+        .memory_bytes(settings.memory_bytes)
+        .writes(|writes| writes.memtable_bytes(settings.memtable_bytes))
         .durability(if settings.synced { Durability::Synced } else { Durability::Buffered })
         .compression(if settings.lz4 { Compression::Lz4 } else { Compression::None })
         .learning(learning)
@@ -65,7 +65,7 @@ fn described(settings: &StoreSettings, learning: Learning) -> String {
     format!(
         "learning {name}, memory {} MiB, memtable {} MiB, {} threads, {}, otherwise as it comes",
         options.memory_bytes >> 20,
-        options.memtable_bytes >> 20,
+        options.writes.memtable_bytes >> 20,
         options.threads,
         settings.compression_name()
     )

@@ -69,7 +69,7 @@ impl std::fmt::Display for LoadOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Job {
     /// Open the store in a folder, or make one there.
-    Open { folder: PathBuf, budget_bytes: u64, synced: bool, direct: bool },
+    Open { folder: PathBuf, memory_bytes: u64, synced: bool, direct: bool },
     /// Close it.
     Close,
     /// Put in all records but those held out, in batches of a thousand.

@@ -19,7 +19,7 @@ const EXPERIMENT: &str = "rivals";
 pub(super) fn list(systems: &Systems, out: &mut dyn Write, json: bool) -> Result<()> {
     let mut reporter = Reporter::new(out, json);
     let settings =
-        StoreSettings { budget_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false, lz4: false };
+        StoreSettings { memory_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false, lz4: false };
     for system in systems.all() {
         reporter.report(described(system, &settings))?;
     }

@@ -8,7 +8,7 @@ use super::store::{StoreResult, StoreSessions};
 #[derive(Debug, Clone, Copy)]
 pub struct StoreSettings {
     /// Most memory for caches and memtables together, in bytes.
-    pub budget_bytes: u64,
+    pub memory_bytes: u64,
     /// Size of one memtable, in bytes.
     pub memtable_bytes: u64,
     /// Whether a commit is on the device when it returns. If not, the store's log is written, but not synced.

@@ -46,13 +46,13 @@ const NAMED: [(StoreWorkload, &str, &str); 13] = [
         "keys that are not there, from the gaps between the others, all data in memory",
     ),
     (StoreWorkload::Scan, "scan-100", "the 100 entries from a key on, all data in memory"),
-    (StoreWorkload::ColdGet, "cold-get", "keys that are there, nothing in memory, a quarter of the data as budget"),
+    (StoreWorkload::ColdGet, "cold-get", "keys that are there, nothing in memory, a quarter of the data as memory"),
     (StoreWorkload::ColdGetAbsent, "cold-get-absent", "the same for keys that are not there"),
     (StoreWorkload::ColdScan, "cold-scan-100", "the same for the 100 entries from a key on"),
     (
         StoreWorkload::ColdFirst,
         "cold-first",
-        "the first 1, 10, 100, ... keys that are there, with opening, nothing in memory, and a budget for all of it",
+        "the first 1, 10, 100, ... keys that are there, with opening, nothing in memory, and memory for all of it",
     ),
     (
         StoreWorkload::Overwrite,

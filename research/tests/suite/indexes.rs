@@ -133,7 +133,7 @@ fn with_nothing_in_memory_each_lookup_reads_its_path() -> TestResult {
     for workload in ["w3", "w4", "w5", "w6"] {
         assert!(blocks(&records, workload) > blocks(&pooled, workload) + 1.0, "{workload}: {records:?}");
     }
-    assert!(records.iter().all(|record| record["pool_bytes"] == 0 && record["direct"].is_null()));
+    assert!(records.iter().all(|record| record["memory_bytes"] == 0 && record["direct"].is_null()));
     Ok(())
 }
 

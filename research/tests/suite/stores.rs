@@ -9,7 +9,7 @@ use serde_json::Value;
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
 /// Options of a run that takes seconds.
-const SMALL: &[&str] = &["stores", "run", "--json", "-n", "3k", "--budget", "64", "--memtable", "1"];
+const SMALL: &[&str] = &["stores", "run", "--json", "-n", "3k", "--memory", "64", "--memtable", "1"];
 
 fn ogive_research(arguments: &[&str]) -> std::io::Result<Output> {
     Command::new(env!("CARGO_BIN_EXE_ogive-research")).args(arguments).output()

@@ -97,7 +97,8 @@ fn tuned_tables_cost_no_more_than_those_of_airindex() {
                 .map(|seed| {
                     let set = open(&format!("{name}:10M:seed={seed}")).unwrap();
                     let sample = Some(sample(&set.load().unwrap()));
-                    let options = TableWriteOptions::default().profile(profile.clone()).sample(sample);
+                    let options =
+                        TableWriteOptions::default().profile(profile.clone()).tuning(|tuning| tuning.sample(sample));
                     write(&set, 0, options).1.modelled_us(&profile)
                 })
                 .collect();

@@ -1,7 +1,7 @@
 //! Gathers the files, asks every rule, and prints what they found.
 
 use super::project::{Finding, Project};
-use super::{circles, direction, language, manifest, reach, rust, size, text, vendored};
+use super::{circles, direction, exports, language, manifest, reach, rust, size, text, vendored};
 use crate::Failure;
 use std::path::Path;
 
@@ -10,7 +10,12 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let project = Project::load(root)?;
     let mut findings = findings(&project);
     if findings.is_empty() {
-        println!("tidy: {} Rust files and {} others are in order", project.sources.len(), project.others.len());
+        let exported = exports::exports(&project.sources).len();
+        println!(
+            "tidy: {} Rust files and {} others are in order; the engine exports {exported} items",
+            project.sources.len(),
+            project.others.len()
+        );
         return Ok(());
     }
     findings.sort();
@@ -25,6 +30,7 @@ fn findings(project: &Project) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(direction::check(&project.sources));
     found.extend(circles::check(&project.sources));
+    found.extend(exports::check(&project.sources));
     found.extend(reach::check(project));
     found.extend(manifest::check(project));
     found.extend(vendored::check(project));

@@ -12,32 +12,13 @@ const RE_EXPORTS_MAX: usize = 8;
 /// Paths of the files that each file imports from.
 pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
-type Path = Vec<String>;
+/// Names of modules from the root of a crate, and perhaps of an item.
+pub(crate) type Path = Vec<String>;
 
 /// Imports between the files of the crate whose sources lie in `root`, such as `crates/model/src/`.
 pub(crate) fn imports_of(sources: &[Source], root: &str) -> Imports {
-    let files = sources.iter().filter_map(|source| Some((source, source.path.strip_prefix(root)?)));
-    let files: Vec<File<'_>> = files
-        .filter(|(_, inside)| !is_of_tests(inside))
-        .map(|(source, inside)| File {
-            path: &source.path,
-            module: module_of(inside),
-            code: without_tests(&source.code),
-        })
-        .collect();
-    let mut house = House::default();
-    for file in &files {
-        house.files.insert(file.module.clone(), file.path.to_owned());
-    }
-    for file in &files {
-        for (statement, is_public) in uses(&file.code) {
-            for (path, name) in leaves(statement).into_iter().filter(|_| is_public) {
-                let target = house.absolute(&file.module, &path);
-                house.re_exports.extend(target.map(|target| ((file.module.clone(), name), target)));
-            }
-        }
-    }
-    files.iter().map(|file| (file.path.to_owned(), house.imports(file))).collect()
+    let house = House::new(sources, root);
+    house.files.iter().map(|(module, file)| (file.path.clone(), house.imports(module, file))).collect()
 }
 
 /// Files that import one another in circles: the strongly connected components of more than one file, largest first.
@@ -71,23 +52,47 @@ fn reached<'a>(imports: &'a Imports, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-struct File<'a> {
-    path: &'a str,
-    module: Path,
+struct File {
+    path: String,
+    /// Without tests, comments and strings.
     code: String,
 }
 
 /// The modules of a crate.
 #[derive(Default)]
-struct House {
+pub(crate) struct House {
     /// File of each module.
-    files: BTreeMap<Path, String>,
+    files: BTreeMap<Path, File>,
     /// What a name that a module re-exports stands for.
     re_exports: BTreeMap<(Path, String), Path>,
 }
 
 impl House {
-    fn imports(&self, file: &File<'_>) -> BTreeSet<String> {
+    /// The modules of the crate whose sources lie in `root`, without those of tests.
+    pub(crate) fn new(sources: &[Source], root: &str) -> Self {
+        let mut house = Self::default();
+        let files = sources.iter().filter_map(|source| Some((source, source.path.strip_prefix(root)?)));
+        for (source, inside) in files.filter(|(_, inside)| !is_of_tests(inside)) {
+            let file = File { path: source.path.clone(), code: without_tests(&source.code) };
+            house.files.insert(module_of(inside), file);
+        }
+        for (module, file) in &house.files {
+            for (statement, is_public) in uses(&file.code) {
+                for (path, name) in leaves(statement).into_iter().filter(|_| is_public) {
+                    let target = house.absolute(module, &path);
+                    house.re_exports.extend(target.map(|target| ((module.clone(), name), target)));
+                }
+            }
+        }
+        house
+    }
+
+    /// Each module, and its code.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().map(|(module, file)| (module, file.code.as_str()))
+    }
+
+    fn imports(&self, module: &[String], file: &File) -> BTreeSet<String> {
         let re_exports_only = file.path.ends_with("/mod.rs") || file.path.ends_with("/lib.rs");
         let mut paths: Vec<Path> = Vec::new();
         let mut rest = file.code.clone();
@@ -98,12 +103,12 @@ impl House {
             rest = rest.replacen(statement, "", 1);
         }
         paths.extend(paths_in(&rest));
-        let targets = paths.iter().filter_map(|path| self.file_of(&self.absolute(&file.module, path)?, 0));
+        let targets = paths.iter().filter_map(|path| self.file_of(&self.absolute(module, path)?));
         targets.filter(|target| *target != file.path).map(str::to_owned).collect()
     }
 
     /// The path from the root of the crate; `None` for one that begins with another crate.
-    fn absolute(&self, module: &[String], path: &[String]) -> Option<Path> {
+    pub(crate) fn absolute(&self, module: &[String], path: &[String]) -> Option<Path> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
             "crate" => Some(rest.to_vec()),
@@ -125,16 +130,28 @@ impl House {
     }
 
     /// File that defines the item at a path from the root.
-    fn file_of(&self, path: &[String], followed: usize) -> Option<&str> {
-        let known = (0..=path.len()).rev().find(|&length| self.files.contains_key(&path[..length]))?;
-        let (module, rest) = path.split_at(known);
-        let target = rest.first().and_then(|name| self.re_exports.get(&(module.to_vec(), name.clone())));
-        match target {
-            Some(target) if followed < RE_EXPORTS_MAX && target != path => {
-                self.file_of(&[target, &rest[1..]].concat(), followed + 1)
+    fn file_of(&self, path: &[String]) -> Option<&str> {
+        let definition = self.definition(path);
+        self.files.get(&definition[..self.module_length(&definition)]).map(|file| file.path.as_str())
+    }
+
+    /// The path from the root at which the item of a path is defined: re-exports are followed.
+    pub(crate) fn definition(&self, path: &[String]) -> Path {
+        let mut path = path.to_vec();
+        for _ in 0..RE_EXPORTS_MAX {
+            let (module, rest) = path.split_at(self.module_length(&path));
+            let target = rest.first().and_then(|name| self.re_exports.get(&(module.to_vec(), name.clone())));
+            match target.map(|target| [target, &rest[1..]].concat()) {
+                Some(target) if target != path => path = target,
+                _ => break,
             }
-            _ => self.files.get(module).map(String::as_str),
         }
+        path
+    }
+
+    /// Number of names of a path that lead to a module: the root, if no more do.
+    fn module_length(&self, path: &[String]) -> usize {
+        (0..=path.len()).rev().find(|&length| self.files.contains_key(&path[..length])).unwrap_or(0)
     }
 }
 
@@ -160,13 +177,13 @@ fn without_tests(code: &str) -> String {
 }
 
 /// Length of the item that a text begins with: to the closing brace of its body, or to its semicolon.
-fn item_length(text: &str) -> usize {
+pub(crate) fn item_length(text: &str) -> usize {
     let mut depth = 0_usize;
     for (index, byte) in text.bytes().enumerate() {
         match byte {
-            b'{' => depth += 1,
+            b'{' | b'[' | b'(' => depth += 1,
             b'}' if depth == 1 => return index + 1,
-            b'}' => depth = depth.saturating_sub(1),
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
             b';' if depth == 0 => return index + 1,
             _ => {}
         }
@@ -188,7 +205,7 @@ fn uses(code: &str) -> Vec<(&str, bool)> {
 }
 
 /// The paths of a tree `a::{b, c as d}`, each with the name that it gets.
-fn leaves(tree: &str) -> Vec<(Path, String)> {
+pub(crate) fn leaves(tree: &str) -> Vec<(Path, String)> {
     let mut found = Vec::new();
     let mut prefixes: Vec<Path> = vec![Vec::new()];
     let mut path: Path = Vec::new();

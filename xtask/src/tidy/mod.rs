@@ -3,6 +3,7 @@
 mod check;
 mod circles;
 mod direction;
+mod exports;
 mod imports;
 mod language;
 mod manifest;

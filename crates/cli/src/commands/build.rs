@@ -80,7 +80,7 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting, at least 64 KiB; what exceeds it is sorted in temporary files beside the table
+    /// Upper limit of memory for sorting, at least 64 KiB; the rest is sorted in temporary files beside the table
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 
@@ -276,7 +276,7 @@ fn make(
     if let Some(mut stored) = stored {
         if arguments.exact {
             let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
-            let target = Target { options: target.options.sample(sample), ..target };
+            let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
             let again = stored::open(&arguments.input, &arguments.keyspace)?;
             return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
         }
@@ -286,7 +286,7 @@ fn make(
     } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;
         let sample = sample::exact(&mut *source.open()?, arguments.memory.0, interrupt)?;
-        let target = Target { options: target.options.sample(sample), ..target };
+        let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
         pour(&mut *source.open()?, &target, false, "building", interrupt)
     } else {
         load(&arguments.input, &target, "building", interrupt)
@@ -339,7 +339,7 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
             Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
         })
         .filter_bits_per_key(arguments.filter)
-        .resident_bytes(arguments.resident.map(|size| size.0))
+        .tuning(|tuning| tuning.resident_bytes(arguments.resident.map(|size| size.0)))
         .replace(true);
     Ok(arguments.workload.write_options(options))
 }

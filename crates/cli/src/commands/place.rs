@@ -35,7 +35,7 @@ pub(crate) struct PlaceArguments {
     #[arg(long, alias = "keys", value_name = "TYPE", help_heading = "Place")]
     key_type: Option<KeyType>,
 
-    /// Memory for what is read and cached [default: 64MiB, of a store 256MiB]
+    /// Upper limit of memory, caches included [default: 64MiB, of a store 256MiB]
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     memory: Option<ByteSize>,
 

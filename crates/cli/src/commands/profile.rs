@@ -10,7 +10,7 @@ use crate::urls::{is_url, measure_url_profile, path_argument};
 use crate::values::size::{ByteSize, grouped, human_bytes, human_us};
 use crate::values::table_text::plain_table;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use ogive::io::{MeasureOptions, MeasuredProfile, Profile};
 use ogive_report::profile::{measured_page, profile_page};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,9 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     // The name of a profile is an absolute path; a missing folder is reported as given.
     let resolved = folder.canonicalize();
     let folder = resolved.as_deref().unwrap_or(folder);
-    let options = MeasureOptions::default().file_bytes(arguments.file_size.0).budget_s(arguments.seconds);
-    let measured = Progress::during("measuring", Unit::Items, |progress| measure_profile(folder, &options, progress))?;
+    let options = MeasureOptions::default().file_bytes(arguments.file_size.0).time_s(arguments.seconds);
+    let measured =
+        Progress::during("measuring", Unit::Items, |progress| MeasuredProfile::measure(folder, &options, progress))?;
     if let Some(warning) = measured.warning() {
         note(format_args!("warning: {warning}"));
     }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct TableFile {
     path: PathBuf,
-    /// Memory for the index, cached blocks and values.
+    /// Upper limit of memory, caches included.
     memory: ByteSize,
     /// Whether reads bypass the page cache.
     direct: bool,

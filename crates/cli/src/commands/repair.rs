@@ -65,7 +65,7 @@ pub(crate) struct RepairArguments {
     #[arg(long, requires = "in_place")]
     accept_loss: bool,
 
-    /// Memory for an index or a store
+    /// Upper limit of the memory of an index or a store, caches included
     #[arg(long, value_name = "N", default_value = "256MiB")]
     memory: ByteSize,
 }

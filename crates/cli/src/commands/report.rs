@@ -65,7 +65,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "N", default_value_t = 64)]
     samples: u32,
 
-    /// Memory for the index
+    /// Upper limit of memory, caches included
     #[arg(long, value_name = "N", default_value = "64MiB")]
     memory: ByteSize,
 

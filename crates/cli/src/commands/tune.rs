@@ -60,7 +60,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting, at least 64 KiB
+    /// Upper limit of memory for sorting, at least 64 KiB
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 
@@ -130,7 +130,8 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     let page = arguments.page.claim(&[&arguments.input.path], arguments.force)?;
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
-    let options = TableWriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
+    let sample = arguments.input.quick_sample()?;
+    let options = TableWriteOptions::default().profile(profile.clone()).tuning(|tuning| tuning.sample(sample));
     let options = workload.write_options(options);
     let data = Compared { options: &options, lookups, fixed_block_bytes: fixed_bytes };
     let (rows, unfit) = compare(&designs, &data, &interrupt, || source.open())?;

@@ -91,7 +91,7 @@ pub(crate) fn build_external(
     let _reading = Progress::start(format!("indexing {data_name}"), None, Unit::Items);
     let key_type = table_keys.unwrap_or_else(|| layout.key_type());
     let looked_up = target.lookups.as_ref().map_or(Ok(Vec::new()), |lookups| lookups.keys(key_type))?;
-    let options = target.options.clone().looked_up(looked_up);
+    let options = target.options.clone().tuning(|tuning| tuning.looked_up(looked_up));
     Ok(if table_keys.is_some() {
         index_table(storage, &data_name, &target.name, options)?
     } else {

@@ -7,7 +7,7 @@ use crate::input::InputError;
 use crate::system::argument;
 use crate::values::key;
 use ogive::KeyType;
-use ogive::table::KEY_BYTES_MAX;
+use ogive::TableWriteOptions;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const KEYS_MAX: usize = 1 << 20;
 const KEYS_BYTES_MAX: usize = 64 << 20;
 /// Longest line in bytes: that of the longest key, with each of its bytes as an escape.
-const LINE_BYTES_MAX: u64 = 4 * KEY_BYTES_MAX as u64 + 2;
+const LINE_BYTES_MAX: u64 = 4 * TableWriteOptions::KEY_BYTES_MAX as u64 + 2;
 
 /// The lines of a file of keys, in their order.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Lookups {
             }
             line += 1;
             if written.len() as u64 > LINE_BYTES_MAX {
-                let limit_bytes = KEY_BYTES_MAX as u64;
+                let limit_bytes = TableWriteOptions::KEY_BYTES_MAX as u64;
                 return Err(InputError::LineTooLong { path: path.to_owned(), line, limit_bytes }.into());
             }
             written.pop_if(|last| *last == b'\n');

@@ -1,6 +1,6 @@
 //! Counts and sizes as arguments, and as text for people.
 
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+use ogive::SortingWriter;
 pub(crate) use ogive_terminal::{ByteSize, counted, exact_size, grouped, human_bytes, human_us, the_first};
 
 /// A number of records or the like as an argument.
@@ -28,8 +28,8 @@ pub(crate) fn positive_count(text: &str) -> Result<u64, String> {
 /// A message for the user for what is not a size or less than a sort takes.
 pub(crate) fn sort_memory(text: &str) -> Result<ByteSize, String> {
     match text.parse()? {
-        ByteSize(bytes) if bytes < SORT_BUDGET_BYTES_MIN => {
-            Err(format!("sorting takes at least {} KiB of memory", SORT_BUDGET_BYTES_MIN >> 10))
+        ByteSize(bytes) if bytes < SortingWriter::MEMORY_BYTES_MIN => {
+            Err(format!("sorting takes at least {} KiB of memory", SortingWriter::MEMORY_BYTES_MIN >> 10))
         }
         size => Ok(size),
     }

@@ -32,7 +32,10 @@ fn first_keys(folder: &Folder, store: &str) -> u64 {
 #[test]
 fn commands_on_a_store_that_another_process_writes_to_find_it_at_one_moment() {
     let folder = Folder::new();
-    let options = DbOptions::default().memtable_bytes(16 << 10).table_bytes(16 << 10).separation_threshold(200);
+    let options = DbOptions::default()
+        .writes(|writes| writes.memtable_bytes(16 << 10))
+        .levels(|levels| levels.table_bytes(16 << 10))
+        .values(|values| values.separation_bytes(200));
     let store = Db::open(folder.path("s"), &options.memory_bytes(8 << 20)).unwrap();
     let (acknowledged, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -141,7 +144,10 @@ fn a_damaged_backup_is_listed_and_not_restored() {
 #[test]
 fn a_killed_backup_leaves_the_earlier_ones_and_the_next_removes_its_files() {
     let folder = Folder::new();
-    let options = DbOptions::default().memtable_bytes(64 << 10).table_bytes(32 << 10).memory_bytes(8 << 20);
+    let options = DbOptions::default()
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(32 << 10))
+        .memory_bytes(8 << 20);
     let options = options.durability(ogive::Durability::Buffered);
     let store = Db::open(folder.path("s"), &options).unwrap();
     let fill = |from: u32| {

@@ -34,7 +34,7 @@ impl Voice for Library {
             Call::Resume => "fix the cause, then call `resume`, or open the store again",
             Call::TakeBack => "a store has one writer at a time; open it again to take it back",
             Call::Refresh => {
-                "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)"
+                "refresh the reader, or open the store again (or write with a longer `DbObjectOptions::grace_s`)"
             }
             Call::BeginAgain => "drop it and begin another",
             Call::WaitForOther => "wait for it to finish",
@@ -72,7 +72,7 @@ impl Library {
                 "raise the memory limit, or sort on a file system (`SortingWriter::create_with_scratch`)"
             }
             Call::SetLearning => "open it with one (`DbOptions::learning`)",
-            Call::MeasureProfile => "measure one with `io::measure_profile`",
+            Call::MeasureProfile => "measure one with `io::MeasuredProfile::measure`",
             Call::CheckCredentials => "check the credentials (environment or options), what they may do, and the clock",
             Call::GiveCredentials => "give credentials, in the environment or the options",
             Call::AllowMoreTime => {

@@ -173,7 +173,7 @@ impl Error {
         Self::of(Cause::KeyLength { length }, path, detail)
     }
 
-    /// A value of `length` bytes beyond a limit: that of the formats, or that of a memory budget.
+    /// A value of `length` bytes beyond a limit: that of the formats, or that of the memory.
     #[doc(hidden)]
     pub fn value_too_large(path: impl Into<PathBuf>, length: u64, limit: u64) -> Self {
         let error = Self::of(Cause::ValueTooLarge { length, limit }, path, "");

@@ -1,4 +1,5 @@
-//! The extension API: structures of other crates as kinds of [`Index`](super::Index).
+//! The seam for structures of other crates, as kinds of [`Index`](super::Index). It serves comparisons, as those of
+//! `ogive-research`, so it is hidden, and may change with any version.
 //!
 //! A structure maps native keys of 8 or 16 bytes ([`Word`]) to payloads of one size, in pages of a
 //! [`PageFile`](crate::page::PageFile). The page layer provides atomic commits and snapshots, so that a structure needs

@@ -50,10 +50,10 @@ mod options;
 mod test_documents;
 mod tree;
 
+pub use crate::page::PageStatistics;
 pub use entries::key::{Key, RawKey};
 pub use entries::payload::Payload;
 pub(crate) use entries::values::ValueForm;
-pub use entries::word::Word;
 pub use handle::loader::SortingLoader;
 pub use handle::open::Index;
 pub use handle::range::{IndexRange, TransactionRange};
@@ -61,8 +61,14 @@ pub use handle::reader::IndexReader;
 pub(crate) use handle::rescue::{RescuedIndex, WordRescue};
 pub use handle::verify::IndexVerifyReport;
 pub use handle::write::WriteTransaction;
-pub use kinds::any::{AnyIndex, WordIndex};
 pub use kinds::kind::IndexKind;
 pub use options::IndexOptions;
-pub use tree::layout::IndexLayout;
 pub use tree::structure::{IndexLevelStatistics, IndexStatistics, IndexVisit};
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    entries::word::Word,
+    kinds::any::{AnyIndex, WordIndex},
+    tree::layout::IndexLayout,
+};

@@ -29,6 +29,7 @@ pub struct IndexOptions {
     /// Page size, memory and durability.
     pub pages: PageOptions,
     /// Parameters of the structure, as its crate defines them; missing ones have their defaults.
+    #[doc(hidden)]
     pub tunables: Vec<Tunable>,
 }
 
@@ -67,6 +68,7 @@ setters! {
         fill_percent: u8,
         duplicates: bool,
         pages: PageOptions,
+        #[doc(hidden)]
         tunables: Vec<Tunable>,
         key_columns: Vec<KeyColumn>,
     } optional {

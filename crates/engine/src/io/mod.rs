@@ -28,43 +28,45 @@ mod storage;
 pub use fast_paths::FastPaths;
 pub use local::folder::LocalStorage;
 pub(crate) use local::large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
-pub use local::open_files::OpenFiles;
-pub use local::scratch::ScratchFolder;
-pub use meter::counts::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
-pub use meter::telemetry::StorageTelemetry;
-pub use objects::object_writer::ObjectWriter;
-pub use profile::clock::{
-    Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
-};
+pub(crate) use profile::clock::unix_time_s;
 pub(crate) use profile::curve::save_text;
 pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};
-pub use profile::measure::{
-    MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, MeasuredStream, measure_profile,
-};
-pub use profile::modelled_clock::ModelledClock;
+pub use profile::measure::{MeasureOptions, MeasuredProfile};
 pub(crate) use profile::spread::{TimeSpread, quantile_of_mixture};
 pub(crate) use reads::handoff::Handoff;
 pub use reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
-pub use reads::worker::Worker;
 pub(crate) use reads::worker::spawn_helper;
 #[cfg(test)]
 pub(crate) use reads::worker::tests::refusing;
 pub(crate) use reads::write_behind::{BehindOptions, WriteBehind};
-pub use storage::discard::DiscardStorage;
 pub(crate) use storage::frozen::FrozenFiles;
-pub use storage::lenient::LenientStorage;
 pub(crate) use storage::lenient::is_of_no_file;
 pub use storage::memory::MemoryStorage;
 pub use storage::place::Place;
-pub use storage::request::{Purpose, ReadRequest, UnreadablePart};
-pub use storage::schemes::{
-    FolderUrl, LocatedFile, local_path, locate, locate_folder, percent_decoded, register_scheme, remote_url,
-    without_query,
-};
-pub use storage::stoppable::StoppableStorage;
+pub use storage::request::{Purpose, ReadRequest};
+pub use storage::schemes::{FolderUrl, register_scheme};
 pub use storage::traits::{
     FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile,
-    check_name, check_range, check_write, copy_file, not_for_objects, open_compared,
 };
 pub(crate) use storage::traits::{open_expected, read_whole, remove_if_present, spoiled};
 pub use storage::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    local::open_files::OpenFiles,
+    local::scratch::ScratchFolder,
+    meter::counts::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts},
+    meter::telemetry::StorageTelemetry,
+    objects::object_writer::ObjectWriter,
+    profile::clock::{Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms},
+    profile::measure::{MeasuredLevel, MeasuredPoint, MeasuredStream},
+    profile::modelled_clock::ModelledClock,
+    reads::worker::Worker,
+    storage::discard::DiscardStorage,
+    storage::lenient::LenientStorage,
+    storage::request::UnreadablePart,
+    storage::schemes::{LocatedFile, local_path, locate, locate_folder, percent_decoded, remote_url, without_query},
+    storage::stoppable::StoppableStorage,
+    storage::traits::{check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
+};

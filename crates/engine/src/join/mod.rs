@@ -28,17 +28,21 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use input::records::{JoinRecords, RecordShape};
+pub use input::records::RecordShape;
 pub use input::source::JoinSource;
 pub use iterate::{JoinRow, JoinRows, join_rows};
 pub use output::JoinOutput;
-pub use plan::cached_profile;
-pub use rows::condition::{JoinCondition, JoinPair};
-pub use rows::joined_records::JoinedRecords;
-pub use rows::method::{JoinMethod, RegisteredMethod};
-pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinSide, JoinWatcher};
+pub use rows::condition::JoinPair;
+pub use rows::method::JoinMethod;
+pub use rows::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, JoinSide};
 pub use rows::plan::cost::JoinCost;
 pub use rows::plan::explanation::{JoinActual, JoinAlternative, JoinExplanation, JoinReadPlan, JoinRelationSummary};
 pub use rows::report::{JoinReport, JoinSeconds};
-pub use rows::task::MEMORY_BYTES_MIN;
 pub use run::{explain, join};
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    input::records::JoinRecords, plan::cached_profile, rows::condition::JoinCondition,
+    rows::joined_records::JoinedRecords, rows::method::RegisteredMethod, rows::options::JoinWatcher,
+};

@@ -51,14 +51,22 @@ pub use handles::pinned_types::PinnedTypes;
 pub use handles::range::{DbRange, LazyRecord};
 pub use handles::snapshot::DbSnapshot;
 pub use handles::stats::{DbStats, KeyspaceStats, LevelStats};
-pub use handles::table_stats::{TableKeyRange, TableStats};
 pub use images::closed_image::checkpoint_store;
 pub use objects::StoreVersion;
-pub use open::folder::{has_store, is_store_file, is_store_object};
 pub use state::counters::Activity;
-pub use state::options::{DbOptions, INLINE_BYTES_MAX};
-pub use state::tables::learner::LearningStats;
-pub use state::tables::learning::Learning;
+pub use state::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
+pub use state::options::DbOptions;
 pub(crate) use state::version::LOCK_NAME;
-pub use state::version::{STORE_FORMAT, set_newest_format};
+pub use state::version::set_newest_format;
 pub use write::ingest::IngestSummary;
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    handles::table_stats::{TableKeyRange, TableStats},
+    open::folder::{has_store, is_store_file, is_store_object},
+    state::options::INLINE_BYTES_MAX,
+    state::tables::learner::LearningStats,
+    state::tables::learning::Learning,
+    state::version::STORE_FORMAT,
+};

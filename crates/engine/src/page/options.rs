@@ -10,11 +10,12 @@ use crate::io::FastPaths;
 pub struct PageOptions {
     /// Page size in bytes, a power of two from 512 to 65,536. For an existing file, the size stored in it applies.
     pub page_bytes: usize,
-    /// Memory for cached pages and the log map, in bytes; with 0, no page is cached between operations. The minimum a
-    /// writer needs is additional: one byte per page of the file, up to 1 MiB for the log map, 1 MiB for changed pages,
-    /// and, for each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
+    /// The upper limit, in bytes, of all memory that the file keeps and works with: cached pages, the log map and the
+    /// changed pages of a transaction together; with 0, no page is cached between operations. Only the least that a
+    /// writer needs is taken beyond it: one byte per page of the file, up to 1 MiB for the log map, 1 MiB for changed
+    /// pages, and, for each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
     pub memory_bytes: u64,
-    /// The part of the budget reserved for inner pages, those nearest to the root first.
+    /// The part of the memory reserved for inner pages, those nearest to the root first.
     pub resident_bytes: u64,
     /// When a commit is durable.
     pub durability: Durability,
@@ -27,8 +28,8 @@ pub struct PageOptions {
     /// Limit of the log in bytes. If the log is longer, because an old snapshot delays checkpoints, no new transaction
     /// can begin. A running transaction may exceed it.
     pub log_limit_bytes: u64,
-    /// Memory for the changed pages of a transaction, as part of the budget. Beyond it, changes spill to the log before
-    /// the commit. 0 means an eighth of the budget, and at least 1 MiB.
+    /// The part of the memory for the changed pages of a transaction. Beyond it, changes spill to the log before the
+    /// commit. 0 means an eighth of the memory, and at least 1 MiB.
     pub transaction_bytes: u64,
     /// For tests and measurements: the fast paths that may be taken (the cache, and batches in an index). They do not
     /// change answers.
@@ -72,22 +73,22 @@ setters! {
 /// Smallest and largest page size in bytes.
 const PAGE_BYTES_LIMITS: std::ops::RangeInclusive<usize> = 512..=65_536;
 
-/// Smallest memory of each part that a writer needs, regardless of the budget.
-const BUDGET_PART_BYTES_MIN: u64 = 1 << 20;
+/// Smallest memory of each part that a writer needs, whatever the limit.
+const MEMORY_PART_BYTES_MIN: u64 = 1 << 20;
 
 impl PageOptions {
     pub(super) fn check(&self) -> Result<()> {
         check_page_bytes(self.page_bytes).map_err(Error::input)
     }
 
-    /// Size of the page pool: three quarters of the unreserved budget.
+    /// Size of the page pool: three quarters of the unreserved memory.
     pub(super) fn pool_bytes(&self) -> u64 {
         self.memory_bytes.saturating_sub(self.resident_bytes) / 4 * 3
     }
 
     /// Size that the log map may reach before a checkpoint empties it.
     pub(super) fn log_map_bytes(&self) -> u64 {
-        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
+        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(MEMORY_PART_BYTES_MIN)
     }
 
     /// Size that the changed pages of a transaction may reach before they spill to the log.
@@ -95,7 +96,7 @@ impl PageOptions {
         if self.transaction_bytes > 0 {
             return self.transaction_bytes;
         }
-        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
+        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(MEMORY_PART_BYTES_MIN)
     }
 }
 

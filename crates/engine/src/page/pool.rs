@@ -1,4 +1,4 @@
-//! The page pool: an in-memory page cache within a byte budget.
+//! The page pool: an in-memory page cache of limited size.
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};

@@ -185,7 +185,7 @@ impl Transaction {
     }
 
     /// Begins an operation: its distinct pages are counted separately, and pages it reads are kept for it, regardless
-    /// of the budget.
+    /// of the memory.
     pub fn begin_operation(&mut self) {
         self.keeper.enter(PagePhase::Search);
     }

@@ -18,31 +18,37 @@ mod write;
 
 pub(crate) use crate::block::key_prefix_at;
 pub(crate) use block::coded::FrontKeys;
-pub use block::key::KEY_BYTES_MAX;
-pub use block::view::{BLOCK_BYTES, dense_value_width};
+pub(crate) use block::key::KEY_BYTES_MAX;
 pub(crate) use format::histogram::HistogramPoint;
 pub(crate) use format::meta::opening_bytes_of_file;
-pub use format::meta::{FORMAT_VERSION, opening_bytes};
-pub use format::options::{TableCache, TableOptions, TableWriteOptions};
+pub use format::options::{TableCache, TableOptions, TableTuningOptions, TableWriteOptions};
 pub use format::stated_objective::StatedObjective;
+pub use format::value::ValueReader;
+#[doc(hidden)]
 pub use format::{filter, value};
 pub(crate) use read::cursor::{TableCursor, TablePlace};
 pub(crate) use read::lookup::SearchPath;
-pub use read::operations::{Record, RecordVersion, Traced};
+pub use read::operations::{Record, Traced};
 pub use read::range::TableRange;
 pub use read::read_trace::{ReadTrace, TracedRead};
 pub(crate) use read::reader::SharedOptions;
 pub use read::reader::Table;
 pub(crate) use read::scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use read::separators::parts as separator_parts;
-pub use report::compare::{BuiltDesigns, COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};
-pub use report::lookup_sample::{LookupSample, SAMPLED_KEY_BYTES_MAX};
-pub use report::structure::{
-    FilePart, IndexNodes, IndexPageNodes, LayerKind, LayerStructure, RouteStep, TableStructure,
-};
+pub use report::lookup_sample::LookupSample;
 pub use report::summary::{LayerSummary, ReadsPerGet, TableReport};
 pub use sort::sorting::SortingWriter;
 pub use verify::{Finding, TableVerifyReport};
 pub(crate) use write::bottom_layer::NodeRun;
 pub(crate) use write::published_file::PublishedFile;
 pub use write::writer::TableWriter;
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    block::view::{BLOCK_BYTES, dense_value_width},
+    format::meta::{FORMAT_VERSION, opening_bytes},
+    read::operations::RecordVersion,
+    report::compare::{BuiltDesigns, COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs},
+    report::structure::{FilePart, IndexNodes, IndexPageNodes, LayerKind, LayerStructure, RouteStep, TableStructure},
+};

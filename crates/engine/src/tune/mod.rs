@@ -1,17 +1,20 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
 //! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`DesignProblem`]: the
-//! storage's profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers
-//! of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
+//! storage's profile T(n), the objective, a limit for the root, and expected cache hits. The output is a [`Design`]:
+//! layers of nodes, bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
 //!
 //! ```text
 //!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]
 //! ```
 //!
-//! * [`tune`] runs the search (Algorithm 2); [`DesignRequest`] also builds named designs, for comparison;
-//! * [`choose_block_size`] chooses the size of data blocks from a sample of the keys;
-//! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6);
-//! * [`replay`] makes the reads of known lookups on a design, through a cache (Section 6, what-if).
+//! [`TableWriteOptions`](crate::TableWriteOptions) have its parts: a [`DesignRequest`] for the search or for a named
+//! design, the [`DesignObjective`], the [`DesignCaching`], and a [`TableSample`] for the size of blocks. The search by
+//! itself is a seam for `ogive-research`:
+//!
+//! * `tune` runs it (Algorithm 2), and `choose_block_size` chooses the size of data blocks from a sample of the keys;
+//! * `step_complexity_us` and `assess` estimate possible gains without access to the keys (Equation 12, Section 6);
+//! * `replay` makes the reads of known lookups on a design, through a cache (Section 6, what-if).
 //!
 //! Without the feature `tune` of the crate, the search is left out: designs are then named, as
 //! [`DesignRequest::Coded`], and block sizes stated.
@@ -49,24 +52,34 @@ mod search;
 mod search_options;
 mod sizes;
 
-pub use assess::{DesignAssessment, assess, assess_for};
 #[cfg(feature = "tune")]
 pub(crate) use block_size::choose_block_ends;
-#[cfg(feature = "tune")]
-pub use block_size::{BlockSizeChoice, choose_block_size};
-pub use builder::LayerBuilder;
-pub use compared::{ComparedDesign, ComparedDesigns};
-pub use complexity::step_complexity_us;
-pub use design::{Design, DesignCost, LayerReport};
-pub use layer::{DesignLayer, IndexPage, LayerNodes};
-pub use level_input::LevelInput;
-pub use problem::{DesignCaching, DesignObjective, DesignProblem};
-pub use reads::ReadSizes;
+pub use compared::ComparedDesign;
+pub use problem::{DesignCaching, DesignObjective};
 pub(crate) use replay::design_for_lookups;
-pub use replay::{LookupReplay, replay};
 pub use request::DesignRequest;
 pub use sample::TableSample;
+pub use search_options::DesignSearchOptions;
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    assess::{DesignAssessment, assess, assess_for},
+    builder::LayerBuilder,
+    compared::ComparedDesigns,
+    complexity::step_complexity_us,
+    design::{Design, DesignCost, LayerReport},
+    layer::{DesignLayer, IndexPage, LayerNodes},
+    level_input::LevelInput,
+    problem::DesignProblem,
+    reads::ReadSizes,
+    replay::{LookupReplay, replay},
+    search_options::LayerBuilderKind,
+    sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES},
+};
 #[cfg(feature = "tune")]
-pub use search::tune;
-pub use search_options::{DesignSearchOptions, LayerBuilderKind};
-pub use sizes::{INDEX_PAGE_HEADER_BYTES, LINE_NODE_BYTES, STEP_PIECE_BYTES};
+#[doc(hidden)]
+pub use {
+    block_size::{BlockSizeChoice, choose_block_size},
+    search::tune,
+};

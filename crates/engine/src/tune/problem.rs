@@ -75,8 +75,9 @@ pub struct DesignCaching {
     pub opening_hit_rate: f64,
     /// Time of a read answered by the cache, in microseconds.
     pub cache_us: f64,
-    /// Memory of a reader for the root and for cached reads, in bytes. If the looked-up keys are known, the hit rates
-    /// are then those of [`replay`](super::replay) on the design, instead of the stated ones.
+    /// The memory of a reader in bytes, as [`TableOptions`](crate::TableOptions::memory_bytes) limit it. If the
+    /// looked-up keys are known, the hit rates are then those of a replay of them on the design, instead of the
+    /// stated ones.
     pub memory_bytes: Option<u64>,
 }
 
@@ -132,7 +133,8 @@ fn just_the_root(root_bytes: u64) -> u64 {
 }
 
 impl<'a> DesignProblem<'a> {
-    /// The problem of least mean latency on this storage: nothing cached, no budget, opening reads the root only.
+    /// The problem of least mean latency on this storage: nothing cached, no limit for the root, an opening that
+    /// reads only that.
     pub fn new(profile: &'a Profile) -> Self {
         Self {
             profile,

@@ -25,6 +25,7 @@ impl LayerBuilderKind {
 #[non_exhaustive]
 pub struct DesignSearchOptions {
     /// The builder set F.
+    #[doc(hidden)]
     pub builders: Vec<LayerBuilderKind>,
     /// k: number of candidates followed from each layer.
     pub top_k: usize,
@@ -66,6 +67,7 @@ impl Default for DesignSearchOptions {
 
 setters! {
     DesignSearchOptions {
+        #[doc(hidden)]
         builders: Vec<LayerBuilderKind>,
         top_k: usize,
         lambda_low_bytes: u64,

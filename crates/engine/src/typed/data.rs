@@ -123,8 +123,7 @@ pub trait TypedScalar: TypedData {
         Self::encode(value)
     }
 
-    /// The component at the start of `key`, which is advanced; `None` if there is none. See [`take_fixed`] and
-    /// [`take_variable`].
+    /// The component at the start of `key`, which is advanced; `None` if there is none.
     fn take<'a>(key: &mut &'a [u8], descending: bool) -> Option<Self::Part<'a>>;
 }
 
@@ -147,7 +146,7 @@ impl<T: TypedScalar + ?Sized> TypedValue for T {
 
 /// Takes a component of a fixed width off a key of a tuple.
 #[inline]
-pub fn take_fixed<const WIDTH: usize>(key: &mut &[u8], descending: bool) -> Option<[u8; WIDTH]> {
+pub(crate) fn take_fixed<const WIDTH: usize>(key: &mut &[u8], descending: bool) -> Option<[u8; WIDTH]> {
     let (taken, rest) = key.split_first_chunk::<WIDTH>()?;
     *key = rest;
     Some(if descending { taken.map(|byte| !byte) } else { *taken })
@@ -159,7 +158,7 @@ const END: u8 = 0;
 
 /// Takes a component of a variable width off a key of a tuple.
 #[must_use]
-pub fn take_variable<'a>(key: &mut &'a [u8], descending: bool) -> Option<Cow<'a, [u8]>> {
+pub(crate) fn take_variable<'a>(key: &mut &'a [u8], descending: bool) -> Option<Cow<'a, [u8]>> {
     let flip = if descending { 0xff } else { 0 };
     let all = *key;
     let zero_from = |at: usize| Some(at + all.get(at..)?.iter().position(|&byte| byte == flip)?);

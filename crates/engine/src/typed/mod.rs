@@ -30,13 +30,22 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use data::{TypedData, TypedKey, TypedScalar, TypedValue, take_fixed, take_variable};
+pub(crate) use data::take_fixed;
+pub use data::{TypedData, TypedKey, TypedValue};
 pub use guard::{TypedGuard, TypedRange, TypedRecord};
 pub use indexed::{IndexedBatch, IndexedKeyspace, SecondaryIndex, SecondaryKeys, SecondaryRange};
 pub use keyspace::{TypedKeyspace, TypedSnapshot};
-pub use multimap::{MultimapRange, MultimapValues, TypedMultimap, TypedPart};
-pub use parts::{Desc, TypedComponent, TypedParts, TypedPrefix};
+pub use multimap::{MultimapRange, MultimapValues, TypedMultimap};
+pub use parts::{Desc, TypedPrefix};
 #[cfg(feature = "postcard")]
 pub use postcard::Postcard;
-pub use row::{RowField, TypedRow};
 pub use table::{TypedTable, TypedTableWriter};
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    data::TypedScalar,
+    multimap::TypedPart,
+    parts::{TypedComponent, TypedParts},
+    row::{RowField, TypedRow},
+};

@@ -35,6 +35,11 @@ impl<T: Ord> Ord for Desc<T> {
 }
 
 /// One or more components of a tuple: of a key, a value of a multimap, or a secondary index.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of keys or values of a multimap, or of an indexed part",
+    label = "`{Self}` has no order-preserving bytes that end where they say",
+    note = "these are scalars, `Option` and `Desc` of them, and tuples of these"
+)]
 pub trait TypedParts: 'static {
     /// Components are written from this.
     type PartArg<'a>;
@@ -265,6 +270,11 @@ macro_rules! tuples {
 tuples!((A a, B b) (A a, B b, C c) (A a, B b, C c, D d) (A a, B b, C c, D d, E e) (A a, B b, C c, D d, E e, F f));
 
 /// The beginning of keys of type `K`: for tuples the first components, as a tuple, and for text and bytes a part.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no prefix of keys of type `{K}`",
+    label = "keys of type `{K}` do not begin with it",
+    note = "a prefix of tuples is a tuple of their first components, such as `(1,)`; of text a `&str`, of bytes `&[u8]`"
+)]
 pub trait TypedPrefix<K: ?Sized> {
     /// Appends the bytes that all keys with this prefix begin with.
     ///

@@ -14,6 +14,11 @@ pub trait TypedRow: TypedValue {
 }
 
 /// A Rust type for fields of rows: a scalar that is read as itself, or an `Option` of one, which may be null.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of fields of a row",
+    label = "a row of `ogive::row!` cannot have a field of type `{Self}`",
+    note = "fields are integers, floats, `bool`, `String`, `Vec<u8>`, byte arrays, dates, UUIDs, and `Option` of these"
+)]
 pub trait RowField: Sized {
     /// The field of this type with a name.
     fn field(name: &str) -> Field;

@@ -40,12 +40,22 @@ mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
 pub(crate) use prefix::{end_of_prefix, range_of_prefix};
-pub use record_type::{ColumnPlace, KEYS_ONLY, KeyColumn, RecordColumn, RecordType};
-pub use row::{FieldReader, Row, RowBuilder, RowFields};
-pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
-pub use scalar::{decode_f32, decode_f64, encode_f64, encode_f64_value, encode_i64};
+pub use record_type::{KeyColumn, RecordType};
+pub use row::{Row, RowBuilder, RowFields};
+pub use row_type::{Field, RowType};
+pub(crate) use scalar::encode_f64_value;
 pub(crate) use scalar::{encode_f32, encode_f32_value};
+pub use scalar::{encode_f64, encode_i64};
 pub(crate) use tuple::NullTest;
-pub use tuple::{COMPONENTS_MAX, Component, NullOrder, TupleType};
+pub use tuple::{Component, NullOrder, TupleType};
 pub use value::Value;
 pub use value_type::ValueType;
+
+// Seams for the other crates of this repository: hidden, and free to change with any version.
+#[doc(hidden)]
+pub use {
+    record_type::{ColumnPlace, RecordColumn},
+    row::FieldReader,
+    row_type::FIELDS_MAX,
+    scalar::{decode_f32, decode_f64},
+};

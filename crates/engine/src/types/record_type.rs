@@ -14,12 +14,12 @@ pub struct KeyColumn {
     /// Its name.
     pub name: String,
     /// Its position among all columns, counted from 0. The other columns are the fields of the value, in order.
-    /// [`KEYS_ONLY`] is added to it if there are no others.
+    /// 2^15 is added to it if there are no others.
     pub position: u16,
 }
 
 /// Added to the positions of key columns that are all the columns: see [`RecordType::keys_only`].
-pub const KEYS_ONLY: u16 = 1 << 15;
+pub(crate) const KEYS_ONLY: u16 = 1 << 15;
 
 /// The types of the keys and values of a table or a keyspace; by default bytes.
 ///
@@ -157,6 +157,7 @@ impl RecordType {
     /// All columns in their order: the components of the key at their positions, and the fields of the value; a value
     /// that is not a row is one column, and none of [keys alone](Self::keys_only). Their names differ.
     #[must_use]
+    #[doc(hidden)]
     pub fn columns(&self) -> Vec<RecordColumn> {
         let component = |index: usize, key_type, nullable, count| {
             let name = self.name_of_key(index, count);

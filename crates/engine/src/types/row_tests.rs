@@ -1,6 +1,7 @@
 //! Property tests of rows. Method: types and values are drawn, also types that were extended after a row was written;
 //! what is read is compared with the values.
 
+use super::row_type::FIELD_NAME_BYTES_MAX;
 use super::tests::{Draw, compare};
 use super::*;
 use crate::error::Error;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Most fields of a row.
 pub const FIELDS_MAX: usize = 2048;
 /// Longest name of a field in bytes.
-pub const FIELD_NAME_BYTES_MAX: usize = 1024;
+pub(crate) const FIELD_NAME_BYTES_MAX: usize = 1024;
 
 /// A field of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ impl RowType {
     ///
     /// # Errors
     /// `Cause::Input` for none or too many fields, fields that are tuples, and names that repeat or are
-    /// longer than [`FIELD_NAME_BYTES_MAX`].
+    /// longer than 1,024 bytes.
     pub fn new(fields: impl Into<Vec<Field>>) -> Result<Self> {
         let fields = fields.into();
         let invalid = |detail: String| Err(Error::input(detail));

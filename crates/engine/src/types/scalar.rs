@@ -26,7 +26,7 @@ pub fn encode_f64(value: f64) -> [u8; 8] {
 
 /// The bytes of a float in a value, which keeps all its bits; those of [`encode_f64`] unless it is -0 or NaN.
 #[must_use]
-pub fn encode_f64_value(value: f64) -> [u8; 8] {
+pub(crate) fn encode_f64_value(value: f64) -> [u8; 8] {
     let bits = value.to_bits();
     (if bits & SIGN == 0 { bits | SIGN } else { !bits }).to_be_bytes()
 }
@@ -44,7 +44,7 @@ pub(crate) fn encode_f32_value(value: f32) -> [u8; 4] {
     (if bits & SIGN_32 == 0 { bits | SIGN_32 } else { !bits }).to_be_bytes()
 }
 
-/// The float of the bytes of [`encode_f64`] or [`encode_f64_value`].
+/// The float of the bytes of [`encode_f64`], or of those of a value.
 #[must_use]
 pub fn decode_f64(bytes: [u8; 8]) -> f64 {
     let word = u64::from_be_bytes(bytes);

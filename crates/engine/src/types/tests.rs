@@ -2,6 +2,7 @@
 //! from. Method: types and values are drawn, with many near each other and at the ends of their ranges; orders are
 //! compared with one that is written down value by value, as SQL orders them.
 
+use super::tuple::COMPONENTS_MAX;
 use super::*;
 use proptest::prelude::*;
 use std::cmp::Ordering;

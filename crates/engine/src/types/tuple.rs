@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Most components of a tuple.
-pub const COMPONENTS_MAX: usize = 16;
+pub(crate) const COMPONENTS_MAX: usize = 16;
 
 /// Bits of the code of a component's type, below its flags.
 const TYPE_BITS: u16 = 0x1fff;
@@ -184,7 +184,7 @@ fn take<'a>(key: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// The components of a tuple, at most [`COMPONENTS_MAX`]. Shown and parsed as
+/// The components of a tuple, at most 16. Shown and parsed as
 /// `(text, date desc, f64? asc nulls first)`: a question mark allows nulls, which come last if ascending and first if
 /// descending unless `nulls first` or `nulls last` says otherwise, as in SQL.
 ///

@@ -24,7 +24,10 @@ fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
 }
 
 fn options() -> DbOptions {
-    small().threads(0).memtable_bytes(4 << 10).table_bytes(4 << 10).level_bytes(16 << 10)
+    small()
+        .threads(0)
+        .writes(|writes| writes.memtable_bytes(4 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(16 << 10))
 }
 
 /// A store, its model, and random work on both.

@@ -29,11 +29,14 @@ fn options(random: &mut Random) -> DbOptions {
     };
     DbOptions::default()
         .memory_bytes(1 << (22 + random.below(3)))
-        .memtable_bytes(4 << (10 + random.below(3)))
-        .table_bytes(4 << (10 + random.below(4)))
-        .level_bytes(8 << (10 + random.below(3)))
-        .block_bytes(512 << random.below(4))
-        .separation_threshold(200 << random.below(3))
+        .writes(|writes| writes.memtable_bytes(4 << (10 + random.below(3))))
+        .levels(|levels| {
+            levels
+                .table_bytes(4 << (10 + random.below(4)))
+                .level_bytes(8 << (10 + random.below(3)))
+                .block_bytes(512 << random.below(4))
+        })
+        .values(|values| values.separation_bytes(200 << random.below(3)))
         .threads(random.below(2) as usize)
         .fast_paths(paths)
 }
@@ -169,7 +172,9 @@ impl ReaderWrapper for NotingReader {
 fn calls_of_a_batch(separates: bool, memory_bytes: u64, keys: &[[u8; 8]]) -> Vec<Call> {
     let storage = Noting::new();
     let options = DbOptions::default().threads(0).memory_bytes(memory_bytes);
-    let options = options.separation_threshold(if separates { 50 } else { 1 << 20 }).block_bytes(4096);
+    let options = options
+        .values(|values| values.separation_bytes(if separates { 50 } else { 1 << 20 }))
+        .levels(|levels| levels.block_bytes(4096));
     let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
     let mut batch = db.batch();
     for number in 0..20_000_u64 {
@@ -234,7 +239,10 @@ fn the_waves_of_a_long_batch_stay_within_the_memory() {
 fn a_batch_whose_reads_fail_fails_and_the_next_one_answers() {
     let inner = MemoryStorage::new();
     let injector = FaultInjector::new(Arc::new(inner));
-    let options = DbOptions::default().threads(0).separation_threshold(150).block_bytes(1024);
+    let options = DbOptions::default()
+        .threads(0)
+        .values(|values| values.separation_bytes(150))
+        .levels(|levels| levels.block_bytes(1024));
     let options = options.fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
     let db = Db::open(Arc::new(injector.clone()), &options).unwrap();
     let value = |number: u64| vec![number as u8; (number % 300) as usize];

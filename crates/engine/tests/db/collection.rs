@@ -43,9 +43,8 @@ impl Store {
             .threads(0)
             .durability(Durability::Buffered)
             .memory_bytes(32 << 20)
-            .memtable_bytes(memtable_bytes)
-            .table_bytes(256 << 10)
-            .level_bytes(1 << 20);
+            .writes(|writes| writes.memtable_bytes(memtable_bytes))
+            .levels(|levels| levels.table_bytes(256 << 10).level_bytes(1 << 20));
         let db = Db::open(Arc::new(meter.clone()), &options).unwrap();
         Self { meter, memory, db, options }
     }

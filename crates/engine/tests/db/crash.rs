@@ -17,7 +17,9 @@ const GOES_ON_ONE_IN: u64 = 17;
 
 /// Sizes that lead to about the same number of calls with any options, since each call is a crash.
 fn draws(seed: u64) -> Draws {
-    let like = small().memtable_bytes(4 << 10).table_bytes(4 << 10).level_bytes(8 << 10);
+    let like = small()
+        .writes(|writes| writes.memtable_bytes(4 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(8 << 10));
     Draws::new(seed, &like).timeless()
 }
 

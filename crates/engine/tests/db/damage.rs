@@ -19,7 +19,7 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
 
 /// Drawn options with which most runs have a log.
 fn draws(seed: u64) -> Draws {
-    Draws::new(seed, &small().memtable_bytes(8 << 10))
+    Draws::new(seed, &small().writes(|writes| writes.memtable_bytes(8 << 10)))
 }
 
 fn repeat(seed: u64) -> Repeat {
@@ -233,7 +233,7 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
         let _repeat = repeat(seed);
         let memory = MemoryStorage::new();
         let dynamic: Arc<dyn Storage> = Arc::new(memory.clone());
-        let like = small().memtable_bytes(1 << 20);
+        let like = small().writes(|writes| writes.memtable_bytes(1 << 20));
         let mut draws = Draws::new(seed, &like);
         let (mut history, mut random) = (History::default(), Random::new(seed));
         let world = World::open(&dynamic, draws.others(seed), &history).unwrap();

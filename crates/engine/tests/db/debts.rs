@@ -120,7 +120,7 @@ impl Store {
 /// Dead bytes of the value files beyond what the options allow.
 fn excess_dead_bytes(stats: &DbStats, options: &DbOptions) -> f64 {
     let allowed =
-        options.dead_share * LATE * stats.value_file_bytes as f64 + (stats.value_files * DEAD_BYTES_MIN) as f64;
+        options.values.dead_share * LATE * stats.value_file_bytes as f64 + (stats.value_files * DEAD_BYTES_MIN) as f64;
     (stats.dead_value_bytes as f64 - allowed).max(0.0)
 }
 
@@ -200,7 +200,7 @@ fn debts_fall_to_zero_soon_after_the_last_fault() {
     // One without value files, one with many, and one whose values are collected.
     for seed in seeds(2..5) {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let draws = Draws::new(seed, &small().memtable_bytes(8 << 10)).timeless();
+        let draws = Draws::new(seed, &small().writes(|writes| writes.memtable_bytes(8 << 10))).timeless();
         let mut unharmed = Store::new(draws.clone().next());
         unharmed.injector.clear();
         unharmed.work(seed);

@@ -13,7 +13,9 @@ const STEPS: u32 = 40;
 
 /// Sizes that lead to about the same number of calls with any options, since each call fails in a run of its own.
 fn draws(seed: u64) -> Draws {
-    let like = small().memtable_bytes(4 << 10).table_bytes(4 << 10).level_bytes(8 << 10);
+    let like = small()
+        .writes(|writes| writes.memtable_bytes(4 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(8 << 10));
     Draws::new(seed, &like).timeless()
 }
 
@@ -186,7 +188,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     let seed = named_seed().unwrap_or(1);
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
     let mut draws = draws(seed);
-    let apart = draws.next().separation_threshold(0);
+    let apart = draws.next().values(|values| values.separation_bytes(0));
     let db = Db::open(Arc::new(storage.clone()), &apart).unwrap();
     (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());
     // As after a kill.

@@ -20,11 +20,10 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> DbOptions {
     DbOptions::default()
-        .memtable_bytes(64 << 10)
-        .table_bytes(4 << 10)
-        .level_bytes(16 << 10)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(16 << 10))
         .memory_bytes(8 << 20)
-        .separation_threshold(200)
+        .values(|values| values.separation_bytes(200))
         // Each value goes to a value file at once, so that the copies have many of them.
         .fast_paths(FastPaths { deferred_values: false, ..FastPaths::ALL })
         .threads(0)

@@ -16,9 +16,8 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> DbOptions {
     DbOptions::default()
-        .memtable_bytes(64 << 10)
-        .table_bytes(4 << 10)
-        .level_bytes(16 << 10)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(16 << 10))
         .memory_bytes(8 << 20)
         .threads(0)
 }
@@ -58,7 +57,7 @@ fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
     let prefix = vec![b'p'; 1_000];
     let key = |number: u32| [&prefix[..], &number.to_be_bytes()].concat();
     for threads in [0, 2] {
-        let db = Db::open(memory(), &options().threads(threads).table_bytes(64 << 10)).unwrap();
+        let db = Db::open(memory(), &options().threads(threads).levels(|levels| levels.table_bytes(64 << 10))).unwrap();
         let sources = memory();
         for part in 0..30 {
             let records: Model = (0..100).map(|i| (key(part * 100 + i), b"value".to_vec())).collect();
@@ -281,9 +280,9 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
 
 #[test]
 fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
-    for separation_threshold in [0, u64::MAX] {
+    for separation_bytes in [0, u64::MAX] {
         let (storage, target) = (memory(), memory());
-        let options = options().separation_threshold(separation_threshold);
+        let options = options().values(|values| values.separation_bytes(separation_bytes));
         let db = Db::open(storage, &options).unwrap();
         let people = db.keyspace("people").unwrap();
         for i in 0..2_000_u64 {

@@ -27,15 +27,18 @@ fn options(random: &mut Random) -> DbOptions {
     DbOptions::default()
         .threads(any(random, &[0, 0, 2]))
         .durability(Durability::Buffered)
-        .memtable_bytes(any(random, &[64 << 10, 256 << 10]))
-        .table_bytes(any(random, &[8 << 10, 90_000, 110_000]))
-        .level_bytes(any(random, &[256 << 10, 1 << 20]))
-        .level_factor(any(random, &[2, 10]))
-        .block_bytes(any(random, &[512, 512, 4096]))
-        .separation_threshold(any(random, &[64, 1 << 10]))
-        .filter_bits_per_key(any(random, &[None, Some(10)]))
+        .writes(|writes| writes.memtable_bytes(any(random, &[64 << 10, 256 << 10])))
+        .levels(|levels| {
+            levels
+                .table_bytes(any(random, &[8 << 10, 90_000, 110_000]))
+                .level_bytes(any(random, &[256 << 10, 1 << 20]))
+                .level_factor(any(random, &[2, 10]))
+                .block_bytes(any(random, &[512, 512, 4096]))
+        })
+        .values(|values| values.separation_bytes(any(random, &[64, 1 << 10])))
+        .levels(|levels| levels.filter_bits_per_key(any(random, &[None, Some(10)])))
         .compression(any(random, &[Compression::None, Compression::Lz4]))
-        .coding(random.one_in(2))
+        .levels(|levels| levels.coding(random.one_in(2)))
 }
 
 /// The shape of the keys of a store.

@@ -241,11 +241,9 @@ fn number(found: Option<&[u8]>) -> u32 {
 fn options() -> DbOptions {
     DbOptions::default()
         .memory_bytes(8 << 20)
-        .memtable_bytes(64 << 10)
-        .separation_threshold(100)
-        .table_bytes(64 << 10)
-        .level_bytes(256 << 10)
-        .level_factor(4)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .values(|values| values.separation_bytes(100))
+        .levels(|levels| levels.table_bytes(64 << 10).level_bytes(256 << 10).level_factor(4))
         .threads(2)
 }
 

@@ -176,7 +176,10 @@ fn follow(storage: &Arc<dyn Storage>, draws: Draws, copies: u64) {
 }
 
 fn options() -> DbOptions {
-    small().threads(2).memtable_bytes(4 << 10).table_bytes(4 << 10).level_bytes(16 << 10)
+    small()
+        .threads(2)
+        .writes(|writes| writes.memtable_bytes(4 << 10))
+        .levels(|levels| levels.table_bytes(4 << 10).level_bytes(16 << 10))
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn copies_of_an_object_store_that_is_written_to_equal_it_at_one_moment() {
 #[test]
 fn a_log_that_is_recycled_while_it_is_read_loses_no_group() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let like = small().threads(1).memtable_bytes(1 << 10);
+    let like = small().threads(1).writes(|writes| writes.memtable_bytes(1 << 10));
     follow(&storage, Draws::new(21, &like), 60);
 }
 
@@ -279,8 +282,9 @@ impl ReaderWrapper for SlowReader {
 fn a_log_that_is_recycled_between_two_reads_is_not_an_empty_one() {
     let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     // So large that no compaction removes a table, which would be noticed.
-    let options = DbOptions::default().threads(0).memory_bytes(16 << 20).memtable_bytes(1 << 20);
-    let db = Db::open(Arc::clone(&memory), &options.separation_threshold(u64::MAX)).unwrap();
+    let options =
+        DbOptions::default().threads(0).memory_bytes(16 << 20).writes(|writes| writes.memtable_bytes(1 << 20));
+    let db = Db::open(Arc::clone(&memory), &options.values(|values| values.separation_bytes(u64::MAX))).unwrap();
     (1..=40).for_each(|number| write(&db, number));
     let writer = db.clone();
     let work = move || {

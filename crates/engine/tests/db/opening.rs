@@ -59,7 +59,7 @@ fn nested_keys_of_any_length_make_tables_that_open_in_the_least_memory() {
     assert_eq!(stays_writable(&keys, &options()), LEAST_MEMORY);
     // Written with little memory and with much.
     let keys: Vec<Vec<u8>> = (1..4000).step_by(4).map(|length| vec![b'a'; length]).collect();
-    let little = options().memory_bytes(LEAST_MEMORY).memtable_bytes(256 << 10);
+    let little = options().memory_bytes(LEAST_MEMORY).writes(|writes| writes.memtable_bytes(256 << 10));
     assert_eq!(stays_writable(&keys, &little), LEAST_MEMORY);
 }
 
@@ -112,7 +112,7 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     keys.iter().for_each(|key| writer.append(key, b"v").unwrap());
     writer.finish().unwrap();
 
-    let mut raised = options().memory_bytes(LEAST_MEMORY).memtable_bytes(64 << 10);
+    let mut raised = options().memory_bytes(LEAST_MEMORY).writes(|writes| writes.memtable_bytes(64 << 10));
     let mut refusals = 0;
     loop {
         let db = Db::open(Arc::clone(&storage), &raised).unwrap();

@@ -18,7 +18,7 @@ const DEFERRED_BYTES: usize = 400;
 
 fn options(threshold: u64, fast_paths: FastPaths) -> DbOptions {
     let options = DbOptions::default().threads(0).durability(Durability::Buffered).fast_paths(fast_paths);
-    options.memory_bytes(16 << 20).separation_threshold(threshold)
+    options.memory_bytes(16 << 20).values(|values| values.separation_bytes(threshold))
 }
 
 /// The settings of the paths of single puts.
@@ -82,7 +82,9 @@ fn a_kill_loses_no_put_that_returned() {
         for fast_paths in settings() {
             let storage = MemoryStorage::new();
             let open = |storage: &MemoryStorage| {
-                let small = options(threshold, fast_paths).memtable_bytes(32 << 10).memory_bytes(1 << 20);
+                let small = options(threshold, fast_paths)
+                    .writes(|writes| writes.memtable_bytes(32 << 10))
+                    .memory_bytes(1 << 20);
                 Db::open(Arc::new(storage.clone()), &small).unwrap()
             };
             let db = open(&storage);

@@ -20,7 +20,10 @@ fn key(number: u64) -> [u8; 16] {
 }
 
 fn options() -> DbOptions {
-    DbOptions::default().memory_bytes(MEMORY_BYTES).threads(0).table_bytes(8 << 20).level_bytes(16 << 20)
+    DbOptions::default()
+        .memory_bytes(MEMORY_BYTES)
+        .threads(0)
+        .levels(|levels| levels.table_bytes(8 << 20).level_bytes(16 << 20))
 }
 
 /// A compacted and reopened store of four times its memory, with its number of records.

@@ -590,12 +590,10 @@ fn assert_same(found: Option<&Slice>, expected: Option<Value>, place: &str) {
 fn options(threads: usize) -> DbOptions {
     DbOptions::default()
         .memory_bytes(8 << 20)
-        .memtable_bytes(256 << 10)
-        .separation_threshold(200)
-        .table_bytes(128 << 10)
-        .level_bytes(512 << 10)
-        .level_factor(4)
-        .object_gather_ms(0)
+        .writes(|writes| writes.memtable_bytes(256 << 10))
+        .values(|values| values.separation_bytes(200))
+        .levels(|levels| levels.table_bytes(128 << 10).level_bytes(512 << 10).level_factor(4))
+        .objects(|objects| objects.gather_ms(0))
         .threads(threads)
 }
 
@@ -653,7 +651,7 @@ fn a_store_with_background_threads_answers_as_maps_do() {
 #[test]
 fn a_store_on_an_object_store_answers_as_maps_do() {
     for seed in seeds(5..9) {
-        let options = options(seed as usize % 3).memtable_bytes(40 << 10);
+        let options = options(seed as usize % 3).writes(|writes| writes.memtable_bytes(40 << 10));
         run(seed, 6_000, 30_000, (options, Place::Objects), |seen| seen.flushes > 5 && seen.compactions > 2);
     }
 }
@@ -662,7 +660,7 @@ fn a_store_on_an_object_store_answers_as_maps_do() {
 #[test]
 fn a_store_in_a_folder_answers_as_maps_do() {
     for seed in seeds(3..5) {
-        let options = options(seed as usize % 2).memtable_bytes(40 << 10);
+        let options = options(seed as usize % 2).writes(|writes| writes.memtable_bytes(40 << 10));
         run(seed, 6_000, 8_000, (options, Place::Folder), |seen| seen.flushes > 5 && seen.compactions > 2);
     }
 }
@@ -673,9 +671,9 @@ fn a_store_of_few_keys_answers_as_maps_do() {
     for seed in seeds(10..10 + POLICIES) {
         let scope = SCOPES[seed as usize % 3];
         let options = options(0)
-            .memtable_bytes(40 << 10)
+            .writes(|writes| writes.memtable_bytes(40 << 10))
             // Not of the same remainder, so that scopes meet several thresholds.
-            .separation_threshold([0, 30, u64::MAX][(seed + seed / 3) as usize % 3])
+            .values(|values| values.separation_bytes([0, 30, u64::MAX][(seed + seed / 3) as usize % 3]))
             .learning(policy(seed + 2, scope));
         let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, Place::any(seed));
         world.draws.use_scope(scope);
@@ -688,7 +686,7 @@ fn a_store_of_few_keys_answers_as_maps_do() {
 fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
         let options = options(seed as usize % 3)
-            .separation_threshold([0, 100, 1_000, u64::MAX][seed as usize % 4])
+            .values(|values| values.separation_bytes([0, 100, 1_000, u64::MAX][seed as usize % 4]))
             .learning(policy(seed, USUAL_SCOPE));
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
         // A write in a folder takes about a hundred times as long.

@@ -11,7 +11,11 @@ use ogive::verify::verify_store;
 use std::sync::Arc;
 
 fn options() -> DbOptions {
-    DbOptions::default().memory_bytes(8 << 20).memtable_bytes(64 << 10).separation_threshold(200).threads(0)
+    DbOptions::default()
+        .memory_bytes(8 << 20)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .values(|values| values.separation_bytes(200))
+        .threads(0)
 }
 
 fn open(memory: &MemoryStorage) -> Db {

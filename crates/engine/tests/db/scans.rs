@@ -37,7 +37,10 @@ fn store(storage: Arc<dyn Storage>, options: &DbOptions) -> (Db, BTreeMap<Vec<u8
 }
 
 fn options() -> DbOptions {
-    DbOptions::default().threads(0).separation_threshold(100).block_bytes(1024)
+    DbOptions::default()
+        .threads(0)
+        .values(|values| values.separation_bytes(100))
+        .levels(|levels| levels.block_bytes(1024))
 }
 
 #[test]

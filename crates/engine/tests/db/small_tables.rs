@@ -50,14 +50,17 @@ fn options(random: &mut Random) -> DbOptions {
         .threads(any(random, &[0, 0, 2]))
         .durability(Durability::Buffered)
         .memory_bytes(any(random, &[2 << 20, 64 << 20]))
-        .memtable_bytes(any(random, &[64 << 10, 1 << 20]))
-        .table_bytes(any(random, &[1, 1 << 10, 16 << 10, 1 << 20]))
-        .level_bytes(any(random, &[4 << 10, 1 << 20]))
-        .level_factor(any(random, &[2, 10]))
-        .block_bytes(any(random, &[512, 4096]))
-        .separation_threshold(any(random, &[0, 64, 1 << 10, u64::MAX]))
+        .writes(|writes| writes.memtable_bytes(any(random, &[64 << 10, 1 << 20])))
+        .levels(|levels| {
+            levels
+                .table_bytes(any(random, &[1, 1 << 10, 16 << 10, 1 << 20]))
+                .level_bytes(any(random, &[4 << 10, 1 << 20]))
+                .level_factor(any(random, &[2, 10]))
+                .block_bytes(any(random, &[512, 4096]))
+        })
+        .values(|values| values.separation_bytes(any(random, &[0, 64, 1 << 10, u64::MAX])))
         .compression(any(random, &[Compression::None, Compression::Lz4, Compression::Zstd { level: 1 }]))
-        .coding(random.one_in(2))
+        .levels(|levels| levels.coding(random.one_in(2)))
 }
 
 fn value(random: &mut Random) -> Vec<u8> {

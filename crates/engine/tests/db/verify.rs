@@ -17,11 +17,10 @@ pub(crate) type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub(crate) fn options() -> DbOptions {
     DbOptions::default()
-        .memtable_bytes(64 << 10)
-        .table_bytes(8 << 10)
-        .level_bytes(32 << 10)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(8 << 10).level_bytes(32 << 10))
         .memory_bytes(8 << 20)
-        .separation_threshold(200)
+        .values(|values| values.separation_bytes(200))
         // Each value goes to a value file at once: all logs are about as long, so a recycled one has no old end.
         .fast_paths(FastPaths { deferred_values: false, ..FastPaths::ALL })
         .threads(0)
@@ -206,7 +205,7 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
 #[test]
 fn a_damaged_block_of_a_table_costs_its_records_and_no_others() {
     let (memory, mut random) = (MemoryStorage::new(), Random::new(1));
-    let db = Db::open(shared(&memory), &options().table_bytes(1 << 20)).unwrap();
+    let db = Db::open(shared(&memory), &options().levels(|levels| levels.table_bytes(1 << 20))).unwrap();
     let model: Model = (0..2_000).map(|i| (key(i), random.next_u64().to_be_bytes().repeat(8))).collect();
     model.iter().for_each(|(key, value)| db.insert(key, value).unwrap());
     db.compact().unwrap();

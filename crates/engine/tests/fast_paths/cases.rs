@@ -162,15 +162,12 @@ fn small(random: &mut Random) -> DbOptions {
     DbOptions::default()
         .threads(0)
         .memory_bytes(2 << 20)
-        .memtable_bytes(8 << 10)
-        .table_bytes(8 << 10)
-        .level_bytes(16 << 10)
-        .level_factor(2)
-        .block_bytes(512)
-        .separation_threshold(100)
+        .writes(|writes| writes.memtable_bytes(8 << 10))
+        .levels(|levels| levels.table_bytes(8 << 10).level_bytes(16 << 10).level_factor(2).block_bytes(512))
+        .values(|values| values.separation_bytes(100))
         .durability(Durability::Buffered)
         .learning(learning)
-        .filter_bits_per_key(if random.one_in(4) { None } else { Some(10) })
+        .levels(|levels| levels.filter_bits_per_key(if random.one_in(4) { None } else { Some(10) }))
 }
 
 /// Number of kinds of keys in stores.
@@ -471,13 +468,11 @@ fn each_switch_of_a_table_switches_something() {
 pub(crate) fn store_of(storage: &Arc<Watched>, learning: Learning) -> DbOptions {
     let options = DbOptions::default()
         .threads(0)
-        .block_bytes(512)
-        .coding(false)
-        .table_bytes(64 << 10)
-        .level_bytes(128 << 10)
+        .levels(|levels| {
+            levels.block_bytes(512).coding(false).table_bytes(64 << 10).level_bytes(128 << 10).filter_bits_per_key(16)
+        })
         .learning(learning)
-        .durability(Durability::Buffered)
-        .filter_bits_per_key(16);
+        .durability(Durability::Buffered);
     let db = Db::open(storage.clone(), &options).unwrap();
     let mut batch = db.batch();
     (0..4000_u64).for_each(|i| _ = batch.insert(&db, (10 * i).to_be_bytes(), i.to_le_bytes()));

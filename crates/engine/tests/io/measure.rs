@@ -6,19 +6,20 @@
     reason = "a test fails by panicking, and looks at what is left on disk"
 )]
 
-use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use ogive::io::{MeasureOptions, MeasuredProfile, Profile};
 use ogive::{Cause, Error};
 use std::path::Path;
 
 fn quick() -> MeasureOptions {
-    MeasureOptions::default().file_bytes(32 << 20).budget_s(0.5)
+    MeasureOptions::default().file_bytes(32 << 20).time_s(0.5)
 }
 
 #[test]
 fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut steps = Vec::new();
-    let measured = measure_profile(folder.path(), &quick(), &mut |done, total| steps.push((done, total))).unwrap();
+    let measured =
+        MeasuredProfile::measure(folder.path(), &quick(), &mut |done, total| steps.push((done, total))).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert_eq!(steps, (0..=25).map(|done| (done, 25)).collect::<Vec<_>>());
     assert_eq!(measured.cold, measured.warning().is_none());
@@ -42,11 +43,11 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
 
 #[test]
 fn a_measurement_that_cannot_be_made_is_an_error() {
-    let nowhere = measure_profile(Path::new("/no/such/folder"), &quick(), &mut |_, _| ());
+    let nowhere = MeasuredProfile::measure(Path::new("/no/such/folder"), &quick(), &mut |_, _| ());
     assert!(matches!(nowhere, Err(Error { cause: Cause::Io(_), .. })));
-    for budget_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = measure_profile(Path::new("."), &quick().budget_s(budget_s), &mut |_, _| ());
-        assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{budget_s}");
+    for time_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let outcome = MeasuredProfile::measure(Path::new("."), &quick().time_s(time_s), &mut |_, _| ());
+        assert!(matches!(outcome, Err(Error { cause: Cause::Input, .. })), "{time_s}");
     }
 }
 
@@ -55,6 +56,6 @@ fn a_measurement_that_cannot_be_made_is_an_error() {
 #[test]
 fn figures_of_a_cache_are_said_to_be_so() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
-    let measured = measure_profile(folder.path(), &quick(), &mut |_, _| ()).unwrap();
+    let measured = MeasuredProfile::measure(folder.path(), &quick(), &mut |_, _| ()).unwrap();
     assert!(!measured.cold && measured.warning().is_some());
 }

@@ -25,7 +25,7 @@ fn work(server: &SimulatedObjects, storage: &Arc<dyn Storage>, history: &mut His
     let mut now = Records::new();
     history.contents.push(now.clone());
     for opening in 0..2 {
-        let options = small().object_grace_s(100);
+        let options = small().objects(|objects| objects.grace_s(100));
         let db = Db::open(Arc::clone(storage), &options)?;
         for step in 0..8 {
             set_unix_time_s(Some(1_000 + 1_000 * opening + 60 * step));
@@ -72,7 +72,7 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
         while server.deliver(&mut Random::new(1)) {}
     }
     set_unix_time_s(Some(50_000));
-    let options = small().object_grace_s(100);
+    let options = small().objects(|objects| objects.grace_s(100));
     let db = Db::open(client(&server), &options).unwrap();
     let found = records(&db).unwrap();
     while server.deliver(&mut Random::new(1)) {}

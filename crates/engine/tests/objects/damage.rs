@@ -88,7 +88,7 @@ fn a_reader_that_sleeps_longer_than_the_grace_period_denies_nothing() {
     for sleeps_at in 0.. {
         set_unix_time_s(Some(1_000));
         let server = SimulatedObjects::new();
-        let db = Db::open(client(&server), &small().object_grace_s(300)).unwrap();
+        let db = Db::open(client(&server), &small().objects(|objects| objects.grace_s(300))).unwrap();
         db.insert("short", "a").unwrap();
         db.insert("long", vec![b'a'; LONG]).unwrap();
         let slow = server.client();

@@ -224,7 +224,7 @@ fn a_writer_recognises_its_own_parts() {
 fn a_seal_stays_also_when_parts_behind_it_have_arrived() {
     ogive::io::set_unix_time_s(Some(1_000));
     let server = SimulatedObjects::new();
-    let options = small().object_grace_s(100);
+    let options = small().objects(|objects| objects.grace_s(100));
     let sleeper = Db::open(client(&server), &options).unwrap();
     sleeper.insert("first", "1").unwrap();
     let mut db = Db::open(client(&server), &options).unwrap();
@@ -257,7 +257,7 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     ogive::io::set_unix_time_s(Some(1_000));
     let server = SimulatedObjects::new();
     let sleeper = server.client();
-    let options = small().object_grace_s(100);
+    let options = small().objects(|objects| objects.grace_s(100));
     let first = Db::open(Arc::new(sleeper.clone()), &options).unwrap();
     first.insert("first", "1").unwrap();
     let parts: Vec<_> = server.objects().into_iter().filter(|(name, _)| name.ends_with("-00000000")).collect();

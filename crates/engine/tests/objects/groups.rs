@@ -101,7 +101,7 @@ fn groups_are_acknowledged_in_order() {
 #[test]
 fn batches_within_the_time_of_a_group_share_a_request() {
     let storage = Arc::new(SlowPuts::new(1, u64::MAX));
-    let options = small().object_gather_ms(200);
+    let options = small().objects(|objects| objects.gather_ms(200));
     let db = Db::open(Arc::clone(&storage) as Arc<dyn Storage>, &options).unwrap();
     let before = storage.puts.load(Ordering::Relaxed);
     std::thread::scope(|scope| {

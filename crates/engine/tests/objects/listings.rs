@@ -16,7 +16,7 @@ fn collected() -> (SimulatedObjects, Vec<Vec<ListedFile>>) {
     let mut old = vec![Vec::new()];
     for round in 0..4 {
         set_unix_time_s(Some(1_000 + 1_000 * round));
-        let db = Db::open(client(&server), &small().object_grace_s(100)).unwrap();
+        let db = Db::open(client(&server), &small().objects(|objects| objects.grace_s(100))).unwrap();
         for step in 0..4 {
             set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
             old.push(server.listing());
@@ -28,7 +28,7 @@ fn collected() -> (SimulatedObjects, Vec<Vec<ListedFile>>) {
         }
     }
     set_unix_time_s(Some(9_000));
-    let db = Db::open(client(&server), &small().object_grace_s(100)).unwrap();
+    let db = Db::open(client(&server), &small().objects(|objects| objects.grace_s(100))).unwrap();
     for time_s in [9_200, 9_400, 9_600] {
         set_unix_time_s(Some(time_s));
         db.insert("last", "x").unwrap();
@@ -186,7 +186,7 @@ fn the_name_of_the_first_manifest_is_always_taken() {
     })));
     let storage = shared(writer);
     for round in 0..5 {
-        let db = Db::open(Arc::clone(&storage), &small().object_grace_s(100)).unwrap();
+        let db = Db::open(Arc::clone(&storage), &small().objects(|objects| objects.grace_s(100))).unwrap();
         for step in 0..5 {
             set_unix_time_s(Some(1_000 + 1_000 * round + 150 * step));
             db.insert("key", format!("{round} {step}")).unwrap();

@@ -42,7 +42,7 @@ fn a_reader_keeps_its_version_until_it_refreshes() {
 fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     set_unix_time_s(Some(1_000));
     let server = SimulatedObjects::new();
-    let options = small().object_grace_s(300);
+    let options = small().objects(|objects| objects.grace_s(300));
     let db = Db::open(client(&server), &options).unwrap();
     for number in 0..200 {
         db.insert(format!("{number:03}"), vec![b'a'; 150]).unwrap();
@@ -90,7 +90,7 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
 #[test]
 fn a_reader_of_a_long_listing_sees_no_write_without_the_edit_before_it() {
     let server = SimulatedObjects::new();
-    let options = small().memtable_bytes(1 << 20);
+    let options = small().writes(|writes| writes.memtable_bytes(1 << 20));
     let db = Db::open(client(&server), &options).unwrap();
     // Each insert is an object, a part of the log.
     (0..2_500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
@@ -120,7 +120,7 @@ fn files_are_removed_also_by_writers_that_live_shortly() {
     let mut most = 0;
     for opening in 0..200 {
         set_unix_time_s(Some(1_000 + 50 * opening));
-        let db = Db::open(client(&server), &small().object_grace_s(300)).unwrap();
+        let db = Db::open(client(&server), &small().objects(|objects| objects.grace_s(300))).unwrap();
         db.insert(format!("{}", opening % 10), vec![b'x'; 150]).unwrap();
         db.flush().unwrap();
         db.close().unwrap();
@@ -137,7 +137,7 @@ fn a_clock_that_was_ahead_keeps_no_file_for_good() {
     for is_reopened in [false, true] {
         set_unix_time_s(Some(1_000_000));
         let server = SimulatedObjects::new();
-        let options = small().object_grace_s(300);
+        let options = small().objects(|objects| objects.grace_s(300));
         let mut db = Db::open(client(&server), &options).unwrap();
         for round in 0..3 {
             for number in 0..50 {
@@ -261,7 +261,7 @@ fn change(server: &SimulatedObjects, db: &Db, random: &mut Random, step: u64) {
 #[test]
 fn a_refresh_reads_what_was_written_since() {
     let server = SimulatedObjects::new();
-    let options = small().memtable_bytes(1 << 20);
+    let options = small().writes(|writes| writes.memtable_bytes(1 << 20));
     let db = Db::open(client(&server), &options).unwrap();
     (0..500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
     let mut reader = Db::open_read_only(client(&server), &options).unwrap();

@@ -73,7 +73,7 @@ fn go_on(db: &Db, expected: &mut Records, from: u32, count: u32, case: &str) -> 
 }
 
 fn options() -> DbOptions {
-    small().object_grace_s(100)
+    small().objects(|objects| objects.grace_s(100))
 }
 
 /// A writer, idle or in the middle of its work, whose store is removed and made anew, writes, flushes, closes or goes:

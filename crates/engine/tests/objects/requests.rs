@@ -17,12 +17,9 @@ fn leveled() -> DbOptions {
     DbOptions::default()
         .threads(0)
         .memory_bytes(64 << 20)
-        .memtable_bytes(32 << 10)
-        .table_bytes(32 << 10)
-        .level_bytes(40 << 10)
-        .level_factor(3)
-        .filter_bits_per_key(20)
-        .object_gather_ms(0)
+        .writes(|writes| writes.memtable_bytes(32 << 10))
+        .levels(|levels| levels.table_bytes(32 << 10).level_bytes(40 << 10).level_factor(3).filter_bits_per_key(20))
+        .objects(|objects| objects.gather_ms(0))
 }
 
 fn key(number: u64) -> [u8; 8] {
@@ -103,7 +100,7 @@ fn a_reader_opens_a_store_with_one_listing_and_the_parts_of_one_manifest_and_its
 fn a_commit_is_one_request() {
     let server = SimulatedObjects::new();
     let counted = server.client();
-    let db = Db::open(Arc::new(counted.clone()), &small().memtable_bytes(1 << 18)).unwrap();
+    let db = Db::open(Arc::new(counted.clone()), &small().writes(|writes| writes.memtable_bytes(1 << 18))).unwrap();
     let before = counted.requests();
     for number in 0..100 {
         db.insert(format!("{number}"), vec![b'x'; 200]).unwrap();
@@ -116,7 +113,7 @@ fn a_commit_is_one_request() {
 fn a_removal_of_all_records_is_one_request() {
     let server = SimulatedObjects::new();
     let counted = server.client();
-    let db = Db::open(Arc::new(counted.clone()), &small().memtable_bytes(1 << 20)).unwrap();
+    let db = Db::open(Arc::new(counted.clone()), &small().writes(|writes| writes.memtable_bytes(1 << 20))).unwrap();
     let typed = db.keyspace("typed").unwrap().typed::<u64, u64>().unwrap();
     for number in 0..300 {
         db.insert(format!("{number}"), "x").unwrap();
@@ -159,7 +156,7 @@ fn on_s3() -> DbOptions {
 #[test]
 fn scans_from_the_end_take_as_many_reads_as_scans_from_the_front() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
-    let db = Db::open(Arc::clone(&storage), &on_s3().table_bytes(1 << 20)).unwrap();
+    let db = Db::open(Arc::clone(&storage), &on_s3().levels(|levels| levels.table_bytes(1 << 20))).unwrap();
     for level in 0..3_u64 {
         let mut batch = db.batch();
         for number in (0..40_000_u64).filter(|number| level == 0 || number % (level * 7) == 0) {

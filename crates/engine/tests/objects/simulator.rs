@@ -108,10 +108,10 @@ impl World {
         let mut random = Random::new(seed);
         let any = |random: &mut Random, choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         let options = small()
-            .memtable_bytes(any(&mut random, &[4_000, 12_000, 64_000]))
-            .table_bytes(any(&mut random, &[500, 2_000]))
-            .separation_threshold(any(&mut random, &[0, 40, 100, u64::MAX]))
-            .object_grace_s(any(&mut random, &[0, 60, 300]));
+            .writes(|writes| writes.memtable_bytes(any(&mut random, &[4_000, 12_000, 64_000])))
+            .levels(|levels| levels.table_bytes(any(&mut random, &[500, 2_000])))
+            .values(|values| values.separation_bytes(any(&mut random, &[0, 40, 100, u64::MAX])))
+            .objects(|objects| objects.grace_s(any(&mut random, &[0, 60, 300])));
         let model = Model { now_s: 1_000_000, ..Model::default() };
         let listings = Arc::new(Mutex::new(vec![Vec::new(), foreign_listing()]));
         set_unix_time_s(Some(model.now_s));
@@ -376,7 +376,8 @@ impl World {
     fn finish(&self) {
         while self.server.deliver(&mut self.fork()) {}
         // Its memtables hold all that it writes, so that it changes no file after its opening but by removals.
-        let quiet = Self { options: self.options.clone().memtable_bytes(1 << 20), ..self.clone() };
+        let quiet =
+            Self { options: self.options.clone().writes(|writes| writes.memtable_bytes(1 << 20)), ..self.clone() };
         let last = quiet.open_writer(0).unwrap();
         last.db.compact().unwrap();
         // Files are found to be left after one grace period, and removed after another.

@@ -22,13 +22,10 @@ pub(crate) fn small() -> DbOptions {
     DbOptions::default()
         .threads(0)
         .memory_bytes(8 << 20)
-        .memtable_bytes(64 << 10)
-        .table_bytes(2 << 10)
-        .level_bytes(4 << 10)
-        .level_factor(2)
-        .block_bytes(512)
-        .object_gather_ms(0)
-        .separation_threshold(100)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(2 << 10).level_bytes(4 << 10).level_factor(2).block_bytes(512))
+        .objects(|objects| objects.gather_ms(0))
+        .values(|values| values.separation_bytes(100))
 }
 
 /// All records, as scans from both ends find them.

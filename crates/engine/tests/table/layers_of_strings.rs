@@ -10,7 +10,10 @@ use std::sync::Arc;
 #[test]
 fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let options = TableWriteOptions::default().key_type(KeyType::Text).block_bytes(512).resident_bytes(1024);
+    let options = TableWriteOptions::default()
+        .key_type(KeyType::Text)
+        .block_bytes(512)
+        .tuning(|tuning| tuning.resident_bytes(1024));
     let mut writer = TableWriter::create((storage.clone(), "t"), options)?;
     let mut keys: Vec<String> = (0..60_000_u64)
         .map(|number| format!("/folder {}/{:x}", number % 37, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))

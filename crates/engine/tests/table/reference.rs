@@ -123,7 +123,10 @@ fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
     let keys = words(2000, &mut Random::new(9));
     let records: Vec<Record> = keys.into_iter().map(|key| (key, vec![7; 20])).collect();
     for design in ["tuned", "coded"] {
-        let options = TableWriteOptions::default().design(design.parse().unwrap()).block_bytes(512).resident_bytes(0);
+        let options = TableWriteOptions::default()
+            .design(design.parse().unwrap())
+            .block_bytes(512)
+            .tuning(|tuning| tuning.resident_bytes(0));
         let table = write(&records, options);
         assert!(table.explain().layers.len() <= 3, "{design}: {:?}", table.explain().layers);
         check(&table, &records, design);

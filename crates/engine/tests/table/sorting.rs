@@ -4,7 +4,7 @@
 
 use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+
 use ogive::table::{RecordVersion, SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Cause, Error, KeyType, Result};
 use ogive_testkit::{Fault, Operation, Random, Record, ReferenceTable, enumerate_faults};
@@ -17,7 +17,7 @@ fn shuffle(records: &mut [Record], random: &mut Random) {
 }
 
 fn write(storage: Arc<dyn Storage>, records: &[Record], options: TableWriteOptions) -> Result<TableReport> {
-    let mut writer = SortingWriter::create((storage, "t"), options, SORT_BUDGET_BYTES_MIN)?;
+    let mut writer = SortingWriter::create((storage, "t"), options, SortingWriter::MEMORY_BYTES_MIN)?;
     for (key, value) in records {
         writer.append(key, value)?;
     }
@@ -68,7 +68,8 @@ fn values_of_any_length_pass_a_budget_that_none_of_them_fits() {
 fn streamed_values_are_found_under_their_keys() {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer =
-        SortingWriter::create((storage.clone(), "t"), TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN).unwrap();
+        SortingWriter::create((storage.clone(), "t"), TableWriteOptions::default(), SortingWriter::MEMORY_BYTES_MIN)
+            .unwrap();
     for i in [5_u8, 2, 9, 0] {
         writer.append_stream(&[i], &mut std::io::Read::take(std::io::repeat(i), u64::from(i) * 50_000)).unwrap();
     }
@@ -98,7 +99,7 @@ fn versions_come_by_key_and_then_newest_first() {
     }
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().versioned(true).block_bytes(512);
-    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
+    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SortingWriter::MEMORY_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
         writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
     }
@@ -115,9 +116,9 @@ fn versions_come_by_key_and_then_newest_first() {
 fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(40_000).block_bytes(1 << 17);
-    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
+    let mut writer = SortingWriter::create((storage.clone(), "t"), options, SortingWriter::MEMORY_BYTES_MIN).unwrap();
     let limit = writer.record_bytes_max();
-    assert!(limit < 40_000 && limit > SORT_BUDGET_BYTES_MIN / 5);
+    assert!(limit < 40_000 && limit > SortingWriter::MEMORY_BYTES_MIN / 5);
     match writer.append(&[0; 8], &[0; 40_000]) {
         Err(error @ Error { cause: Cause::ValueTooLarge { .. }, .. }) => {
             let text = error.to_string();
@@ -128,7 +129,7 @@ fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     assert!(matches!(writer.append(&[0; 7], &[0; 40_000]), Err(Error { cause: Cause::KeyLength { .. }, .. })));
     assert!(matches!(writer.append(&[0; 8], &[0; 3]), Err(Error { cause: Cause::Input, .. })));
     assert_eq!(writer.finish().unwrap().records, 0);
-    let few = SortingWriter::create((storage, "u"), TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
+    let few = SortingWriter::create((storage, "u"), TableWriteOptions::default(), SortingWriter::MEMORY_BYTES_MIN - 1);
     assert!(matches!(few, Err(Error { cause: Cause::Input, .. })));
 }
 
@@ -196,7 +197,8 @@ fn values_that_fit_a_block_pass_a_budget_that_none_of_them_fits() {
     for (block_bytes, lengths) in [(1 << 17, [30_000, 60_000, 70_000]), (1 << 20, [17_000, 300_000, 600_000])] {
         let storage = Arc::new(MemoryStorage::new());
         let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(block_bytes);
-        let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer =
+            SortingWriter::create((storage.clone(), "t"), options, SortingWriter::MEMORY_BYTES_MIN).unwrap();
         assert!(writer.record_bytes_max() < 17_000);
         let value = |key: u64| vec![key as u8; lengths[key as usize % 3]];
         for key in [7_u64, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6] {

@@ -3,7 +3,7 @@
 
 use ogive::io::MemoryStorage;
 use ogive::table::external::index_table;
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+
 use ogive::table::{SortingWriter, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::types::{Value, ValueType};
 use ogive::{Cause, Error, KeyType};
@@ -30,7 +30,8 @@ fn write(value_type: &ValueType, is_sorted: bool, width: Option<u32>) -> (Arc<Me
         (0..500_u64).for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
         writer.finish().unwrap();
     } else {
-        let mut writer = SortingWriter::create((storage.clone(), "t"), options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer =
+            SortingWriter::create((storage.clone(), "t"), options, SortingWriter::MEMORY_BYTES_MIN).unwrap();
         (0..500_u64).rev().for_each(|number| writer.append(&number.to_be_bytes(), &value(number)).unwrap());
         writer.finish().unwrap();
     }
@@ -83,7 +84,7 @@ fn values_of_another_type_are_refused() {
             matches!(&error, error @ Error { cause: Cause::Input, .. } if error.detail().contains(name)),
             "{error}"
         );
-        let mut writer = SortingWriter::create((storage, "s"), options, SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut writer = SortingWriter::create((storage, "s"), options, SortingWriter::MEMORY_BYTES_MIN).unwrap();
         assert!(writer.append(b"k", wrong).is_err());
     }
     let tuple = ValueType::Scalar("(u8, u8)".parse().unwrap());

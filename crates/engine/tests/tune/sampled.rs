@@ -78,8 +78,9 @@ fn a_table_that_is_built_for_its_sample_reads_no_more_for_these_lookups() -> Res
     let keys = sample.keys();
     assert_eq!(keys.len(), 2_000);
     let untuned = write(&storage, &all, &options)?;
-    let tuned = write(&storage, &all, &options.clone().looked_up(keys.clone()))?;
-    let priced = write(&storage, &all, &options.clone().looked_up(keys).design(forced(&untuned)))?;
+    let tuned = write(&storage, &all, &options.clone().tuning(|tuning| tuning.looked_up(keys.clone())))?;
+    let priced =
+        write(&storage, &all, &options.clone().tuning(|tuning| tuning.looked_up(keys)).design(forced(&untuned)))?;
     let us = |report: &TableReport| report.objective.as_ref().unwrap().modelled_us;
     assert!(us(&tuned) <= us(&priced) * (1.0 + 1e-9), "{tuned:?} {priced:?}");
     Ok(())

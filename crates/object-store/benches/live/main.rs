@@ -42,7 +42,7 @@ const FOLLOW: &str = "follow";
 
 fn options() -> DbOptions {
     // A small share of dead values, so that many files are collected.
-    DbOptions::default().object_grace_s(GRACE_S).dead_share(0.01)
+    DbOptions::default().objects(|objects| objects.grace_s(GRACE_S)).values(|values| values.dead_share(0.01))
 }
 
 fn storage(url: &str, name: &str) -> ogive::Result<Arc<dyn Storage>> {

@@ -93,12 +93,10 @@ impl World {
         let options = DbOptions::default()
             .threads(0)
             .memory_bytes(8 << 20)
-            .memtable_bytes([16 << 10, 128 << 10][random.below(2) as usize])
-            .table_bytes(40 << 10)
-            .level_bytes(40 << 10)
-            .level_factor(2)
-            .object_gather_ms(0)
-            .separation_threshold([100, u64::MAX][random.below(2) as usize]);
+            .writes(|writes| writes.memtable_bytes([16 << 10, 128 << 10][random.below(2) as usize]))
+            .levels(|levels| levels.table_bytes(40 << 10).level_bytes(40 << 10).level_factor(2))
+            .objects(|objects| objects.gather_ms(0))
+            .values(|values| values.separation_bytes([100, u64::MAX][random.below(2) as usize]));
         Self { store, storage, options, records: Records::new() }
     }
 

@@ -14,9 +14,13 @@ use std::sync::Arc;
 const RECORDS: u64 = 20_000;
 
 fn options() -> DbOptions {
-    let small =
-        DbOptions::default().memtable_bytes(64 << 10).table_bytes(64 << 10).level_bytes(128 << 10).level_factor(2);
-    small.object_gather_ms(0).filter_bits_per_key(Some(20)).profile(Profile::named("s3").unwrap())
+    let small = DbOptions::default()
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(64 << 10).level_bytes(128 << 10).level_factor(2));
+    small
+        .objects(|objects| objects.gather_ms(0))
+        .levels(|levels| levels.filter_bits_per_key(Some(20)))
+        .profile(Profile::named("s3").unwrap())
 }
 
 fn storage(store: &Arc<FaultyStore>) -> ObjectStorage {

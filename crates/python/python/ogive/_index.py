@@ -46,7 +46,8 @@ class Index(AwaitableWrites, _internal.Index, Ordered[K, V], Closing):
     ``key`` and ``value`` are types as in :meth:`ogive.Db.keyspace`, ``"u64"`` unless stated; an index that is there
     has its own. ``value_size`` is the length of the longest value, for types that vary in length; of ``bytes``, that
     of every value, and 0 unless stated. ``kind`` is the structure: ``"ogive"`` or ``"btree"``. What is stated and is
-    not what an index that is there was created with is an error.
+    not what an index that is there was created with is an error. ``memory`` is the upper limit of all that the index
+    keeps and works with, caches included, in bytes or as ``"64MiB"``.
 
     If its file was removed, renamed or replaced, what is written raises :class:`ogive.Gone`, and opening the path again
     closes the old index and opens what is there now.

@@ -291,13 +291,14 @@ def join(
     ignore_table_log: bool = False,
     progress: bool | None = None,
 ) -> Join:
-    """Joins two inputs by their keys, within ``memory``; what does not fit is spilled to temporary files.
+    """Joins two inputs by their keys; what does not fit ``memory`` is spilled to temporary files.
 
     An input is a table, an index or a store (or a keyspace or snapshot), open or by its path, which is joined by its
     key; or a frame, a Parquet or a CSV file, which is joined by the column ``on``, or the columns of that list. If the
     names differ, ``on`` is a tuple of those on the left and those on the right. ``how`` is ``"inner"``, ``"left"``,
     ``"right"``, ``"full"`` (or ``"outer"``), ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
-    the keys, unless ``any_order`` is set. A Parquet file of a table of Delta Lake or Iceberg is refused as in
+    the keys, unless ``any_order`` is set. ``memory`` is the upper limit of all that the join keeps and works with, the
+    inputs that it opens included, in bytes or as ``"1GiB"``. A Parquet file of a table of Delta Lake or Iceberg is refused as in
     :func:`ogive.build`, unless ``ignore_table_log`` is set; ``nanoseconds`` names columns of the type INT96 as there.
 
     The columns are those of the key, the fields of the left and those of the right input; of two with one name, that of

@@ -109,7 +109,8 @@ class Verification:
 class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
     """An index beside Parquet files, which stay as they are: from a key to its rows in one round of reads.
 
-    Files that are sorted by the key need one round of reads for a look-up, others two. See :func:`index_parquet`.
+    Files that are sorted by the key need one round of reads for a look-up, others two. ``memory`` is the upper limit of
+    all that the index keeps and works with, caches included. See :func:`index_parquet`.
 
     >>> import ogive, pyarrow, pyarrow.parquet, tempfile
     >>> folder = tempfile.mkdtemp()

@@ -489,10 +489,11 @@ def open(
     """Opens a store; creates it if there is none and ``create`` is set.
 
     ``path`` is a folder, or a URL such as ``"s3://bucket/fruit"``. ``key`` and ``value`` are the types of the default
-    keyspace; see :meth:`Db.keyspace`. ``memory`` limits caches and buffers, in bytes or as ``"256MiB"``. ``durability``
-    says when a write survives a power loss: ``"synced"``, when the call returns; ``"grouped"``, with its group of some
-    hundred kilobytes at the latest; ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as
-    ``"ssd"`` or ``"nfs"``, or is a file of :func:`ogive.profile`.
+    keyspace; see :meth:`Db.keyspace`. ``memory`` is the upper limit of all that the store keeps and works
+    with, caches included, in bytes or as ``"256MiB"``. ``durability`` says when a write survives a power loss:
+    ``"synced"``, when the call returns; ``"grouped"``, with its group of some hundred kilobytes at the latest;
+    ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as ``"ssd"`` or ``"nfs"``, or is a
+    file of :func:`ogive.profile`.
 
     A store that is open in this process already is returned as it is, if the options are the same, and if its folder is
     still where it was: after it was removed or renamed, the path is opened anew, and what the old store writes raises

@@ -28,7 +28,8 @@ class Table(Awaitable, _internal.Table, Ordered[K, V], Closing):
     """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
 
     A look-up is one read of the file for each layer of the index below the root, which is in memory, and one of the
-    data. See :func:`build`. One in which no key is there twice is a mapping, of the class :class:`UniqueTable`.
+    data. ``memory`` is the upper limit of all that the table keeps and works with, caches included, in bytes or as
+    ``"64MiB"``. See :func:`build`. One in which no key is there twice is a mapping, of the class :class:`UniqueTable`.
 
     >>> import ogive, tempfile
     >>> squares = ogive.build(((i, i * i) for i in range(1000)), to=tempfile.mkdtemp() + "/squares.ogive")
@@ -125,10 +126,10 @@ def build(
       :meth:`ogive.Db.keyspace`; without them, the first pair decides.
 
     The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
-    :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. A Parquet file of a table of Delta
-    Lake or Iceberg is refused if the log of the table says that rows were deleted or columns renamed; with
-    ``ignore_table_log`` that is a warning. ``nanoseconds`` names columns of such a file of the type INT96 that are read in
-    nanoseconds; others are in microseconds. An existing table is replaced when the new one is complete. Ctrl-C stops the
+    :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` is the upper limit of what the
+    sort works with. A Parquet file of a table of Delta Lake or Iceberg is refused if the log of the table says that rows
+    were deleted or columns renamed; with ``ignore_table_log`` that is a warning. ``nanoseconds`` names columns of such a
+    file of the type INT96 that are read in nanoseconds; others are in microseconds. An existing table is replaced when the new one is complete. Ctrl-C stops the
     work and leaves nothing.
 
     >>> import ogive, tempfile

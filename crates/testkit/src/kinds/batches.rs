@@ -6,9 +6,9 @@
 
 use super::support::{Map, NAME, Numbers, assert_same, empty, entries, memory, open, options};
 use crate::{Fault, Operation, Random, enumerate_faults, key_sets, seeds};
+use ogive::SortingWriter;
 use ogive::index::{Index, IndexKind, IndexOptions, Key};
 use ogive::io::{FastPaths, Storage};
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::{Cause, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl<K: Key> DrawnIndex<K> {
     fn insert(&self, random: &mut Random, records: &Records, key_of: fn(u64) -> K) -> Result<u64> {
         let mut records: Vec<(K, Vec<u8>)> = records.iter().map(|(key, value)| (key_of(*key), value.clone())).collect();
         if random.one_in(2) {
-            let mut loader = self.index.sorting_loader(SORT_BUDGET_BYTES_MIN)?;
+            let mut loader = self.index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN)?;
             records.into_iter().try_for_each(|(key, value)| loader.append(key, value))?;
             return loader.finish();
         }
@@ -249,7 +249,7 @@ pub fn failed_batches_change_nothing(kind: IndexKind) {
     let failed = index.write().unwrap().try_insert_sorted((0..50_000).map(|i| Ok((i, i))), &mut stop);
     assert!(matches!(failed, Err(Error { cause: Cause::Interrupted, .. })), "{kind}");
     for is_stopped in [false, true] {
-        let mut loader = index.sorting_loader(SORT_BUDGET_BYTES_MIN).unwrap();
+        let mut loader = index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN).unwrap();
         (0..20_000).rev().for_each(|i| loader.append(i, i).unwrap());
         assert!(storage.list().unwrap().len() > names.len(), "{kind}: the budget was not exceeded");
         if is_stopped {
@@ -264,10 +264,10 @@ pub fn failed_batches_change_nothing(kind: IndexKind) {
     assert_eq!(storage.list().unwrap(), names, "{kind}: temporary files are left");
     assert_same(&index, &map, kind.name());
     assert!(
-        matches!(index.sorting_loader(SORT_BUDGET_BYTES_MIN - 1), Err(Error { cause: Cause::Input, .. })),
+        matches!(index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN - 1), Err(Error { cause: Cause::Input, .. })),
         "{kind}"
     );
-    assert_eq!(index.sorting_loader(SORT_BUDGET_BYTES_MIN).unwrap().finish().unwrap(), 0, "{kind}");
+    assert_eq!(index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN).unwrap().finish().unwrap(), 0, "{kind}");
     assert_same(&open_again(index, &storage), &map, kind.name());
 }
 
@@ -291,7 +291,7 @@ pub fn a_load_that_fails_is_whole_or_absent(kind: IndexKind) {
     };
     let change = |storage: Arc<dyn Storage>| -> Result<()> {
         let index = open(&storage)?;
-        let mut loader = index.sorting_loader(SORT_BUDGET_BYTES_MIN)?;
+        let mut loader = index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN)?;
         for (&key, &value) in batch.iter().rev() {
             loader.append(key, value)?;
         }

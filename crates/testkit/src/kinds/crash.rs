@@ -7,10 +7,10 @@
 use super::support::{IndexChange, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use ogive::Result;
+use ogive::SortingWriter;
 use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::{Storage, seed_random};
 use ogive::page::PageOptions;
-use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -97,7 +97,7 @@ impl History {
                         transaction.commit()?;
                     }
                     Step::Load(map) => {
-                        let mut loader = index.sorting_loader(SORT_BUDGET_BYTES_MIN)?;
+                        let mut loader = index.sorting_loader(SortingWriter::MEMORY_BYTES_MIN)?;
                         map.iter().rev().try_for_each(|(&key, &value)| loader.append(key, value))?;
                         loader.finish()?;
                     }

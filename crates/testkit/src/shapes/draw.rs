@@ -191,7 +191,7 @@ fn store_form(choices: &mut Choices<'_>) -> StoreForm {
         table_bytes: choices.pick(&[64 << 20, 1 << 20, 4 << 20, 64 << 10]),
         level_bytes: choices.pick(&[256 << 20, 256 << 10, 4 << 20]),
         level_factor: choices.pick(&[10, 2, 4]),
-        separation_threshold: choices.pick(&[1 << 10, u64::MAX, 0, 100]),
+        separation_bytes: choices.pick(&[1 << 10, u64::MAX, 0, 100]),
         learning: choices.pick(&policies()),
         threads: choices.pick(&[0, 0, 0, 0, 0, 0, 0, 2]),
         ingested_one_in: choices.pick(&[0, 0, 2, 10]),

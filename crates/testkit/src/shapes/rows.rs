@@ -123,7 +123,7 @@ impl Rows {
             keys.push([head, &[last.wrapping_add(1)]].concat());
             keys.push([head, &[last.wrapping_sub(1), 0xff]].concat());
         }
-        keys.retain(|key| key.len() <= ogive::table::KEY_BYTES_MAX);
+        keys.retain(|key| key.len() <= ogive::TableWriteOptions::KEY_BYTES_MAX);
         keys
     }
 

@@ -68,7 +68,7 @@ pub struct StoreForm {
     /// Size ratio of the next level.
     pub level_factor: u32,
     /// Values of this length go to value files.
-    pub separation_threshold: u64,
+    pub separation_bytes: u64,
     /// The name of the learning policy.
     pub learning: &'static str,
     /// Threads of the store.

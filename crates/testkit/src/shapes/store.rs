@@ -74,18 +74,21 @@ fn is_short_of_memory(error: &ogive::Error) -> bool {
 fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> ogive::Result<DbOptions> {
     Ok(DbOptions::default()
         .memory_bytes(memory_bytes)
-        .memtable_bytes(form.memtable_bytes)
-        .table_bytes(form.table_bytes)
-        .level_bytes(form.level_bytes)
-        .level_factor(form.level_factor)
-        .separation_threshold(form.separation_threshold)
+        .writes(|writes| writes.memtable_bytes(form.memtable_bytes))
+        .levels(|levels| {
+            levels
+                .table_bytes(form.table_bytes)
+                .level_bytes(form.level_bytes)
+                .level_factor(form.level_factor)
+                .coding(shape.table.coded)
+                .filter_bits_per_key(shape.table.filtered.then_some(10))
+                .block_bytes(shape.table.block_bytes.unwrap_or(4096))
+        })
+        .values(|values| values.separation_bytes(form.separation_bytes))
         .learning(Learning::named(form.learning)?)
         .threads(form.threads)
         .durability(Durability::Buffered)
         .compression(if shape.table.compressed { Compression::Lz4 } else { Compression::None })
-        .coding(shape.table.coded)
-        .filter_bits_per_key(shape.table.filtered.then_some(10))
-        .block_bytes(shape.table.block_bytes.unwrap_or(4096))
         .fast_paths(shape.fast_paths))
 }
 

@@ -23,7 +23,7 @@ const SMALL: &[&str] = &[
     "300",
     "--synced-commits",
     "100",
-    "--budget",
+    "--memory",
     "64",
     "--memtable",
     "1",
@@ -118,7 +118,7 @@ fn a_store_that_answers_wrongly_is_told_with_key_and_answer_and_the_others_go_on
 
 fn opened(folder: &Path) -> Result<Box<dyn StoreSessions>, Box<dyn std::error::Error>> {
     let settings =
-        StoreSettings { budget_bytes: 1 << 20, memtable_bytes: 1 << 20, synced: true, direct: false, lz4: false };
+        StoreSettings { memory_bytes: 1 << 20, memtable_bytes: 1 << 20, synced: true, direct: false, lz4: false };
     Ok((LOG_STORE.open)(folder, &settings)?)
 }
 

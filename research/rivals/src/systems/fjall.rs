@@ -11,7 +11,7 @@ pub(crate) const FJALL: StoreSystem = StoreSystem { name: "fjall", settings, rea
 
 /// Slots of the hash index of a block for each entry.
 const HASH_RATIO: f32 = 1.33;
-/// Memtables that may exist at a time; they count against the budget.
+/// Memtables that may exist at a time; they count against the memory.
 const MEMTABLES: u64 = 3;
 
 struct Fjall {
@@ -21,7 +21,7 @@ struct Fjall {
 }
 
 fn cache_bytes(settings: &StoreSettings) -> u64 {
-    settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
+    settings.memory_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
 fn settings(settings: &StoreSettings) -> String {

@@ -17,7 +17,7 @@ const FILTER_BITS_PER_KEY: c_int = 10;
 /// Tables of LevelDB's default size, 2 MiB, would be thousands.
 const TABLE_BYTES: usize = 64 << 20;
 const MOST_OPEN_FILES: c_int = 10_000;
-/// The memtable that is filled and the one that is written out; they count against the budget.
+/// The memtable that is filled and the one that is written out; they count against the memory.
 const MEMTABLES: u64 = 2;
 
 /// What the library hides behind its pointers.
@@ -84,7 +84,7 @@ struct LevelDb {
 unsafe impl Sync for LevelDb {}
 
 fn cache_bytes(settings: &StoreSettings) -> u64 {
-    settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
+    settings.memory_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
 fn settings(settings: &StoreSettings) -> String {

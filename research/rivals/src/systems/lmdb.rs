@@ -1,8 +1,8 @@
 //! LMDB, through the crate `heed`.
 //!
-//! It has no cache of its own: its data are mapped into memory, so that no budget holds it. Loads go through the map
-//! (MDB_WRITEMAP), which saves a system call a page. `compact` copies the data into a new file in which the pages lie
-//! in order.
+//! It has no cache of its own: its data are mapped into memory, so that no limit of memory holds it. Loads go through
+//! the map (MDB_WRITEMAP), which saves a system call a page. `compact` copies the data into a new file in which the
+//! pages lie in order.
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ struct Open {
 fn settings(settings: &StoreSettings) -> String {
     let durable = if settings.synced { "synced" } else { "MDB_NOSYNC and MDB_WRITEMAP" };
     format!(
-        "LMDB 0.9.70 and later (heed 0.22), {durable}, MDB_NORDAHEAD, one read transaction for all lookups; no budget"
+        "LMDB 0.9.70 and later (heed 0.22), {durable}, MDB_NORDAHEAD, one read transaction for all lookups; \
+         no limit of memory"
     )
 }
 

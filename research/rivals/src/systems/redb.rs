@@ -25,12 +25,12 @@ struct Redb {
 fn settings(settings: &StoreSettings) -> String {
     let durable =
         if settings.synced { "each commit durable".into() } else { format!("one commit in {DURABLE_EVERY} durable") };
-    format!("redb 4.5, cache {} MiB, {durable}, one read transaction for all lookups", settings.budget_bytes >> 20)
+    format!("redb 4.5, cache {} MiB, {durable}, one read transaction for all lookups", settings.memory_bytes >> 20)
 }
 
 fn open(folder: &Path, settings: &StoreSettings) -> Result<Box<dyn StoreSessions>> {
     let mut builder = Database::builder();
-    builder.set_cache_size(settings.budget_bytes as usize);
+    builder.set_cache_size(settings.memory_bytes as usize);
     let database = builder.create(folder.join("data.redb"))?;
     let transaction = database.begin_write()?;
     transaction.open_table(TABLE)?;

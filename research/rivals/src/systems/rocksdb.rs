@@ -21,7 +21,7 @@ const BLOCK_BYTES: usize = 4 << 10;
 const FILTER_BITS_PER_KEY: f64 = 10.0;
 /// Entries for each slot of the hash index of a block.
 const HASH_LOAD: f64 = 0.75;
-/// Memtables that may exist at a time; they count against the budget.
+/// Memtables that may exist at a time; they count against the memory.
 const MEMTABLES: u64 = 3;
 const BACKGROUND_JOBS: i32 = 2;
 const FORMAT_VERSION: i32 = 5;
@@ -35,7 +35,7 @@ struct RocksDb {
 }
 
 fn cache_bytes(settings: &StoreSettings) -> u64 {
-    settings.budget_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
+    settings.memory_bytes.saturating_sub(MEMTABLES * settings.memtable_bytes).max(8 << 20)
 }
 
 fn cached_settings(settings: &StoreSettings) -> String {

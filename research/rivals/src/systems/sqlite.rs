@@ -29,7 +29,7 @@ fn settings(settings: &StoreSettings) -> String {
         "SQLite 3 (rusqlite 0.41, bundled), WITHOUT ROWID, WAL, synchronous {synchronous}, pages {PAGE_BYTES} B, \
         cache and map {} MiB, \
          one read transaction for all lookups",
-        settings.budget_bytes >> 20
+        settings.memory_bytes >> 20
     )
 }
 
@@ -48,8 +48,8 @@ fn connect(path: &Path, settings: &StoreSettings) -> Result<Connection> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", if settings.synced { "FULL" } else { "NORMAL" })?;
     // Negative: KiB instead of pages.
-    connection.pragma_update(None, "cache_size", -((settings.budget_bytes >> 10) as i64))?;
-    connection.pragma_update(None, "mmap_size", settings.budget_bytes as i64)?;
+    connection.pragma_update(None, "cache_size", -((settings.memory_bytes >> 10) as i64))?;
+    connection.pragma_update(None, "mmap_size", settings.memory_bytes as i64)?;
     Ok(connection)
 }
 

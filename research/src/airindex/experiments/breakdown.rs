@@ -24,7 +24,7 @@ pub(crate) const BREAKDOWN: Experiment = Experiment {
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
 const DESIGNS: [&str; 2] = ["tuned", "btree"];
 const LOOKUPS: usize = 100_000;
-const BUDGET_BYTES: u64 = 1 << 30;
+const MEMORY_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each_table(context, BREAKDOWN.name, (&PROFILES, &DESIGNS), output, table)
@@ -49,7 +49,7 @@ fn table(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let bench = Bench::new(storage, &[]);
     let mut sums = Sums::default();
     let timer = Timer::start();
-    let table = bench.open(BUDGET_BYTES)?;
+    let table = bench.open(MEMORY_BYTES)?;
     sums.open_cpu_us = timer.elapsed_us();
     sums.reads_us.insert(Purpose::Open, case.profile.time_us(written.report.opening_bytes()));
     for (done, &position) in (1_usize..).zip(&asked) {

@@ -14,7 +14,7 @@ use super::keys::{Keys, fill_value};
 use super::rows::IntegerRecords;
 use super::settings::{Progress, designs, is_searched, profiles, search};
 use super::tables::{FIXED_BLOCK_BYTES, NAME};
-use crate::experiments::indexes::{IndexStore, IndexSubject, LOAD_BUDGET_BYTES, pages, subjects};
+use crate::experiments::indexes::{IndexStore, IndexSubject, LOAD_MEMORY_BYTES, pages, subjects};
 use crate::experiments::{Context, Experiment, Output, each_set};
 use crate::keys::{KeySet, open_with};
 use crate::output::{Record, Spread};
@@ -163,7 +163,7 @@ fn load(folder: &Path, set: &KeySet, subject: &IndexSubject) -> Result<f64> {
     let mut keys = set.load()?;
     keys.dedup();
     let mut options = subject.options.clone();
-    options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+    options.pages = pages(options.pages.page_bytes, LOAD_MEMORY_BYTES);
     // An index is never replaced, so each has a folder.
     let folder = tempfile::tempdir_in(folder)?;
     let storage = Arc::new(LocalStorage::new(folder.path()));
@@ -215,9 +215,8 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
         .block_bytes((*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES))
         .design(design.clone())
         .profile(profile.clone())
-        .search(search())
+        .tuning(|tuning| tuning.search(search()).expected_records(set.len()))
         .replace(true)
-        .expected_records(set.len())
 }
 
 /// Writes the set while it is generated or read; the clock runs only while the writer works.

@@ -9,7 +9,7 @@ use ogive::tune::DesignRequest;
 
 use super::device::MeasuredDevice;
 use super::keys::Keys;
-use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
+use super::lookups::{Bench, COLD_MEMORY_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, is_searched, profiles};
 use super::structures::{LoadedStructure, keys_at, rivals};
 use super::tables::{Recipe, layers, write_table};
@@ -170,10 +170,10 @@ fn run_table(
     // Without an index the whole table is one read, which the reader makes only if it fits in memory.
     let limits = match written.report.layers.is_empty() {
         true => Limits {
-            memory_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),
+            memory_bytes: COLD_MEMORY_BYTES.max(WHOLE_TABLES * written.report.file_bytes),
             most_bytes: MOST_BYTES,
         },
-        false => Limits { memory_bytes: COLD_BUDGET_BYTES, most_bytes: u64::MAX },
+        false => Limits { memory_bytes: COLD_MEMORY_BYTES, most_bytes: u64::MAX },
     };
     let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, limits)?;
     let stored_bytes = keys.key_bytes() + keys.len() as u64 * u64::from(recipe.payload_bytes);

@@ -25,7 +25,7 @@ const EXPERIMENT: &str = "airindex/designs";
 const RAW_READ_BYTES: usize = 4096;
 /// Lookups per table: with about 100 us per read, a fraction of a second.
 const LOOKUPS: usize = 1_000;
-const BUDGET_BYTES: u64 = 1 << 20;
+const MEMORY_BYTES: u64 = 1 << 20;
 
 /// A folder on a device whose profile is measured before its first use.
 pub(super) struct MeasuredDevice {
@@ -119,7 +119,7 @@ impl MeasuredDevice {
 /// Raw reads, openings and lookups in turn, so that changes of the device affect all of them.
 fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_bytes: u32) -> Result<(Times, bool)> {
     let file = storage.open(NAME)?;
-    let options = TableOptions::default().memory_bytes(BUDGET_BYTES);
+    let options = TableOptions::default().memory_bytes(MEMORY_BYTES);
     let (mut times, mut random) = (Times::default(), Random::new(1, "raw reads"));
     let kept = Table::open((Arc::clone(&storage), NAME), &TableOptions::default().memory_bytes(0))?;
     for &position in asked.iter().take(LOOKUPS) {

@@ -21,7 +21,7 @@ use super::lookups::{Bench, check, positions};
 use super::mismatch::{bandwidth_mb_per_s, changed};
 use super::settings::{KEY_SETS, Progress, profiles};
 use super::tables::{Recipe, write_table};
-use super::warm::{BUDGET_BYTES, is_point};
+use super::warm::{MEMORY_BYTES, is_point};
 use crate::experiments::{Context, Experiment, Output, each_set};
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
@@ -64,7 +64,7 @@ fn slowed(store: &Arc<dyn ObjectStore>, profile: &Profile) -> Result<Arc<dyn Sto
 }
 
 fn open(bench: &Bench, profile: &Profile) -> Result<Table> {
-    bench.open_with(&TableOptions::default().memory_bytes(BUDGET_BYTES).profile(profile.clone()))
+    bench.open_with(&TableOptions::default().memory_bytes(MEMORY_BYTES).profile(profile.clone()))
 }
 
 /// The time of a lookup, emulated and modelled, including the opening of the table.

@@ -12,7 +12,7 @@ use crate::random::mix;
 use crate::workload::Workload;
 
 /// Memory of a table that is opened for one lookup, in bytes; its cache is never used.
-pub(super) const COLD_BUDGET_BYTES: u64 = 1 << 20;
+pub(super) const COLD_MEMORY_BYTES: u64 = 1 << 20;
 
 /// A storage with the clocks of several profiles over one meter: each lookup is made once and priced by all.
 pub(super) struct Bench {

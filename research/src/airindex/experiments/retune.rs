@@ -155,13 +155,15 @@ impl RetuneCase<'_> {
         let options = Recipe::new(self.context, &DesignRequest::Tuned, self.profile).options(self.keys);
         let open = DesignCaching::opened_once_in(0);
         let sampled = |options: TableWriteOptions| {
-            options.caching(DesignCaching { memory_bytes: Some(memory_bytes), ..open.clone() }).looked_up(looked_up)
+            options.tuning(|tuning| {
+                tuning.caching(DesignCaching { memory_bytes: Some(memory_bytes), ..open.clone() }).looked_up(looked_up)
+            })
         };
         let options = match goal {
             Goal::Untuned => options,
-            Goal::Open => options.caching(open),
+            Goal::Open => options.tuning(|tuning| tuning.caching(open)),
             Goal::Sample => sampled(options),
-            Goal::SampleTail => sampled(options).objective(DesignObjective::Quantile(QUANTILE)),
+            Goal::SampleTail => sampled(options).tuning(|tuning| tuning.objective(DesignObjective::Quantile(QUANTILE))),
         };
         let storage = Arc::new(MemoryStorage::new());
         let report = write_with(storage.clone(), self.keys, options, self.context.payload_bytes)?.report;

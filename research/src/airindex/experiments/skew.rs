@@ -29,7 +29,7 @@ const HUNDREDTH: usize = 100;
 const POINTS: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /// Runs per figure, which is their mean.
 const RUNS: usize = 100;
-const BUDGET_BYTES: u64 = 64 << 20;
+const MEMORY_BYTES: u64 = 64 << 20;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each_table(context, SKEW.name, (&PROFILES, &DESIGNS), output, table)
@@ -47,7 +47,7 @@ fn table(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
             let seed = case.context.seed.wrapping_add(round as u64);
             let asked = positions(case.keys, &Workload::Zipf { skew }, run, seed)?;
             bench.lap_us();
-            let opened = bench.open(BUDGET_BYTES)?;
+            let opened = bench.open(MEMORY_BYTES)?;
             let mut so_far_us = 0.0;
             for (number, &position) in (1..).zip(&asked) {
                 check(&opened, &case.keys.at(position as usize), case.context.payload_bytes)?;

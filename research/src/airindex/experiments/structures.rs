@@ -9,9 +9,9 @@ use anyhow::{Context as _, Result, ensure};
 use ogive::io::{Profile, Storage, Timer};
 
 use super::keys::Keys;
-use super::warm::{BUDGET_BYTES, is_point};
+use super::warm::{MEMORY_BYTES, is_point};
 use crate::experiments::Context;
-use crate::experiments::indexes::{IndexStore, IndexSubject, LOAD_BUDGET_BYTES, pages, subjects};
+use crate::experiments::indexes::{IndexStore, IndexSubject, LOAD_MEMORY_BYTES, pages, subjects};
 use crate::output::Record;
 use crate::workload::Operation;
 
@@ -56,7 +56,7 @@ impl<'p> LoadedStructure<'p> {
         distinct.dedup();
         let mut options = subject.options.clone();
         let page_bytes = options.pages.page_bytes;
-        options.pages = pages(page_bytes, LOAD_BUDGET_BYTES);
+        options.pages = pages(page_bytes, LOAD_MEMORY_BYTES);
         let keys = distinct.into_iter().map(Ok);
         let (store, build_s) = IndexStore::load(storage, &options, profiles, keys)?;
         let file_bytes = store.file_bytes()?;
@@ -77,7 +77,7 @@ impl<'p> LoadedStructure<'p> {
     /// Opens the index once, with a cache that holds all of it: means of the first 1, 2, 5, 10, ... lookups.
     pub(super) fn curve(self, asked: &[u64]) -> Result<Vec<StructurePoint>> {
         let timer = Timer::start();
-        let this = self.reopen(BUDGET_BYTES)?;
+        let this = self.reopen(MEMORY_BYTES)?;
         let mut points = this.measure(asked, &timer, |done| is_point(done) || done == asked.len())?;
         for point in &mut points {
             let share = 1.0 / point.lookups as f64;

@@ -50,18 +50,19 @@ impl Recipe<'_> {
             .key_type(keys.key_type())
             .value_width(keys.key_type().width().map(|_| self.payload_bytes))
             .block_bytes((!tuned).then_some(FIXED_BLOCK_BYTES))
-            .sample(if tuned { keys.sample(self.payload_bytes, self.exact) } else { None })
-            .caching(DesignCaching {
-                opening_hit_rate: f64::from(u8::from(self.kept_open)),
-                ..DesignCaching::default()
+            .tuning(|tuning| {
+                let opening_hit_rate = f64::from(u8::from(self.kept_open));
+                tuning
+                    .sample(if tuned { keys.sample(self.payload_bytes, self.exact) } else { None })
+                    .caching(DesignCaching { opening_hit_rate, ..DesignCaching::default() })
+                    .search(search())
+                    .expected_records(keys.len() as u64)
             })
             // The paper's records are stored as they are.
             .coding(false)
             .design(self.design.clone())
             .profile(self.profile.clone())
-            .search(search())
             .replace(true)
-            .expected_records(keys.len() as u64)
     }
 }
 

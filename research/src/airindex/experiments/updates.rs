@@ -16,7 +16,7 @@ use ogive::index::{IndexKind, IndexLayout};
 use ogive::io::{MemoryStorage, Profile};
 
 use crate::experiments::indexes::{
-    IndexStore, IndexSubject, IndexWorkload, LOAD_BUDGET_BYTES, RunMemory, WorkloadOutcome, distinct, pages, present,
+    IndexStore, IndexSubject, IndexWorkload, LOAD_MEMORY_BYTES, RunMemory, WorkloadOutcome, distinct, pages, present,
     run_in_memory,
 };
 use crate::experiments::progress::Progress;
@@ -189,7 +189,7 @@ impl Updates<'_> {
     fn grow(&self, subject: &IndexSubject, profile: &Profile, loaded: &[u64], inserts: &[u64]) -> Result<Growth> {
         let mut options = subject.options.clone();
         let page_bytes = options.pages.page_bytes;
-        options.pages = pages(page_bytes, LOAD_BUDGET_BYTES);
+        options.pages = pages(page_bytes, LOAD_MEMORY_BYTES);
         let only = std::slice::from_ref(profile);
         let keys = loaded.iter().copied().map(Ok);
         let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, only, keys)?;

@@ -30,9 +30,9 @@ const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
 const LOOKUPS: usize = 1_000_000;
 /// Bytes by which a table is warmed: nothing, and the tuned design also by its index and a tenth of the data of ten
 /// million records, and by all.
-const WARMED_BYTES: [u64; 3] = [0, 16 << 20, BUDGET_BYTES];
+const WARMED_BYTES: [u64; 3] = [0, 16 << 20, MEMORY_BYTES];
 /// Memory of the table: enough to hold all of ten million records.
-pub(super) const BUDGET_BYTES: u64 = 1 << 30;
+pub(super) const MEMORY_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each_table(context, WARM.name, (&PROFILES, &DESIGNS), output, curves)?;
@@ -122,7 +122,7 @@ fn curve(
 ) -> Result<()> {
     let bench = Bench::new(Arc::clone(&place.storage), std::slice::from_ref(case.profile));
     let timer = Timer::start();
-    let options = TableOptions::default().memory_bytes(BUDGET_BYTES).profile(case.profile.clone());
+    let options = TableOptions::default().memory_bytes(MEMORY_BYTES).profile(case.profile.clone());
     let table = bench.open_with(&options.warm_bytes(warmed_bytes))?;
     let mut modelled_us = 0.0;
     for (done, &position) in (1_usize..).zip(asked) {

@@ -7,7 +7,7 @@ use ogive::index::{IndexKind, IndexStatistics};
 use ogive::io::MemoryStorage;
 
 use crate::experiments::indexes::{
-    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, growing, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_MEMORY_BYTES, Touches, distinct, growing, pages, subjects,
 };
 use crate::experiments::progress::Progress;
 use crate::experiments::{Context, Experiment, Output, Resident, each_set, or_report};
@@ -122,7 +122,7 @@ impl Questions {
 
     fn ask(&self, subject: &IndexSubject, output: &mut Output<'_>) -> Result<()> {
         let mut options = subject.options.clone();
-        options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+        options.pages = pages(options.pages.page_bytes, LOAD_MEMORY_BYTES);
         let nothing_cached = pages(options.pages.page_bytes, 0);
         let keys = self.population.loaded().iter().copied().map(Ok);
         let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;

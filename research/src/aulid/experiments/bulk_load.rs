@@ -23,7 +23,7 @@ pub(crate) const BULK_LOAD: Experiment = Experiment {
 /// Rounds over all structures in turn; figures are medians.
 const ROUNDS: u64 = 3;
 /// Memory of the pool, which a bulk load bypasses.
-const BUDGET_BYTES: u64 = 8 << 20;
+const MEMORY_BYTES: u64 = 8 << 20;
 /// Blocks that programs count: pages of the other structures.
 const BLOCK_BYTES: usize = 4 << 10;
 /// Keys that the pipe to a program is measured with.
@@ -107,7 +107,7 @@ fn distinct_stream(set: &KeySet) -> Result<impl Iterator<Item = crate::Result<u6
 fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
     let folder = context.device_folder()?;
     let mut options = loads.subject.options.clone();
-    options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
+    options.pages = pages(options.pages.page_bytes, MEMORY_BYTES);
     // Keys are streamed during the load, so that memory is that of the load.
     let keys = distinct_stream(set)?;
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));

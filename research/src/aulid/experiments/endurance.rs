@@ -7,7 +7,7 @@ use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use crate::experiments::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, pages, payload, present, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_MEMORY_BYTES, distinct, growing, pages, payload, present, subjects,
 };
 use crate::experiments::progress::Progress;
 use crate::experiments::{Context, Experiment, Output, each_set, or_report};
@@ -57,7 +57,7 @@ struct Wear {
 impl Wear {
     fn new(context: &Context, subject: &IndexSubject, population: &Population, record: Record) -> Result<Self> {
         let mut options = subject.options.clone();
-        options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+        options.pages = pages(options.pages.page_bytes, LOAD_MEMORY_BYTES);
         let loaded = population.loaded();
         let (store, _) =
             IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], loaded.iter().copied().map(Ok))?;

@@ -9,7 +9,7 @@ use ogive::io::MemoryStorage;
 use ogive::page::{PagePhase, PagePhaseStatistics, PageWriteStatistics};
 
 use crate::experiments::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_MEMORY_BYTES, distinct, growing, pages, subjects,
 };
 use crate::experiments::progress::Progress;
 use crate::experiments::{Context, Experiment, Output, each_set, or_report};
@@ -60,7 +60,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.
 fn written(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, PageWriteStatistics)> {
     let mut options = subject.options.clone();
-    options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+    options.pages = pages(options.pages.page_bytes, LOAD_MEMORY_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
     let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let most = context.lookups.unwrap_or(OPERATIONS).min(population.coming().len());

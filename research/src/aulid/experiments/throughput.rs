@@ -188,7 +188,7 @@ impl Comparison<'_> {
             .record(&pair.subject.name)
             .profile(self.profiles.get(place).map_or("", |profile| profile.name()))
             .figure("operations", run.operations as u64)
-            .figure("pool_bytes", self.setting.memory.pool_bytes(self.population))
+            .figure("memory_bytes", self.setting.memory.memory_bytes(self.population))
             .figure("modelled_ops_per_s", run.modelled_ops_per_s(place))
             .figure("modelled_ratio_to_best_other", others(&|pair| Some(pair.modelled.modelled_ops_per_s(place))))
             .figure("blocks_read_per_operation", run.blocks_per_operation())

@@ -59,8 +59,8 @@ fn memory_bytes(records: &Records, share: f64) -> u64 {
 
 fn little_memory(options: DbOptions, records: &Records, share: f64) -> DbOptions {
     let memory_bytes = memory_bytes(records, share);
-    let memtable_bytes = options.memtable_bytes.min(memory_bytes / 8);
-    options.memory_bytes(memory_bytes).memtable_bytes(memtable_bytes)
+    let memtable_bytes = options.writes.memtable_bytes.min(memory_bytes / 8);
+    options.memory_bytes(memory_bytes).writes(|writes| writes.memtable_bytes(memtable_bytes))
 }
 
 /// A store on a clock.

@@ -103,8 +103,9 @@ fn in_block(context: &Context, output: &mut Output<'_>) -> Result<()> {
         for block_bytes in BLOCK_BYTES {
             progress.on(format!("blocks of {block_bytes} bytes on {spec}"));
             let load = |learning: Learning, coding: bool| {
-                let options = options(context, &records, &CODED).learning(learning).coding(coding);
-                let options = options.block_bytes(block_bytes).table_bytes(records.raw_bytes());
+                let options = options(context, &records, &CODED)
+                    .learning(learning)
+                    .levels(|levels| levels.coding(coding).block_bytes(block_bytes).table_bytes(records.raw_bytes()));
                 let (order, subject, population) = (Order::Sequential, &CODED, &population);
                 Store::load(&StoreSetup { context, records: &records, population, order, options: &options, subject })
             };

@@ -69,12 +69,11 @@ pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -
     let level_bytes = (table_bytes / PAPER.level_divisor).max(LEAST_LEVEL_BYTES);
     DbOptions::default()
         .memory_bytes(ample_bytes(records.raw_bytes()))
-        .memtable_bytes((level_bytes as f64 * PAPER.memtable_share) as u64)
+        .writes(|writes| writes.memtable_bytes((level_bytes as f64 * PAPER.memtable_share) as u64))
         .durability(Durability::Buffered)
-        .separation_threshold(if inline { u64::MAX } else { 0 })
+        .values(|values| values.separation_bytes(if inline { u64::MAX } else { 0 }))
         .compression(Compression::None)
-        .table_bytes(level_bytes / PAPER.table_divisor)
-        .level_bytes(level_bytes)
+        .levels(|levels| levels.table_bytes(level_bytes / PAPER.table_divisor).level_bytes(level_bytes))
         .learning(subject.learning())
         .threads(0)
 }

@@ -123,7 +123,8 @@ mod tests {
     fn timed_look_ups_find_what_others_find_and_fill_every_step() -> Result<()> {
         for rule in [Some(LearningRule::Never), Some(LearningRule::Offline), None] {
             let learning = rule.map_or(Learning::CODED, Learning::from);
-            let options = DbOptions::default().threads(0).learning(learning).separation_threshold(0);
+            let options =
+                DbOptions::default().threads(0).learning(learning).values(|values| values.separation_bytes(0));
             let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
             for round in 0..3_u32 {
                 for key in (round..3_000).step_by(1 + round as usize) {

@@ -18,10 +18,8 @@ use std::sync::{Arc, Mutex};
 fn options(learning: Learning) -> DbOptions {
     DbOptions::default()
         .memory_bytes(8 << 20)
-        .memtable_bytes(64 << 10)
-        .table_bytes(64 << 10)
-        .level_bytes(128 << 10)
-        .level_factor(4)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(64 << 10).level_bytes(128 << 10).level_factor(4))
         .durability(Durability::Buffered)
         .threads(0)
         .learning(learning)

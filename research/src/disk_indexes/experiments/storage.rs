@@ -7,7 +7,7 @@ use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use crate::experiments::indexes::{
-    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_MEMORY_BYTES, distinct, growing, pages, subjects,
 };
 use crate::experiments::progress::Progress;
 use crate::experiments::{Context, Experiment, Output, each_set, or_report};
@@ -53,7 +53,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 /// Bytes of the file after the load, and after all inserts.
 fn sizes(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(u64, u64)> {
     let mut options = subject.options.clone();
-    options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+    options.pages = pages(options.pages.page_bytes, LOAD_MEMORY_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
     let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let bulk = store.file_bytes()?;

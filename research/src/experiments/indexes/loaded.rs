@@ -6,7 +6,7 @@ use anyhow::Result;
 use ogive::index::IndexStatistics;
 use ogive::io::MemoryStorage;
 
-use super::memory::{LOAD_BUDGET_BYTES, pages};
+use super::memory::{LOAD_MEMORY_BYTES, pages};
 use super::store::IndexStore;
 use super::subjects::IndexSubject;
 use crate::output::Record;
@@ -35,7 +35,7 @@ pub(crate) fn present(keys: &[u64], lookups: usize, seed: u64) -> Vec<u64> {
 /// Loads sorted keys, and looks up the keys `asked`.
 pub(crate) fn load_and_count(subject: &IndexSubject, page_bytes: usize, keys: &[u64], asked: &[u64]) -> Result<Loaded> {
     let mut options = subject.options.clone();
-    options.pages = pages(page_bytes, LOAD_BUDGET_BYTES);
+    options.pages = pages(page_bytes, LOAD_MEMORY_BYTES);
     let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys.iter().copied().map(Ok))?;
     let file_bytes = store.file_bytes()?;
     let statistics = store.index.statistics()?;

@@ -5,13 +5,13 @@ use ogive::page::PageOptions;
 use crate::workload::Population;
 
 /// Memory while an index is loaded or grown without a measurement.
-pub(crate) const LOAD_BUDGET_BYTES: u64 = 256 << 20;
+pub(crate) const LOAD_MEMORY_BYTES: u64 = 256 << 20;
 /// Bytes of a key and its payload.
 const ENTRY_BYTES: u64 = 16;
 /// The pool holds 1/N of the data (1 %).
 const POOL_SHARE: u64 = 100;
 
-/// Pages of a size, and a pool with a budget.
+/// Pages of a size, and a pool of this memory.
 pub(crate) fn pages(page_bytes: usize, memory_bytes: u64) -> PageOptions {
     let mut options = PageOptions::default();
     options.page_bytes = page_bytes;
@@ -40,7 +40,7 @@ impl RunMemory {
     }
 
     /// Bytes of the pool for keys and payloads of a population.
-    pub(crate) fn pool_bytes(self, population: &Population) -> u64 {
+    pub(crate) fn memory_bytes(self, population: &Population) -> u64 {
         let entries = (population.loaded().len() + population.coming().len()) as u64;
         match self {
             Self::Nothing => 0,

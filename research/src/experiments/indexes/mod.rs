@@ -13,7 +13,7 @@ mod touches;
 
 pub(crate) use inserts::InsertWatch;
 pub(crate) use loaded::{LOOKUPS_A_SCAN, Loaded, load_and_count, present};
-pub(crate) use memory::{LOAD_BUDGET_BYTES, RunMemory, pages};
+pub(crate) use memory::{LOAD_MEMORY_BYTES, RunMemory, pages};
 pub(crate) use programs::{ProgramSubject, operations_of, programs, with_size};
 pub(crate) use programs::{is_program, takes_programs};
 pub(crate) use run::{IndexWorkload, WorkloadOutcome, run_in_memory, run_on_device, run_plan};

@@ -8,7 +8,7 @@ use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, Timer};
 use ogive::page::PageOptions;
 
 use super::super::Context;
-use super::memory::{LOAD_BUDGET_BYTES, RunMemory, pages};
+use super::memory::{LOAD_MEMORY_BYTES, RunMemory, pages};
 use super::observed::ObservedWrites;
 use super::store::IndexStore;
 use super::subjects::IndexSubject;
@@ -58,7 +58,7 @@ impl<'a> IndexWorkload<'a> {
 
     /// The same with other memory.
     pub(crate) fn with_memory(self, memory: RunMemory) -> Self {
-        let memory = pages(self.subject.options.pages.page_bytes, memory.pool_bytes(self.population));
+        let memory = pages(self.subject.options.pages.page_bytes, memory.memory_bytes(self.population));
         Self { memory, ..self }
     }
 }
@@ -120,7 +120,7 @@ pub(crate) fn run_on_device(device: &Path, plan: &IndexWorkload<'_>) -> Result<(
 /// Loads an index into `inner`, and runs the plan on it.
 pub(crate) fn run_plan(inner: Arc<dyn Storage>, plan: &IndexWorkload<'_>) -> Result<WorkloadOutcome> {
     let mut options = plan.subject.options.clone();
-    options.pages = pages(plan.memory.page_bytes, LOAD_BUDGET_BYTES);
+    options.pages = pages(plan.memory.page_bytes, LOAD_MEMORY_BYTES);
     let keys = plan.population.loaded().iter().copied().map(Ok);
     let (store, load_s) = IndexStore::load(inner, &options, plan.profiles, keys)?;
     store.index.checkpoint()?;

@@ -1,6 +1,6 @@
 //! Batched lookups: `multi_get` over the same number of gets, and over as many plain reads.
 //!
-//! A cold store is read by direct I/O with a budget of a small part of its size, so that nearly every key needs a read.
+//! A cold store is read by direct I/O with memory of a small part of its size, so that nearly every key needs a read.
 //! The yardstick is `read_many` of as many ranges of 4 KiB, whose own yardstick is `fio` (`store/reads`). Batches,
 //! gets and reads take turns, each with keys of its own; figures are medians.
 
@@ -32,7 +32,7 @@ const COMMIT_RECORDS: u64 = 1_000;
 const INLINE_VALUE_BYTES: usize = 100;
 const SEPARATED_VALUE_BYTES: usize = 1_000;
 const WARM_MEMORY_BYTES: u64 = 2 << 30;
-/// The budget of a cold store is 1/N of its records.
+/// The memory of a cold store is 1/N of its records.
 const COLD_MEMORY_DIVISOR: u64 = 12;
 const READ_BYTES: usize = 4096;
 const SCAN_RECORDS: usize = 10_000;
@@ -135,7 +135,7 @@ fn warm(context: &Context, records: u64, rounds: usize, output: &mut Output<'_>)
 
 fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, output: &mut Output<'_>) -> Result<()> {
     let folder = context.device_folder()?;
-    let options = DbOptions::default().separation_threshold(SEPARATED_VALUE_BYTES as u64);
+    let options = DbOptions::default().values(|values| values.separation_bytes(SEPARATED_VALUE_BYTES as u64));
     let db = Db::open(Arc::new(LocalStorage::new(folder.path())), &options)?;
     load(&db, records, value_bytes, context.seed)?;
     db.close()?;

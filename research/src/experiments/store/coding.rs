@@ -138,7 +138,10 @@ fn tables(spec: &str, keys: &StoredKeys, asked: &[&[u8]], output: &mut Output<'_
 }
 
 fn store(keys: &StoredKeys, coding: bool) -> Result<Db> {
-    let options = DbOptions::default().memory_bytes(MEMORY_BYTES).durability(Durability::Buffered).coding(coding);
+    let options = DbOptions::default()
+        .memory_bytes(MEMORY_BYTES)
+        .durability(Durability::Buffered)
+        .levels(|levels| levels.coding(coding));
     let db = Db::open(Arc::new(MemoryStorage::new()), &options)?;
     for part in keys.keys.chunks(1000) {
         let mut batch = db.batch();

@@ -28,7 +28,7 @@ const ROUNDS: usize = 5;
 const VALUE_BYTES: usize = 200;
 const TABLE: &str = "table";
 const SHORT_SCAN_RECORDS: usize = 100;
-/// The budget of a scan is 1/N of the records.
+/// The memory of a scan is 1/N of the records.
 const MEMORY_DIVISOR: u64 = 12;
 const COMMIT_RECORDS: u64 = 1_000;
 const PIECE_BYTES: usize = 4 << 20;

@@ -90,7 +90,8 @@ fn shuffled(ratio: u64) -> String {
 
 fn limits(context: &Context, records: &Records) -> Vec<u64> {
     if context.memory_limits.is_empty() {
-        let of_share = |share: f64| ((records.raw_bytes() as f64 * share) as u64).max(ogive::join::MEMORY_BYTES_MIN);
+        let of_share =
+            |share: f64| ((records.raw_bytes() as f64 * share) as u64).max(ogive::join::JoinOptions::MEMORY_BYTES_MIN);
         let mut limits = MEMORY_SHARES.map(of_share).to_vec();
         // Of few rows, both may be the least.
         limits.dedup();

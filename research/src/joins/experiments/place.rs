@@ -168,11 +168,11 @@ impl Place {
         let so_far = Arc::new(move || (stopwatch.elapsed(), device_us.as_ref().map(|device_us| device_us())));
         let prepared = Arc::new(OnceLock::new());
         let (clock, note) = (Arc::clone(&so_far), Arc::clone(&prepared));
-        let options = options.watcher(Some(Arc::new(move |progress: JoinProgress| {
+        let options = options.watcher(move |progress: JoinProgress| {
             if progress.phase == JoinPhase::Joining {
                 note.get_or_init(|| clock());
             }
-        })));
+        });
         let report = join::join(left, right, output, &options)?;
         let (elapsed, device_us) = so_far();
         let preparation_us = prepared.get().map(|&(elapsed, device_us)| total_us(&elapsed, device_us));

@@ -20,7 +20,7 @@ pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
 /// Bytes of a value, so that records of 8-byte keys have the paper's 16.
 const VALUE_BYTES: usize = 8;
 /// Memory of an open table, whose cache a join bypasses.
-const OPEN_BUDGET_BYTES: u64 = 1 << 20;
+const OPEN_MEMORY_BYTES: u64 = 1 << 20;
 /// Size of the data blocks: those of the paper.
 pub(super) const BLOCK_BYTES: u32 = 4096;
 
@@ -98,7 +98,7 @@ impl TableRows<'_> {
 
 /// Opens a table as a relation.
 pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, JoinSource)> {
-    let options = TableOptions::default().memory_bytes(OPEN_BUDGET_BYTES).profile(profile.clone());
+    let options = TableOptions::default().memory_bytes(OPEN_MEMORY_BYTES).profile(profile.clone());
     let table = Table::open((Arc::clone(storage), name), &options)?;
     let source = JoinSource::table(&table);
     Ok((table, source))

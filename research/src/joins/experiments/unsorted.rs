@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinOptions, MEMORY_BYTES_MIN};
+use ogive::join::JoinOptions;
 
 use super::place::{Device, Place};
 use super::relations::{SETS, inner, open_shuffled, outer_places, outer_rows, write_shuffled};
@@ -68,7 +68,7 @@ fn partition(context: &Context, output: &mut Output<'_>) -> Result<()> {
 /// The requested memory limits, else those of `default`, or the least that a join takes if they are smaller.
 fn limits(context: &Context, default: &[u64]) -> Vec<u64> {
     match context.memory_limits.as_slice() {
-        [] => default.iter().map(|&limit_bytes| limit_bytes.max(MEMORY_BYTES_MIN)).collect(),
+        [] => default.iter().map(|&limit_bytes| limit_bytes.max(JoinOptions::MEMORY_BYTES_MIN)).collect(),
         asked => asked.to_vec(),
     }
 }

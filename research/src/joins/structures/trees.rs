@@ -106,13 +106,13 @@ impl PendingTree {
         let facts = job.facts(self.side);
         let bytes = facts.rows.saturating_mul((self.widths.0 + self.widths.1) as u64);
         let beyond = FIXED_OVERHEAD_BYTES + bytes / ROW_BYTES_PER_MEMORY_BYTE;
-        let Some(budget_bytes) = memory_bytes.checked_sub(beyond) else {
+        let Some(pages_bytes) = memory_bytes.checked_sub(beyond) else {
             let what =
                 format!("a B-tree of {} takes at least {beyond} bytes of memory, and has {memory_bytes}", facts.name);
             return Err(memory.short((beyond, memory_bytes), what));
         };
         let mut pages = PageOptions::default();
-        pages.memory_bytes = budget_bytes;
+        pages.memory_bytes = pages_bytes;
         pages.durability = Durability::Buffered;
         pages.checkpoint_bytes = 2 * memory_bytes;
         pages.log_limit_bytes = u64::MAX;

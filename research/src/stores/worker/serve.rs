@@ -25,7 +25,7 @@ pub(in crate::stores) fn serve(setup: &str, systems: &Systems, out: &mut dyn Wri
 
 fn perform(state: &mut State, job: &Job) -> Result<JobOutcome> {
     let timed = match job {
-        Job::Open { folder, budget_bytes, synced, direct } => state.open(folder, *budget_bytes, *synced, *direct)?,
+        Job::Open { folder, memory_bytes, synced, direct } => state.open(folder, *memory_bytes, *synced, *direct)?,
         Job::Close => state.close(),
         Job::Load { order } => state.load(*order)?,
         Job::LoadOneByOne { order, threads, commits } => state.load_one_by_one(*order, *threads, *commits)?,

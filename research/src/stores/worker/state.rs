@@ -66,12 +66,12 @@ impl State {
         Ok(self.store.as_mut().context("no store is open")?.as_mut())
     }
 
-    pub(super) fn open(&mut self, folder: &Path, budget_bytes: u64, synced: bool, direct: bool) -> Result<Timed> {
+    pub(super) fn open(&mut self, folder: &Path, memory_bytes: u64, synced: bool, direct: bool) -> Result<Timed> {
         self.close();
         std::fs::create_dir_all(folder)?;
         self.folder = Some(folder.into());
         let Setup { memtable_bytes, lz4, .. } = self.setup;
-        let settings = StoreSettings { budget_bytes, memtable_bytes, synced, direct, lz4 };
+        let settings = StoreSettings { memory_bytes, memtable_bytes, synced, direct, lz4 };
         let start = Measure::start();
         self.store = Some((self.system.open)(folder, &settings)?);
         Ok(start.stop(1))

@@ -195,7 +195,7 @@ impl Rows {
 
     fn write_store(&self, random: &mut Random, folder: &Path) -> std::path::PathBuf {
         let path = folder.join("store");
-        let options = DbOptions::default().table_bytes(64 << 10);
+        let options = DbOptions::default().levels(|levels| levels.table_bytes(64 << 10));
         let db = Db::open(&path, &options).unwrap();
         let declared = |name| db.keyspace(name).and_then(|keyspace| keyspace.declare(&self.types));
         let keyspace = declared("default").or_else(|_| declared("rows")).unwrap().keyspace().clone();

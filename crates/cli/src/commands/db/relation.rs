@@ -23,8 +23,11 @@ pub(crate) fn relation(
     memory_bytes: u64,
 ) -> Result<(JoinSource, KeyType)> {
     check_there(folder)?;
-    let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
-    let options = DbOptions::default().memory_bytes(memory_bytes).memtable_bytes(memtable_bytes).create(false);
+    let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().writes.memtable_bytes);
+    let options = DbOptions::default()
+        .memory_bytes(memory_bytes)
+        .writes(|writes| writes.memtable_bytes(memtable_bytes))
+        .create(false);
     let db = Db::open_read_only(folder, &options)?;
     let open = existing(&db, folder, keyspace)?;
     // An imported keyspace has a key type; otherwise the other side may have one.

@@ -131,7 +131,10 @@ mod tests {
     use ogive::lsm::{Db, DbOptions};
 
     fn filled(folder: &Path) -> DbOptions {
-        let options = DbOptions::default().threads(2).memtable_bytes(16 << 10).table_bytes(8 << 10);
+        let options = DbOptions::default()
+            .threads(2)
+            .writes(|writes| writes.memtable_bytes(16 << 10))
+            .levels(|levels| levels.table_bytes(8 << 10));
         let db = Db::open(folder, &options).unwrap();
         for round in 0..3_u32 {
             for key in 0..2000_u32 {

@@ -44,7 +44,7 @@ pub(crate) struct StoreFolder {
     #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     pub(super) folder: PathBuf,
 
-    /// Memory for the store
+    /// Upper limit of the memory of the store, caches and memtables included
     #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
     memory: ByteSize,
 
@@ -105,10 +105,10 @@ impl fmt::Display for StoreFolder {
 impl StoreFolder {
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
-        let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
+        let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().writes.memtable_bytes);
         DbOptions::default()
             .memory_bytes(memory_bytes)
-            .memtable_bytes(memtable_bytes)
+            .writes(|writes| writes.memtable_bytes(memtable_bytes))
             .open_files(self.open_files)
             .create(false)
     }

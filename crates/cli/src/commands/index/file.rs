@@ -28,7 +28,7 @@ pub(crate) struct IndexFile {
 /// Memory of an open index, and how to read its file.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Paging {
-    /// Memory for pages
+    /// Upper limit of memory, caches included
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Index")]
     memory: ByteSize,
 

@@ -60,7 +60,7 @@ pub(crate) struct IndexLoad {
     #[arg(long, value_name = "N", value_parser = positive_count)]
     batch: Option<u64>,
 
-    /// Memory for sorting, at least 64 KiB; what exceeds it is sorted in temporary files beside the index
+    /// Upper limit of memory for sorting, at least 64 KiB; the rest is sorted in temporary files beside the index
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     sort_memory: ByteSize,
 

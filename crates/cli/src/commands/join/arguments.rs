@@ -72,7 +72,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "NAME", default_value_t, help = help_of_methods())]
     pub(super) method: JoinMethod,
 
-    /// Memory for the join
+    /// Upper limit of the memory of the join, its inputs and output included
     #[arg(long, value_name = "N", default_value = "256MiB")]
     pub(super) memory: ByteSize,
 

@@ -13,7 +13,7 @@ use crate::reading::pipe::refuse_one_pipe;
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::urls::{URL_PROFILE, is_url};
 use ogive::io::{LocalStorage, Profile, ScratchFolder, Storage};
-use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
+use ogive::join::{self, JoinOptions, JoinReport, JoinSource};
 use ogive::types::RecordType;
 use ogive::{Cause, Error};
 use ogive_report::join::join_page;
@@ -42,9 +42,9 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let to = arguments.to(output.is_json())?;
     let sides = arguments.sides();
     let memory_bytes = arguments.memory.0;
-    if memory_bytes < MEMORY_BYTES_MIN {
+    if memory_bytes < JoinOptions::MEMORY_BYTES_MIN {
         return Err(Failure::usage(
-            format!("a join needs at least {MEMORY_BYTES_MIN} bytes of memory"),
+            format!("a join needs at least {} bytes of memory", JoinOptions::MEMORY_BYTES_MIN),
             "raise --memory to 64MiB, enough for most joins",
         ));
     }
@@ -69,12 +69,12 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let mut options = JoinOptions::default()
         .kind(arguments.kind)
         .method(arguments.method)
-        .memory_bytes((memory_bytes - 2 * side_bytes).max(MEMORY_BYTES_MIN))
+        .memory_bytes((memory_bytes - 2 * side_bytes).max(JoinOptions::MEMORY_BYTES_MIN))
         .threads(arguments.threads.map_or_else(available_threads, usize::from))
         .any_order(arguments.any_order)
         .profile(profile)
         .stop(Some(interrupt.flag()))
-        .watcher(Some(watch::watcher()))
+        .watcher(watch::watcher())
         .spill(scratch.as_ref().map(spill_folder));
     if !arguments.conditions.is_empty() {
         options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);

@@ -1,4 +1,4 @@
-//! `SortingLoader`: inserts of entries in any order, sorted within a budget of memory.
+//! `SortingLoader`: inserts of entries in any order, sorted within a limit of memory.
 
 use super::shared::{IndexShared, PayloadBuffer};
 use super::write::WriteTransaction;
@@ -7,7 +7,7 @@ use crate::index::entries::key::Key;
 use crate::index::entries::payload::Payload;
 use crate::index::entries::word::Word;
 use crate::index::tree::structure::Entries;
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter, remove_leftovers};
+use crate::table::sort::{SORT_MEMORY_BYTES_MIN, Sorted, Sorter, remove_leftovers};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 const ENTRIES_PER_OBSERVER_CALL: u64 = 1 << 12;
 /// Bytes of the longest key.
 const WORD_BYTES_MAX: usize = 16;
-/// The sort has memory for at least this many entries, of which one may take a quarter of the budget.
+/// The sort has memory for at least this many entries, of which one may take a quarter of the memory.
 const SORTED_ENTRIES_MIN: usize = 8;
 
 /// Inserts entries in any order, all in one transaction: collects and sorts them, and applies them in key order, leaf
 /// by leaf. This is many times faster than inserts in the order of arrival, which read and write a leaf for each entry.
 ///
 /// The loader holds the write transaction of the index from its creation on, so that other writers wait. Entries beyond
-/// the budget are sorted in temporary files next to the index ([`crate::table::sort`]). Without
+/// the memory are sorted in temporary files next to the index ([`crate::table::sort`]). Without
 /// [`Self::finish`], nothing changes. Entries of equal keys are inserted in the order in which they were appended:
 /// without duplicates, the last one counts.
 ///
@@ -54,8 +54,8 @@ impl<K: Key, V: Payload> SortingLoader<K, V> {
         let (storage, name) = shared.file.place();
         let entry_bytes = WORD_BYTES_MAX + shared.header.layout.payload_bytes;
         let least = (SORTED_ENTRIES_MIN * entry_bytes) as u64;
-        let budget_bytes = if memory_bytes < SORT_BUDGET_BYTES_MIN { memory_bytes } else { memory_bytes.max(least) };
-        let sorter = Sorter::new(Arc::clone(storage), budget_bytes, name)?;
+        let sort_bytes = if memory_bytes < SORT_MEMORY_BYTES_MIN { memory_bytes } else { memory_bytes.max(least) };
+        let sorter = Sorter::new(Arc::clone(storage), sort_bytes, name)?;
         // The transaction is the only one, so no other loader sorts.
         remove_leftovers(&**storage, name)?;
         let value = shared.payload();

@@ -109,6 +109,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::open`], for damage to the index itself.
+    #[doc(hidden)]
     pub fn without_log(place: impl Into<Place>, options: &IndexOptions) -> Result<Option<(Self, LostLog)>> {
         let LocatedFile { storage, name } = place.into().file()?;
         let Some((file, lost)) = PageFile::without_log(&storage, &name, &options.pages)? else { return Ok(None) };
@@ -225,11 +226,11 @@ impl<K: Key, V: Payload> Index<K, V> {
     }
 
     /// Begins a transaction that inserts entries in any order, sorted within `memory_bytes`, which is at least
-    /// [`SORT_BUDGET_BYTES_MIN`](crate::table::sort::SORT_BUDGET_BYTES_MIN); eight entries are sorted in memory even if
-    /// they take more. As [`Self::write`] does, it waits for the running transaction.
+    /// [`SortingWriter::MEMORY_BYTES_MIN`](crate::SortingWriter::MEMORY_BYTES_MIN); eight entries are sorted in memory
+    /// even if they take more. As [`Self::write`] does, it waits for the running transaction.
     ///
     /// # Errors
-    /// As for [`Self::write`]; [`crate::Cause::Input`] for a budget that is too small.
+    /// As for [`Self::write`]; [`crate::Cause::Input`] for too little memory.
     pub fn sorting_loader(&self, memory_bytes: u64) -> Result<SortingLoader<K, V>> {
         SortingLoader::new(Arc::clone(&self.shared), memory_bytes)
     }

@@ -134,7 +134,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     }
 
     /// Verifies the whole index: order, links, models and counts of all nodes; then every page of the file on storage,
-    /// and that each is either free or used once. Takes a few bytes of memory per page, beyond the budget.
+    /// and that each is either free or used once. Takes a few bytes of memory per page, beyond that of the index.
     ///
     /// # Errors
     /// [`crate::Cause::Damaged`] at the first violation, or part that the device cannot read.

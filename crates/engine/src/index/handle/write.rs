@@ -272,6 +272,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// Statistics of the changes so far, by phase.
+    #[doc(hidden)]
     pub fn write_statistics(&self) -> PageWriteStatistics {
         self.transaction.write_statistics()
     }

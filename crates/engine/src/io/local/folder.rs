@@ -94,6 +94,7 @@ impl LocalStorage {
 
     /// The number of open files of all storages that share the limit.
     #[must_use]
+    #[doc(hidden)]
     pub fn open_files(&self) -> OpenFiles {
         self.pool.counts()
     }

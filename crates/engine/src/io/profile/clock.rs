@@ -33,18 +33,18 @@ thread_local! {
 }
 
 /// Seconds since the start of 1970, by the clock of the machine, which may be wrong.
-pub fn unix_time_s() -> u64 {
+pub(crate) fn unix_time_s() -> u64 {
     unix_time_ms() / 1000
 }
 
-/// As [`unix_time_s`], in milliseconds.
+/// As `unix_time_s`, in milliseconds.
 pub fn unix_time_ms() -> u64 {
     let elapsed = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let stopped_ms = TIME_S.get().map(|time_s| time_s.saturating_mul(1000));
     stopped_ms.unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_millis() as u64))
 }
 
-/// Stops the clock of [`unix_time_s`] on this thread at a time, so that a test can let time pass; `None` starts it
+/// Stops the clock of `unix_time_s` on this thread at a time, so that a test can let time pass; `None` starts it
 /// again.
 pub fn set_unix_time_s(time_s: Option<u64>) {
     TIME_S.set(time_s);

@@ -28,14 +28,14 @@ const LONG_READ_BYTES_MIN: usize = 512 << 10;
 /// Rounds of each stream, in turn with the others.
 const STREAM_ROUNDS: u32 = 2;
 
-/// The file is written in pieces of this size, each synced, so that the time budget covers the device and not the page
+/// The file is written in pieces of this size, each synced, so that the time covers the device and not the page
 /// cache.
 const PIECE_BYTES: usize = 16 << 20;
 /// Alignment of addresses and, from this size on, of offsets; smaller reads are aligned to their size.
 const ALIGNMENT: usize = 4096;
 
-/// Shares of the time budget.
-struct BudgetShares {
+/// Shares of the time.
+struct TimeShares {
     /// Writing the file.
     writing: f64,
     /// Reads of all sizes.
@@ -46,7 +46,7 @@ struct BudgetShares {
     streams: f64,
 }
 
-const BUDGET_SHARES: BudgetShares = BudgetShares { writing: 0.3, sizes: 0.35, levels: 0.15, streams: 0.15 };
+const TIME_SHARES: TimeShares = TimeShares { writing: 0.3, sizes: 0.35, levels: 0.15, streams: 0.15 };
 /// Limits for the number of reads behind a median.
 const READS: RangeInclusive<usize> = 2..=2_000;
 
@@ -57,19 +57,19 @@ pub struct MeasureOptions {
     /// Size of the temporary file in bytes, at least 32 MiB. Should exceed the caches of the device.
     pub file_bytes: u64,
     /// Seconds after which no further reads are started; very slow devices take somewhat longer.
-    pub budget_s: f64,
+    pub time_s: f64,
 }
 
 impl Default for MeasureOptions {
     fn default() -> Self {
-        Self { file_bytes: 256 << 20, budget_s: 14.0 }
+        Self { file_bytes: 256 << 20, time_s: 14.0 }
     }
 }
 
 setters! {
     MeasureOptions {
         file_bytes: u64,
-        budget_s: f64,
+        time_s: f64,
     } optional {}
 }
 
@@ -142,6 +142,57 @@ pub struct MeasuredProfile {
 }
 
 impl MeasuredProfile {
+    /// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
+    /// 99th percentile of the time to read 512 B to 16 MiB, the throughput of 1 to 64 reads in flight (the PDAM model:
+    /// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019), and
+    /// the rate of long reads with several in flight. `progress` receives the number of steps done and in total.
+    ///
+    /// # Errors
+    /// `Cause::Input` for a time that is not a positive number; `Cause::Io` if the file cannot be created,
+    /// written or read.
+    pub fn measure(directory: &Path, options: &MeasureOptions, progress: &mut dyn FnMut(u64, u64)) -> Result<Self> {
+        if !(options.time_s > 0.0 && options.time_s.is_finite()) {
+            return Err(Error::input(format!(
+                "a measurement cannot take {} seconds; give a number above 0",
+                options.time_s
+            )));
+        }
+        let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64 + 1;
+        progress(0, steps);
+        let scratch = ScratchFile::create(directory, options)?;
+        progress(1, steps);
+        let mut done = 1;
+        let mut points = Vec::new();
+        let slice_s = options.time_s * TIME_SHARES.sizes / SIZE_BITS.count() as f64;
+        for bits in SIZE_BITS {
+            points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
+            done += 1;
+            progress(done, steps);
+        }
+        let mut levels = Vec::new();
+        for in_flight in LEVELS {
+            let requests_per_s =
+                scratch.throughput(in_flight, options.time_s * TIME_SHARES.levels / LEVELS.len() as f64)?;
+            levels.push(MeasuredLevel { in_flight, requests_per_s });
+            done += 1;
+            progress(done, steps);
+        }
+        let streams = scratch.streams(options.time_s * TIME_SHARES.streams)?;
+        progress(done + 1, steps);
+        Ok(MeasuredProfile {
+            ogive_profile: FORMAT_VERSION,
+            name: directory.display().to_string(),
+            parallel: parallel(&points, &levels),
+            smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
+            points,
+            levels,
+            peak_mb_per_s: streams.iter().map(|stream| stream.mb_per_s).max_by(f64::total_cmp),
+            streams,
+            cold: scratch.cold,
+            file_bytes: scratch.length_bytes,
+        })
+    }
+
     /// Converts the measurement to a profile.
     ///
     /// # Errors
@@ -166,61 +217,6 @@ impl MeasuredProfile {
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
-}
-
-/// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
-/// 99th percentile of the time to read 512 B to 16 MiB, the throughput of 1 to 64 reads in flight (the PDAM model:
-/// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019), and the
-/// rate of long reads with several in flight. `progress` receives the number of steps done and in total.
-///
-/// # Errors
-/// `Cause::Input` for a budget that is not a positive number; `Cause::Io` if the file cannot be created,
-/// written or read.
-pub fn measure_profile(
-    directory: &Path,
-    options: &MeasureOptions,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<MeasuredProfile> {
-    if !(options.budget_s > 0.0 && options.budget_s.is_finite()) {
-        return Err(Error::input(format!(
-            "a measurement cannot take {} seconds; give a number above 0",
-            options.budget_s
-        )));
-    }
-    let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64 + 1;
-    progress(0, steps);
-    let scratch = ScratchFile::create(directory, options)?;
-    progress(1, steps);
-    let mut done = 1;
-    let mut points = Vec::new();
-    let slice_s = options.budget_s * BUDGET_SHARES.sizes / SIZE_BITS.count() as f64;
-    for bits in SIZE_BITS {
-        points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
-        done += 1;
-        progress(done, steps);
-    }
-    let mut levels = Vec::new();
-    for in_flight in LEVELS {
-        let requests_per_s =
-            scratch.throughput(in_flight, options.budget_s * BUDGET_SHARES.levels / LEVELS.len() as f64)?;
-        levels.push(MeasuredLevel { in_flight, requests_per_s });
-        done += 1;
-        progress(done, steps);
-    }
-    let streams = scratch.streams(options.budget_s * BUDGET_SHARES.streams)?;
-    progress(done + 1, steps);
-    Ok(MeasuredProfile {
-        ogive_profile: FORMAT_VERSION,
-        name: directory.display().to_string(),
-        parallel: parallel(&points, &levels),
-        smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
-        points,
-        levels,
-        peak_mb_per_s: streams.iter().map(|stream| stream.mb_per_s).max_by(f64::total_cmp),
-        streams,
-        cold: scratch.cold,
-        file_bytes: scratch.length_bytes,
-    })
 }
 
 /// The number of reads served at once by Little's law: the best throughput times the time of one read. That time was
@@ -280,7 +276,7 @@ impl ScratchFile {
         let mut piece = vec![0_u8; PIECE_BYTES];
         let mut random = XorShift::new();
         while self.length_bytes < 2 * READ_BYTES_MAX
-            || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * BUDGET_SHARES.writing)
+            || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.time_s * TIME_SHARES.writing)
         {
             for word in piece.chunks_exact_mut(8) {
                 word.copy_from_slice(&random.next().to_le_bytes());
@@ -330,8 +326,8 @@ impl ScratchFile {
     }
 
     /// The rates of all streams, within this time.
-    fn streams(&self, budget_s: f64) -> Result<Vec<MeasuredStream>> {
-        let slice_s = budget_s / STREAMS.len() as f64 / f64::from(STREAM_ROUNDS);
+    fn streams(&self, time_s: f64) -> Result<Vec<MeasuredStream>> {
+        let slice_s = time_s / STREAMS.len() as f64 / f64::from(STREAM_ROUNDS);
         let mut rates = [0.0; STREAMS.len()];
         let next = AtomicU64::new(0);
         for _ in 0..STREAM_ROUNDS {

@@ -42,6 +42,7 @@ impl Place {
     ///
     /// # Errors
     /// As [`locate`] for a path or URL; [`Cause::Input`](crate::Cause::Input) for a storage without a name.
+    #[doc(hidden)]
     pub fn file(self) -> Result<LocatedFile> {
         match self.0 {
             Kind::Path(path) => locate(path),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
-pub const MEMORY_BYTES_MIN: u64 = 1 << 20;
+pub(crate) const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
 /// A scan has memory for at least this many copies of a record: one as read, its copy among others, and room for
 /// growth.

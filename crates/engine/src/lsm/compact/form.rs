@@ -39,11 +39,11 @@ impl TableForm {
     /// The form that the options state.
     pub(crate) fn usual(options: &DbOptions) -> Self {
         Self {
-            block_bytes: options.block_bytes,
-            table_bytes: options.table_bytes,
+            block_bytes: options.levels.block_bytes,
+            table_bytes: options.levels.table_bytes,
             root_bytes: options.root_limit_bytes(),
-            filter_bits_per_key: options.filter_bits_per_key,
-            coding: options.coding,
+            filter_bits_per_key: options.levels.filter_bits_per_key,
+            coding: options.levels.coding,
             is_coarsest: false,
         }
     }
@@ -59,7 +59,7 @@ impl TableForm {
             return None;
         }
         let affordable = (options.memory_bytes / BLOCK_MEMORY_DIVISOR).clamp(1, u64::from(*BLOCK_BYTES.end()));
-        let (mut largest, mut coding) = ((1_u32 << affordable.ilog2()).max(options.block_bytes), self.coding);
+        let (mut largest, mut coding) = ((1_u32 << affordable.ilog2()).max(options.levels.block_bytes), self.coding);
         for table in inputs {
             largest = largest.max(table.table.block_bytes().try_into().unwrap_or(largest));
             coding |= table.table.is_coded();

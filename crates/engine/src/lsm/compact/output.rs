@@ -13,7 +13,7 @@ use crate::lsm::state::tables::table_file::{
     TableOrigin, store_property,
 };
 use crate::lsm::state::version::{FileKind, TableFileMeta, file_name};
-use crate::table::{TableWriteOptions, TableWriter};
+use crate::table::{TableTuningOptions, TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use crate::types::KeyType;
 use crate::vlog::ValueFilePointer;
@@ -26,7 +26,7 @@ fn table_options(options: &DbOptions, form: TableForm) -> TableWriteOptions {
         block_bytes: Some(form.block_bytes),
         design: DesignRequest::Coded,
         // Limits the index, so that the table can be opened with as little memory as the store may have later.
-        resident_bytes: Some(form.root_bytes),
+        tuning: TableTuningOptions::default().resident_bytes(form.root_bytes),
         profile: options.profile.clone(),
         compression: options.compression,
         coding: form.coding,

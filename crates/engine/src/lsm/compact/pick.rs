@@ -78,12 +78,12 @@ impl PickLimits {
         Self {
             level0_tables: LEVEL0_DUE_TABLES,
             level0_tables_max: LEVEL0_TABLES_MAX,
-            base_bytes: options.level_bytes,
-            factor: u64::from(options.level_factor),
-            table_bytes: options.table_bytes,
+            base_bytes: options.levels.level_bytes,
+            factor: u64::from(options.levels.level_factor),
+            table_bytes: options.levels.table_bytes,
             job_bytes: ASKED_JOB_BYTES_MAX,
             dropped_percent: DROPPABLE_PERCENT_MIN,
-            dead_percent: (options.dead_share * 100.0) as u64,
+            dead_percent: (options.values.dead_share * 100.0) as u64,
             hidden,
             oldest_snapshot,
         }

@@ -29,7 +29,7 @@ pub(crate) struct TestFolder {
 
 impl TestFolder {
     pub(crate) fn new(table_bytes: u64) -> Self {
-        let options = DbOptions { table_bytes, block_bytes: 512, ..DbOptions::default() };
+        let options = DbOptions::default().levels(|levels| levels.table_bytes(table_bytes).block_bytes(512));
         Self::on(Arc::new(MemoryStorage::new()), options)
     }
 

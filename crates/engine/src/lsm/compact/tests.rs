@@ -381,7 +381,7 @@ fn a_full_disk_leaves_no_files() {
     loop {
         let left = Arc::new(AtomicU64::new(size));
         let storage = Arc::new(SmallDisk { inner: MemoryStorage::new(), left });
-        let options = DbOptions { table_bytes: 6000, block_bytes: 512, ..DbOptions::default() };
+        let options = DbOptions::default().levels(|levels| levels.table_bytes(6000).block_bytes(512));
         let folder = TestFolder::on(storage, options);
         folder.next_file.store(2, Ordering::Relaxed);
         let (pointing, file) = separated(&folder, &history, 1);

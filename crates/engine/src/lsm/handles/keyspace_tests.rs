@@ -12,19 +12,17 @@ use std::sync::Arc;
 const MANY: usize = 3_000;
 
 fn options() -> DbOptions {
-    DbOptions {
-        threads: 0,
-        memtable_bytes: 1 << 10,
-        memory_bytes: 8 << 20,
-        separation_threshold: 100,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .threads(0)
+        .writes(|writes| writes.memtable_bytes(1 << 10))
+        .memory_bytes(8 << 20)
+        .values(|values| values.separation_bytes(100))
 }
 
 /// A store with `count` further keyspaces, each with a table if `filled`.
 fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
     let memory = MemoryStorage::new();
-    let db = Db::open(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
+    let db = Db::open(Arc::new(memory.clone()), &options().writes(|writes| writes.memtable_bytes(1 << 20))).unwrap();
     for number in 0..count {
         let keyspace = db.keyspace(&format!("keyspace {number}")).unwrap();
         if filled {

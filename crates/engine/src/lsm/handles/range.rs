@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn visiting_shows_what_iterating_gives_and_goes_on_where_it_stopped() {
-        let options = DbOptions { separation_threshold: 50, threads: 0, ..DbOptions::default() };
+        let options = DbOptions::default().values(|values| values.separation_bytes(50)).threads(0);
         let db = Db::open(Arc::new(MemoryStorage::new()), &options).unwrap();
         for round in 0..3_u32 {
             for i in (round..600).step_by(3) {

@@ -217,17 +217,12 @@ fn look(db: &Db, seed: u64, writing: &AtomicU64) {
 
 /// Options by seed: memtables of one group or of several, values separated or not, and who runs background work.
 fn options(seed: u64, threads: usize) -> DbOptions {
-    DbOptions {
-        memory_bytes: 4 << 20,
-        memtable_bytes: [1, 12 << 10][seed as usize % 2],
-        separation_threshold: [0, 64, u64::MAX][seed as usize % 3],
-        table_bytes: 1 << 10,
-        level_bytes: 2 << 10,
-        level_factor: 2,
-        dead_share: 0.2,
-        threads,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(4 << 20)
+        .writes(|writes| writes.memtable_bytes([1, 12 << 10][seed as usize % 2]))
+        .values(|values| values.separation_bytes([0, 64, u64::MAX][seed as usize % 3]).dead_share(0.2))
+        .levels(|levels| levels.table_bytes(1 << 10).level_bytes(2 << 10).level_factor(2))
+        .threads(threads)
 }
 
 /// Counts down at the end of a thread. The last one stops the worker; a panic fails the store, so that no thread waits

@@ -46,6 +46,7 @@ pub struct DbStats {
     /// `None` if nothing was written.
     pub write_amplification: Option<f64>,
     /// Statistics of models and their use.
+    #[doc(hidden)]
     pub learning: LearningStats,
     /// Share of table lookups that used a model since the store was opened, between 0 and 1. `None` if there was no
     /// lookup.

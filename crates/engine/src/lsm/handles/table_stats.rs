@@ -54,6 +54,7 @@ pub struct TableKeyRange {
 impl Db {
     /// Returns the key ranges of all tables, in the order of [`Self::tables`], without reading any file.
     #[must_use]
+    #[doc(hidden)]
     pub fn table_key_ranges(&self) -> Vec<TableKeyRange> {
         let shared = self.core().contents.lock();
         let mut all = Vec::with_capacity(shared.tables.len());
@@ -70,6 +71,7 @@ impl Db {
 
     /// Returns statistics of all tables, upper levels first within each keyspace, without reading any file.
     #[must_use]
+    #[doc(hidden)]
     pub fn tables(&self) -> Vec<TableStats> {
         let shared = self.core().contents.lock();
         let mut all = Vec::with_capacity(shared.tables.len());

@@ -8,13 +8,11 @@ use crate::lsm::{Db, DbOptions};
 use std::sync::Arc;
 
 fn options(threads: usize) -> DbOptions {
-    DbOptions {
-        threads,
-        memory_bytes: 8 << 20,
-        memtable_bytes: 64 << 10,
-        table_bytes: 64 << 10,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .threads(threads)
+        .memory_bytes(8 << 20)
+        .writes(|writes| writes.memtable_bytes(64 << 10))
+        .levels(|levels| levels.table_bytes(64 << 10))
 }
 
 fn key(number: u32) -> [u8; 4] {

@@ -57,7 +57,7 @@ fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPur
     let options = &stated.map_or_else(|| options.clone(), |profile| options.clone().profile(profile.clone()));
     let mut tried = None;
     loop {
-        let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
+        let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.objects.grace_s)?);
         let version = folder.version()?;
         match open_folder(Arc::clone(&folder), options, None) {
             Err(Error { cause: Cause::VersionGone | Cause::Damaged | Cause::WrongAnswer, .. })
@@ -389,7 +389,7 @@ fn refuse_other_folder(storage: &dyn Storage, objects: Option<&ObjectFolder>) ->
 
 fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockCache> {
     let mut cache = match options.fast_paths.cache {
-        true => BlockCache::for_blocks_of(options.memory_bytes, options.block_bytes.into()),
+        true => BlockCache::for_blocks_of(options.memory_bytes, options.levels.block_bytes.into()),
         false => BlockCache::accounting(options.memory_bytes),
     };
     let store = store.display().to_string();
@@ -490,7 +490,7 @@ impl Core {
         // as well if there might be no room for that later.
         let keeps = was_closed
             && found.logs.len() < KEPT_LOGS_MAX
-            && found.memory_bytes() < self.options.memtable_bytes / 2
+            && found.memory_bytes() < self.options.writes.memtable_bytes / 2
             && self.has_room_to_flush(&shared);
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });

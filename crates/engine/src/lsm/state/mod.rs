@@ -20,6 +20,7 @@ pub(crate) mod memtable;
 pub(super) mod memtable_set;
 pub(super) mod obsolete_file;
 pub(super) mod operations;
+pub(super) mod option_groups;
 pub(super) mod options;
 pub(crate) mod range_tombstones;
 pub(super) mod skipped;

@@ -1,6 +1,7 @@
 //! The options of a store.
 
 use super::entry::ValueKind;
+use super::option_groups::{DbLevelOptions, DbObjectOptions, DbValueOptions, DbWriteOptions};
 use super::tables::learner::Learner;
 use super::tables::learning::Learning;
 use crate::block::compress::Compression;
@@ -11,48 +12,35 @@ use crate::table::{BLOCK_BYTES, SharedOptions};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Options of a store. The defaults suit most uses.
+/// Options of a store. The defaults suit most uses; what a program sets most often is one short line. The rest is in
+/// groups:
+///
+/// ```
+/// use ogive::{DbOptions, Durability};
+///
+/// let options = DbOptions::default()
+///     .memory_bytes(1 << 30)
+///     .durability(Durability::Grouped)
+///     .levels(|levels| levels.block_bytes(16 << 10).filter_bits_per_key(16))
+///     .values(|values| values.separation_bytes(4 << 10));
+/// assert_eq!(options.levels.level_factor, 10);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DbOptions {
     /// Creates the store if there is none.
     pub create: bool,
-    /// The memory limit of the store in bytes, for memtables, cached blocks, indexes, filters and models together. At
-    /// most half of it is for the resident parts of open tables, about ten bytes per block; if that is not enough,
-    /// [`Cause::Memory`](crate::Cause::Memory) states the memory needed.
-    pub memory_bytes: u64,
-    /// Size at which a memtable is flushed, in bytes; at most a quarter of the memory limit. All memtables together use
-    /// at most half of it.
-    pub memtable_bytes: u64,
-    /// Default durability of writes.
-    pub durability: Durability,
-    /// With [`Durability::Grouped`], a power loss loses at most this many bytes of log.
-    pub group_bytes: u64,
-    /// Values of at least this many bytes are stored in the value log: 0 separates all of them (WiscKey), `u64::MAX`
-    /// none below 1 MiB (a plain LSM tree).
-    pub separation_threshold: u64,
-    /// Compression of table blocks and of value chunks.
-    pub compression: Compression,
-    /// Whether blocks of new tables may be coded, as in [`TableWriteOptions`](crate::TableWriteOptions::coding).
-    pub coding: bool,
     /// Whether to raise the format of a store that an older release wrote to the newest. That release cannot open the
     /// store then. It is the last step of an opening: one that fails before leaves the format as it was.
     pub upgrade: bool,
-    /// Bits per key of the Bloom filters; `None` for no filters.
-    pub filter_bits_per_key: Option<u32>,
-    /// Size of tables below level 0, in bytes.
-    pub table_bytes: u64,
-    /// Maximum size of the first level below level 0, in bytes.
-    pub level_bytes: u64,
-    /// Size ratio of adjacent levels.
-    pub level_factor: u32,
-    /// Size of data blocks, in bytes.
-    pub block_bytes: u32,
-    /// Maximum share of dead bytes in the value log, between 0 and 1. Above it, live values are moved out of the value
-    /// files with the largest share of dead bytes, and the files are removed.
-    pub dead_share: f64,
-    /// The way in which tables are searched: by their exact separators, or by the models of a learning policy.
-    pub learning: Learning,
+    /// The upper limit, in bytes, of all memory that the store keeps and works with: memtables, cached blocks, indexes,
+    /// filters and models together. At most half of it is for the resident parts of open tables, about ten bytes per
+    /// block; if that is not enough, [`Cause::Memory`](crate::Cause::Memory) states the memory needed.
+    pub memory_bytes: u64,
+    /// Default durability of writes.
+    pub durability: Durability,
+    /// Compression of table blocks and of value chunks.
+    pub compression: Compression,
     /// Number of threads for flushes, compaction and learning. With 0, this work runs inside the calls that make it
     /// due.
     pub threads: usize,
@@ -63,12 +51,17 @@ pub struct DbOptions {
     /// closed. With `None`, the stores and tables of the process share half of its limit (`ulimit -n`). A storage given
     /// by the caller has [its own limit](crate::io::LocalStorage::with_open_files).
     pub open_files: Option<usize>,
-    /// On an object store: how long a group of synced writes gathers before it is put, in milliseconds; with 0, each
-    /// group is put at once. Several groups are put at the same time.
-    pub object_gather_ms: u32,
-    /// On an object store: how long files that the newest version does not need stay for readers of older ones, in
-    /// seconds.
-    pub object_grace_s: u64,
+    /// The way in which tables are searched: by their exact separators, or by the models of a learning policy.
+    #[doc(hidden)]
+    pub learning: Learning,
+    /// Memtables and groups of writes.
+    pub writes: DbWriteOptions,
+    /// The sizes of levels, and the form of their tables.
+    pub levels: DbLevelOptions,
+    /// The separation of long values.
+    pub values: DbValueOptions,
+    /// The store on an object store.
+    pub objects: DbObjectOptions,
     /// The fast paths in use, for tests and measurements; answers do not depend on them. The store has no write-behind.
     #[doc(hidden)]
     pub fast_paths: FastPaths,
@@ -78,26 +71,18 @@ impl Default for DbOptions {
     fn default() -> Self {
         Self {
             create: true,
-            memory_bytes: 256 << 20,
-            memtable_bytes: 64 << 20,
-            durability: Durability::Synced,
-            group_bytes: 1 << 20,
-            separation_threshold: 1 << 10,
-            compression: Compression::default(),
-            coding: true,
             upgrade: false,
-            filter_bits_per_key: Some(10),
-            table_bytes: 64 << 20,
-            level_bytes: 256 << 20,
-            level_factor: 10,
-            block_bytes: 4096,
-            dead_share: 0.2,
-            learning: Learning::CODED,
+            memory_bytes: 256 << 20,
+            durability: Durability::Synced,
+            compression: Compression::default(),
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
             open_files: None,
-            object_gather_ms: 50,
-            object_grace_s: 300,
+            learning: Learning::CODED,
+            writes: DbWriteOptions::default(),
+            levels: DbLevelOptions::default(),
+            values: DbValueOptions::default(),
+            objects: DbObjectOptions::default(),
             fast_paths: FastPaths::ALL,
         }
     }
@@ -106,29 +91,23 @@ impl Default for DbOptions {
 setters! {
     DbOptions {
         create: bool,
-        memory_bytes: u64,
-        memtable_bytes: u64,
-        durability: Durability,
-        group_bytes: u64,
-        separation_threshold: u64,
-        compression: Compression,
-        coding: bool,
         upgrade: bool,
-        table_bytes: u64,
-        level_bytes: u64,
-        level_factor: u32,
-        block_bytes: u32,
-        dead_share: f64,
-        learning: Learning,
+        memory_bytes: u64,
+        durability: Durability,
+        compression: Compression,
         threads: usize,
         profile: Profile,
-        object_gather_ms: u32,
-        object_grace_s: u64,
+        #[doc(hidden)]
+        learning: Learning,
         #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
-        filter_bits_per_key: u32,
         open_files: usize,
+    } groups {
+        writes: DbWriteOptions,
+        levels: DbLevelOptions,
+        values: DbValueOptions,
+        objects: DbObjectOptions,
     }
 }
 
@@ -181,12 +160,12 @@ impl DbOptions {
 
     /// Size at which a memtable is flushed, in bytes.
     pub(in crate::lsm) fn memtable_limit_bytes(&self) -> u64 {
-        self.memtable_bytes.min(self.memory_bytes / 4).max(1)
+        self.writes.memtable_bytes.min(self.memory_bytes / 4).max(1)
     }
 
     /// Values of at least this many bytes are stored in the value log.
     pub(crate) fn separated_from_bytes(&self) -> u64 {
-        self.separation_threshold.min(INLINE_BYTES_MAX + 1)
+        self.values.separation_bytes.min(INLINE_BYTES_MAX + 1)
     }
 
     /// Maximum number of sealed memtable sets, within the half of the memory for memtables.
@@ -206,7 +185,8 @@ impl DbOptions {
 
     /// Maximum size of the root of a table's index; the rest goes to layers below it.
     pub(crate) fn root_limit_bytes(&self) -> u64 {
-        let blocks = self.table_bytes.max(self.memtable_limit_bytes()) / u64::from(self.block_bytes.max(1));
+        let blocks =
+            self.levels.table_bytes.max(self.memtable_limit_bytes()) / u64::from(self.levels.block_bytes.max(1));
         let common = blocks.saturating_mul(SEPARATOR_BYTES_MAX).clamp(ROOT_BYTES_DEFAULT, ROOT_BYTES_MAX);
         common.min((self.memory_bytes / ROOT_MEMORY_DIVISOR).max(ROOT_BYTES_MIN))
     }
@@ -264,23 +244,27 @@ impl DbOptions {
         if self.memory_bytes < MEMORY_BYTES_MIN {
             return Err(Error::memory(path, MEMORY_BYTES_MIN, self.memory_bytes, MEMORY_OPTION));
         }
-        if self.memtable_bytes == 0 || self.table_bytes == 0 || self.level_bytes == 0 || self.level_factor < 2 {
+        if self.writes.memtable_bytes == 0
+            || self.levels.table_bytes == 0
+            || self.levels.level_bytes == 0
+            || self.levels.level_factor < 2
+        {
             return refuse(
                 "sizes of memtables, tables and levels must be above 0, and the level factor at least 2".into(),
             );
         }
-        if !BLOCK_BYTES.contains(&self.block_bytes) || !self.block_bytes.is_power_of_two() {
+        if !BLOCK_BYTES.contains(&self.levels.block_bytes) || !self.levels.block_bytes.is_power_of_two() {
             let (least, most) = (BLOCK_BYTES.start(), BLOCK_BYTES.end());
             return refuse(format!(
                 "the block size is a power of two from {least} to {most} bytes, not {}",
-                self.block_bytes
+                self.levels.block_bytes
             ));
         }
-        if self.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
+        if self.levels.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
             return refuse("filters have 1 to 32 bits per key".into());
         }
-        if !(self.dead_share > 0.0 && self.dead_share < 1.0) {
-            return refuse(format!("the dead share is between 0 and 1, not {}", self.dead_share));
+        if !(self.values.dead_share > 0.0 && self.values.dead_share < 1.0) {
+            return refuse(format!("the dead share is between 0 and 1, not {}", self.values.dead_share));
         }
         Ok(())
     }

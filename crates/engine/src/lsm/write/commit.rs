@@ -166,7 +166,7 @@ impl Core {
 
     /// Waits as long as the options say for batches that one request can store together.
     fn gather_for_put<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
-        let (most_us, timer) = (f64::from(self.options.object_gather_ms) * 1e3, Timer::start());
+        let (most_us, timer) = (f64::from(self.options.objects.gather_ms) * 1e3, Timer::start());
         loop {
             let left_us = most_us - timer.elapsed_us();
             if left_us <= 0.0 {
@@ -392,7 +392,7 @@ impl Core {
         writer.unsynced_bytes += bytes.len() as u64;
         let sync = match durability {
             Durability::Synced => true,
-            Durability::Grouped => writer.unsynced_bytes >= self.options.group_bytes,
+            Durability::Grouped => writer.unsynced_bytes >= self.options.writes.group_bytes,
             Durability::Buffered => false,
         };
         if sync {

@@ -30,7 +30,7 @@ impl PageFile {
 impl PageSnapshot {
     /// Reads every page from the disk and verifies it. `claimed` lists the extents that the file's user has at this
     /// commit: they must be exactly the allocated pages, each once. Takes one byte of memory per page, beyond the
-    /// budget.
+    /// memory given.
     ///
     /// # Errors
     /// [`crate::Cause::Damaged`] at the first page that is not the one last written, that the device cannot read, is

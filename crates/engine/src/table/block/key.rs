@@ -1,7 +1,7 @@
 //! Keys of a table: bounds among them, and numeric keys as u64.
 
 /// Longest key in bytes: 64 KiB.
-pub const KEY_BYTES_MAX: usize = 64 << 10;
+pub(crate) const KEY_BYTES_MAX: usize = 64 << 10;
 
 /// A bound among the keys of a table: just before or just after the records of `key`.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use crate::block::BlockCache;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
+use crate::table::block::key::KEY_BYTES_MAX;
 use crate::table::report::lookup_sample::LookupSample;
 use crate::telemetry::{self, Counter};
 use crate::tune::{DesignCaching, DesignObjective, DesignRequest, DesignSearchOptions, TableSample};
@@ -25,24 +26,15 @@ pub struct TableWriteOptions {
     /// Width of every value in bytes, if all have the same. With fixed-width keys, records are then stored densely,
     /// without per-record overhead: a record of 16 bytes takes 16 bytes.
     pub value_width: Option<u32>,
-    /// Size of a data block in bytes, a power of two from 512 to 1 MiB. `None` lets the tuner choose, from `sample` or
-    /// from the first records.
+    /// Size of a data block in bytes, a power of two from 512 to 1 MiB. `None` lets the tuner choose, from a
+    /// [sample](TableTuningOptions::sample) or from the first records.
     pub block_bytes: Option<u32>,
     /// The index design.
     pub design: DesignRequest,
     /// Profile of the storage that the table will be read from.
     pub profile: Profile,
-    /// The objective that the index design minimises.
-    pub objective: DesignObjective,
-    /// Expected hit rates of a cache, or its memory. Numeric keys only, but for openings.
-    pub caching: DesignCaching,
-    /// Limit for the size of the index root, which stays in memory, in bytes.
-    pub resident_bytes: Option<u64>,
-    /// Parameters of the design search.
-    pub search: DesignSearchOptions,
-    /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric
-    /// keys only: with others, each lookup reads one block, whichever it is.
-    pub looked_up: Vec<Vec<u8>>,
+    /// What the design and the block size are chosen for.
+    pub tuning: TableTuningOptions,
     /// Compression of the data blocks.
     pub compression: Compression,
     /// Whether blocks may be coded: keys, and values of one short width, as lines with bit-packed differences, where
@@ -55,10 +47,6 @@ pub struct TableWriteOptions {
     pub versioned: bool,
     /// Whether to replace an existing Ogive table of this name, atomically. A file of any other kind is never replaced.
     pub replace: bool,
-    /// Approximate number of records, if known; improves the choice of a block size.
-    pub expected_records: Option<u64>,
-    /// A sample of all keys, for the choice of a block size; more accurate than the first records alone.
-    pub sample: Option<TableSample>,
     /// Named values to store in the table, such as the statistics of a store.
     pub properties: Vec<(String, Vec<u8>)>,
 }
@@ -73,24 +61,21 @@ impl Default for TableWriteOptions {
             block_bytes: None,
             design: DesignRequest::Tuned,
             profile: Profile::default(),
-            objective: DesignObjective::MeanLatency,
-            caching: DesignCaching::default(),
-            resident_bytes: None,
-            search: DesignSearchOptions { threads: available_threads(), ..DesignSearchOptions::default() },
-            looked_up: Vec::new(),
+            tuning: TableTuningOptions::default(),
             compression: Compression::None,
             coding: true,
             filter_bits_per_key: None,
             versioned: false,
             replace: false,
-            expected_records: None,
-            sample: None,
             properties: Vec::new(),
         }
     }
 }
 
 impl TableWriteOptions {
+    /// Most bytes of a key.
+    pub const KEY_BYTES_MAX: usize = KEY_BYTES_MAX;
+
     /// The types of keys and values together.
     #[must_use]
     pub fn record_type(self, record_type: RecordType) -> Self {
@@ -111,10 +96,6 @@ setters! {
         key_columns: Vec<KeyColumn>,
         design: DesignRequest,
         profile: Profile,
-        objective: DesignObjective,
-        caching: DesignCaching,
-        search: DesignSearchOptions,
-        looked_up: Vec<Vec<u8>>,
         compression: Compression,
         coding: bool,
         versioned: bool,
@@ -123,8 +104,56 @@ setters! {
     } optional {
         value_width: u32,
         block_bytes: u32,
-        resident_bytes: u64,
         filter_bits_per_key: u32,
+    } groups {
+        tuning: TableTuningOptions,
+    }
+}
+
+/// Options of a table about the choice of its index design and block size, as
+/// [`TableWriteOptions::tuning`](fn@TableWriteOptions::tuning) changes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TableTuningOptions {
+    /// The objective that the index design minimises.
+    pub objective: DesignObjective,
+    /// Expected hit rates of a cache, or its memory. Numeric keys only, but for openings.
+    pub caching: DesignCaching,
+    /// Limit for the size of the index root, which stays in memory, in bytes.
+    pub resident_bytes: Option<u64>,
+    /// Parameters of the design search.
+    pub search: DesignSearchOptions,
+    /// A sample of the keys that will be looked up, in their order, if they are not equally likely. Used for numeric
+    /// keys only: with others, each lookup reads one block, whichever it is.
+    pub looked_up: Vec<Vec<u8>>,
+    /// Approximate number of records, if known; improves the choice of a block size.
+    pub expected_records: Option<u64>,
+    /// A sample of all keys, for the choice of a block size; more accurate than the first records alone.
+    pub sample: Option<TableSample>,
+}
+
+impl Default for TableTuningOptions {
+    fn default() -> Self {
+        Self {
+            objective: DesignObjective::MeanLatency,
+            caching: DesignCaching::default(),
+            resident_bytes: None,
+            search: DesignSearchOptions { threads: available_threads(), ..DesignSearchOptions::default() },
+            looked_up: Vec::new(),
+            expected_records: None,
+            sample: None,
+        }
+    }
+}
+
+setters! {
+    TableTuningOptions {
+        objective: DesignObjective,
+        caching: DesignCaching,
+        search: DesignSearchOptions,
+        looked_up: Vec<Vec<u8>>,
+    } optional {
+        resident_bytes: u64,
         expected_records: u64,
         sample: TableSample,
     }
@@ -134,8 +163,8 @@ setters! {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
-    /// Memory limit for the open table: root, block locations, counts and cached blocks together; without the blocks if
-    /// they are in a shared cache.
+    /// The upper limit, in bytes, of all memory that the open table keeps and works with: root, block locations, counts
+    /// and cached blocks together; without the blocks if they are in a shared cache.
     pub memory_bytes: u64,
     /// A cache of blocks that several open tables share; `None` for one of its own.
     pub cache: Option<TableCache>,
@@ -153,7 +182,7 @@ pub struct TableOptions {
 }
 
 impl Default for TableOptions {
-    /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
+    /// With 64 MiB of memory: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
         Self {
             memory_bytes: 64 << 20,

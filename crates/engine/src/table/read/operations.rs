@@ -131,6 +131,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`Self::get`]; [`Cause::Input`](crate::Cause::Input) for a table that is not versioned.
+    #[doc(hidden)]
     pub fn get_version(&self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
         self.quiet().get_version(key, sequence)
     }
@@ -283,6 +284,7 @@ impl<'a> Traced<'a> {
         Ok(values)
     }
 
+    #[doc(hidden)]
     pub fn get_version(&mut self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
         if !self.table.inner.meta.versioned {
             return Err(Error::input("this table is not versioned"));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longer keys are not sampled, so that a sample takes at most this much memory, 1 KiB, for each of its keys.
-pub const SAMPLED_KEY_BYTES_MAX: usize = 1 << 10;
+pub(crate) const SAMPLED_KEY_BYTES_MAX: usize = 1 << 10;
 
 const _: () = assert!(SAMPLED_KEY_BYTES_MAX <= KEY_BYTES_MAX);
 

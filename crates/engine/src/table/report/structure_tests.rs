@@ -2,7 +2,7 @@
 
 use super::structure::{IndexNodes, LayerKind};
 use crate::io::{FastPaths, MemoryStorage, Purpose};
-use crate::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
+use crate::table::{ReadTrace, Table, TableOptions, TableTuningOptions, TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use crate::types::KeyType;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn table(design: &str, key_type: KeyType, resident: Option<u64>) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     let options = TableWriteOptions {
         design: design.parse::<DesignRequest>().unwrap(),
-        resident_bytes: resident,
+        tuning: TableTuningOptions::default().resident_bytes(resident),
         ..TableWriteOptions::default()
     };
     let options = options.key_type(key_type).value_width(24).block_bytes(512);

@@ -12,7 +12,7 @@ use crate::io::Storage;
 use std::sync::Arc;
 
 /// Suffix of the names of all temporary files of a sort.
-pub const SORT_SUFFIX: &str = ".ogive-sort";
+pub(crate) const SORT_SUFFIX: &str = ".ogive-sort";
 
 fn run_name(prefix: &str, number: u64) -> String {
     format!("{prefix}.{number:06}{SORT_SUFFIX}")
@@ -24,7 +24,7 @@ fn run_name(prefix: &str, number: u64) -> String {
 ///
 /// # Errors
 /// Storage errors.
-pub fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
+pub(crate) fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
     let is_run = |name: &str| {
         let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.'));
         let number = number.and_then(|rest| rest.strip_suffix(SORT_SUFFIX));

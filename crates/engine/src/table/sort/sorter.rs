@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
 
-/// Smallest budget of a sort in bytes.
-pub const SORT_BUDGET_BYTES_MIN: u64 = 64 << 10;
+/// Least memory of a sort, in bytes.
+pub(crate) const SORT_MEMORY_BYTES_MIN: u64 = 64 << 10;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
@@ -23,7 +23,7 @@ const CURSOR_OVERHEAD_BYTES: usize = 512;
 /// Bytes merged between two calls of an observer.
 const OBSERVED_BYTES: u64 = 1 << 20;
 
-/// Sorts records by key within a memory budget.
+/// Sorts records by key within a limit of memory.
 ///
 /// Temporary files are named `PREFIX.000001.ogive-sort` and so on; only one sort of a prefix may run at a time. The
 /// files are written and read sequentially and never synced, so a storage that bypasses the page cache is a poor place
@@ -42,35 +42,35 @@ pub struct Sorter {
     failed: bool,
 }
 
-/// The division of the budget.
+/// The division of the memory.
 #[derive(Clone, Copy, Debug)]
 struct SortLimits {
-    budget_bytes: usize,
+    memory_bytes: usize,
     chunk_bytes: usize,
     record_bytes_max: usize,
     runs_max: usize,
 }
 
 impl SortLimits {
-    fn new(budget_bytes: u64) -> Result<Self> {
-        if budget_bytes < SORT_BUDGET_BYTES_MIN {
+    fn new(memory_bytes: u64) -> Result<Self> {
+        if memory_bytes < SORT_MEMORY_BYTES_MIN {
             return Err(Error::input(format!(
-                "a sort needs a budget of at least {SORT_BUDGET_BYTES_MIN} bytes; {budget_bytes} are too few"
+                "a sort needs at least {SORT_MEMORY_BYTES_MIN} bytes of memory; {memory_bytes} are too few"
             )));
         }
-        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX).min(isize::MAX as usize);
+        let memory_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX).min(isize::MAX as usize);
         Ok(Self {
-            budget_bytes,
-            chunk_bytes: (1 << (budget_bytes / 16).ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX),
+            memory_bytes,
+            chunk_bytes: (1 << (memory_bytes / 16).ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX),
             // Two runs of such records can always be merged: 2 * (1/16 + 1/4) + 1/4 is less than 1.
-            record_bytes_max: (budget_bytes / 4).min(u32::MAX as usize),
-            runs_max: (budget_bytes / 16 / RUN_OVERHEAD_BYTES).max(16),
+            record_bytes_max: (memory_bytes / 4).min(u32::MAX as usize),
+            runs_max: (memory_bytes / 16 / RUN_OVERHEAD_BYTES).max(16),
         })
     }
 
     /// Memory left for the buffer besides a writer's chunk and the list of runs.
     fn buffer_bytes(&self) -> usize {
-        self.budget_bytes - self.budget_bytes / 8
+        self.memory_bytes - self.memory_bytes / 8
     }
 
     /// Memory for merging these runs with one chunk each.
@@ -82,12 +82,12 @@ impl SortLimits {
     }
 
     fn can_merge(&self, runs: &[RunSize]) -> bool {
-        runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
+        runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.memory_bytes
     }
 
     /// Bytes of each run that may be read at a time: whole chunks.
     fn read_bytes(&self, runs: &[RunSize]) -> usize {
-        let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
+        let spare = self.memory_bytes.saturating_sub(self.merge_bytes(runs));
         (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX) * self.chunk_bytes
     }
 
@@ -130,13 +130,13 @@ impl SortLimits {
 }
 
 impl Sorter {
-    /// Creates a sorter that holds at most `budget_bytes` of memory and stores temporary files in `storage` under names
+    /// Creates a sorter that holds at most `memory_bytes` of memory and stores temporary files in `storage` under names
     /// that begin with `prefix`.
     ///
     /// # Errors
-    /// [`Cause::Input`](crate::Cause::Input) for a budget below [`SORT_BUDGET_BYTES_MIN`].
-    pub fn new(storage: Arc<dyn Storage>, budget_bytes: u64, prefix: &str) -> Result<Self> {
-        let limits = SortLimits::new(budget_bytes)?;
+    /// [`Cause::Input`](crate::Cause::Input) for less memory than [`SORT_MEMORY_BYTES_MIN`].
+    pub fn new(storage: Arc<dyn Storage>, memory_bytes: u64, prefix: &str) -> Result<Self> {
+        let limits = SortLimits::new(memory_bytes)?;
         let buffer = RecordBuffer::new(limits.buffer_bytes());
         let prefix = prefix.to_owned();
         Ok(Self {
@@ -152,7 +152,7 @@ impl Sorter {
         })
     }
 
-    /// Limit for the size of key and value together: a quarter of the budget. Longer values must be stored elsewhere,
+    /// Limit for the size of key and value together: a quarter of the memory. Longer values must be stored elsewhere,
     /// and their locations sorted.
     #[must_use]
     pub fn record_bytes_max(&self) -> u64 {
@@ -243,10 +243,8 @@ impl Sorter {
         if self.buffer.push(key, value) {
             return Ok(());
         }
-        let message = format!(
-            "the system refuses the {} bytes of memory for a sort; lower the budget",
-            self.limits.buffer_bytes()
-        );
+        let message =
+            format!("the system refuses the {} bytes of memory for a sort; give it less", self.limits.buffer_bytes());
         Err(Error::input(message))
     }
 

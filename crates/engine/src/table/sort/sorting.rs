@@ -1,6 +1,6 @@
 //! The table writer for unsorted input: an external sort that feeds the sorted writer.
 
-use super::{Sorter, remove_leftovers};
+use super::{SORT_MEMORY_BYTES_MIN, Sorter, remove_leftovers};
 use crate::error::{Advice, Call, Error, Result};
 use crate::io::{LocatedFile, Place, Storage};
 use crate::table::block::parts::{VERSION_TAG_BYTES, VersionTag};
@@ -24,7 +24,7 @@ const VALUE_SEPARATE: u8 = 1;
 /// ([`crate::table::sort`]). Values too long for a block, or for the buffer, are written to the table's file at once;
 /// only their locations are sorted.
 ///
-/// Memory use: the sort budget, about 16 MiB for the writer, and a few bytes for each block.
+/// Memory use: that of the sort, about 16 MiB for the writer, and a few bytes for each block.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -65,17 +65,20 @@ enum SortLayout {
 }
 
 impl SortingWriter {
+    /// The least memory of a sort, in bytes.
+    pub const MEMORY_BYTES_MIN: u64 = SORT_MEMORY_BYTES_MIN;
+
     /// Creates a table at a [place](Place). Temporary files of the sort are stored next to it, under names that begin
     /// with its own. Leftovers of killed writers of that name are removed, so only one writer of a name may be active
     /// at a time.
     ///
     /// `memory_bytes` limits the memory of the sort, and is at least
-    /// [`SORT_BUDGET_BYTES_MIN`](super::SORT_BUDGET_BYTES_MIN).
+    /// [`Self::MEMORY_BYTES_MIN`].
     ///
     /// In an object store only records that fit the memory can be sorted; see [`Self::create_with_scratch`].
     ///
     /// # Errors
-    /// As [`TableWriter::create`]; [`Cause::Input`](crate::Cause::Input) for a budget that is too small.
+    /// As [`TableWriter::create`]; [`Cause::Input`](crate::Cause::Input) for too little memory.
     pub fn create(place: impl Into<Place>, options: TableWriteOptions, memory_bytes: u64) -> Result<Self> {
         let file = place.into().file()?;
         let scratch = Arc::clone(&file.storage);
@@ -122,7 +125,7 @@ impl SortingWriter {
     ///
     /// # Errors
     /// `Cause::KeyLength`; `Cause::ValueTooLarge` for a record that must be stored in a block, as those of a fixed
-    /// width and of versions must, and takes more than a quarter of the budget, which leaves the writer usable; storage
+    /// width and of versions must, and takes more than a quarter of the memory, which leaves the writer usable; storage
     /// errors, which end the sort.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.writer.check_value(self.records, value)?;
@@ -187,7 +190,7 @@ impl SortingWriter {
         self.records == 0
     }
 
-    /// Approximate limit for key and value together of a record stored in a block: a quarter of the budget.
+    /// Approximate limit for key and value together of a record stored in a block: a quarter of the memory.
     #[must_use]
     pub fn record_bytes_max(&self) -> u64 {
         self.sorter.record_bytes_max()

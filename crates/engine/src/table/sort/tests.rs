@@ -1,4 +1,4 @@
-//! Tests of the external sort: against a stable sort in memory, for its memory budget and its temporary files, and with
+//! Tests of the external sort: against a stable sort in memory, for its memory and its temporary files, and with
 //! a fault at every storage call.
 
 use super::*;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 type Record = (Vec<u8>, Vec<u8>);
 type Damage = fn(&mut Vec<u8>);
 
-const SMALL: u64 = SORT_BUDGET_BYTES_MIN;
+const SMALL: u64 = SORT_MEMORY_BYTES_MIN;
 
 /// A pseudo-random sequence, the same in each run.
 struct Noise(u64);
@@ -47,17 +47,17 @@ fn push_all(sorter: &mut Sorter, records: &[Record]) -> Result<()> {
     records.iter().try_for_each(|(key, value)| sorter.push(key, value))
 }
 
-fn sort(storage: &Arc<dyn Storage>, budget_bytes: u64, records: &[Record]) -> Result<Vec<Record>> {
-    let mut sorter = Sorter::new(Arc::clone(storage), budget_bytes, "table")?;
+fn sort(storage: &Arc<dyn Storage>, memory_bytes: u64, records: &[Record]) -> Result<Vec<Record>> {
+    let mut sorter = Sorter::new(Arc::clone(storage), memory_bytes, "table")?;
     push_all(&mut sorter, records)?;
     let sorted = sorter.finish()?;
     assert_eq!(sorted.records(), records.len() as u64);
     sorted.collect()
 }
 
-fn assert_sorts(budget_bytes: u64, records: &[Record]) {
+fn assert_sorts(memory_bytes: u64, records: &[Record]) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let found = sort(&storage, budget_bytes, records).unwrap();
+    let found = sort(&storage, memory_bytes, records).unwrap();
     let mut expected = records.to_vec();
     expected.sort_by(|a, b| a.0.cmp(&b.0));
     assert_eq!(found.len(), expected.len());

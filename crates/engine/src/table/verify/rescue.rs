@@ -6,7 +6,7 @@ use crate::error::{Cause, Error, Result};
 use crate::io::Profile;
 use crate::table::block::parts::StoredValue;
 use crate::table::block::view::BlockView;
-use crate::table::format::options::TableWriteOptions;
+use crate::table::format::options::{TableTuningOptions, TableWriteOptions};
 use crate::table::format::value::{ValuePointer, ValueReader};
 use crate::table::read::context::ReadContext;
 use crate::table::read::reader::{Table, TableInner};
@@ -88,7 +88,7 @@ impl Table {
             profile: Profile::named(&meta.tuned_for).unwrap_or_default(),
             compression: compression_of(&meta.compression),
             filter_bits_per_key: filter_bits,
-            expected_records: Some(meta.records),
+            tuning: TableTuningOptions::default().expected_records(meta.records),
             properties: meta.properties.clone(),
             ..TableWriteOptions::default()
         }

@@ -29,7 +29,7 @@ const STRING_LAYERS_MAX: usize = 8;
 
 /// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
 pub(in crate::table) fn needs_fences(options: &TableWriteOptions) -> bool {
-    let is_replayed = options.design == DesignRequest::Coded && options.caching.memory_bytes.is_some();
+    let is_replayed = options.design == DesignRequest::Coded && options.tuning.caching.memory_bytes.is_some();
     is_replayed || !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
 
@@ -98,20 +98,20 @@ impl WrittenIndex {
         location_bytes: u64,
     ) {
         properties.retain(|(name, _)| name != COMPARED_PROPERTY && name != OBJECTIVE_PROPERTY);
-        let caching = self.caching.as_ref().unwrap_or(&options.caching);
-        let is_usual = options.objective == DesignObjective::MeanLatency
-            && options.caching == DesignCaching::default()
-            && options.looked_up.is_empty();
+        let caching = self.caching.as_ref().unwrap_or(&options.tuning.caching);
+        let is_usual = options.tuning.objective == DesignObjective::MeanLatency
+            && options.tuning.caching == DesignCaching::default()
+            && options.tuning.looked_up.is_empty();
         if !is_usual {
             let open_bytes = |root: u64| opening_with(root, location_bytes);
             let problem = DesignProblem {
-                objective: options.objective,
+                objective: options.tuning.objective,
                 caching: caching.clone(),
                 open_bytes: &open_bytes,
                 ..DesignProblem::new(&options.profile)
             };
             let stated = StatedObjective {
-                objective: options.objective.to_string(),
+                objective: options.tuning.objective.to_string(),
                 opening_hit_rate: caching.opening_hit_rate,
                 modelled_us: problem.lookup_us(self.root.len() as u64, &self.reads),
             };
@@ -164,7 +164,7 @@ pub(in crate::table) fn build(input: IndexInput, options: &TableWriteOptions) ->
         WrittenSeparators::Numbers { coded, .. }
             if options.design == DesignRequest::Coded
                 && coded.groups() > 0
-                && options.caching.memory_bytes.is_none() =>
+                && options.tuning.caching.memory_bytes.is_none() =>
         {
             BuiltIndex::Coded {
                 layer: coded,
@@ -175,19 +175,19 @@ pub(in crate::table) fn build(input: IndexInput, options: &TableWriteOptions) ->
         WrittenSeparators::Numbers { first, fences, coded } => {
             let mut row = LevelInput { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
             let looked_up: Vec<u64> =
-                options.looked_up.iter().map(|key| crate::table::block::key::key_as_u64(key)).collect();
+                options.tuning.looked_up.iter().map(|key| crate::table::block::key::key_as_u64(key)).collect();
             row.weigh_by(&looked_up);
             let compared = ComparedDesigns::default();
-            let reader_bytes = options.caching.memory_bytes.map(cache_bytes_of);
+            let reader_bytes = options.tuning.caching.memory_bytes.map(cache_bytes_of);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = DesignProblem {
-                objective: options.objective,
+                objective: options.tuning.objective,
                 // A reader of this memory must be able to open the table.
-                resident_bytes: options.resident_bytes.into_iter().chain(reader_bytes).min(),
-                caching: DesignCaching { memory_bytes: reader_bytes, ..options.caching.clone() },
+                resident_bytes: options.tuning.resident_bytes.into_iter().chain(reader_bytes).min(),
+                caching: DesignCaching { memory_bytes: reader_bytes, ..options.tuning.caching.clone() },
                 open_bytes: &open_bytes,
                 keys_per_child: input.records as f64 / input.blocks as f64,
-                options: options.search.clone(),
+                options: options.tuning.search.clone(),
                 prepared: (coded.groups() > 0).then_some(&coded),
                 compared: (options.design == DesignRequest::Tuned).then_some(&compared),
                 ..DesignProblem::new(&options.profile)
@@ -206,9 +206,9 @@ pub(in crate::table) fn build(input: IndexInput, options: &TableWriteOptions) ->
             let (block_mean_bytes, block_max_bytes) = (mean_block, input.largest_block_bytes);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = DesignProblem {
-                objective: options.objective,
-                resident_bytes: options.resident_bytes,
-                caching: options.caching.clone(),
+                objective: options.tuning.objective,
+                resident_bytes: options.tuning.resident_bytes,
+                caching: options.tuning.caching.clone(),
                 open_bytes: &open_bytes,
                 ..DesignProblem::new(&options.profile)
             };

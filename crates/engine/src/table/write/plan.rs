@@ -35,7 +35,7 @@ impl BlockPlan {
         };
         match options.design {
             _ if !options.key_type.is_numeric() => Some(fixed(true)),
-            DesignRequest::Tuned => Some(Self::from_sample(options.sample.as_ref()?, options)),
+            DesignRequest::Tuned => Some(Self::from_sample(options.tuning.sample.as_ref()?, options)),
             _ => Some(fixed(options.design == DesignRequest::Coded)),
         }
     }
@@ -49,11 +49,11 @@ impl BlockPlan {
     fn from_sample(sample: &TableSample, options: &TableWriteOptions) -> Self {
         let open_bytes = |root: u64| opening_with(root, 0);
         let problem = DesignProblem {
-            objective: options.objective,
-            resident_bytes: options.resident_bytes,
-            caching: options.caching.clone(),
+            objective: options.tuning.objective,
+            resident_bytes: options.tuning.resident_bytes,
+            caching: options.tuning.caching.clone(),
             open_bytes: &open_bytes,
-            options: options.search.clone(),
+            options: options.tuning.search.clone(),
             ..DesignProblem::new(&options.profile)
         };
         let coded = options.coding.then(|| as_coded(sample, options)).flatten();
@@ -87,7 +87,7 @@ impl BlockPlan {
             }
         };
         let records =
-            if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_INPUT_FACTOR).max(seen) };
+            if all { seen } else { options.tuning.expected_records.unwrap_or(seen * UNKNOWN_INPUT_FACTOR).max(seen) };
         let sample = TableSample { runs, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
         Self::from_sample(&sample, options)
     }

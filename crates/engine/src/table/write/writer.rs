@@ -249,7 +249,7 @@ impl TableWriter {
 
     /// Sets the number of records to expect, unless the caller has set it; improves the choice of a block size.
     pub(in crate::table) fn expect(&mut self, records: u64) {
-        self.options.expected_records.get_or_insert(records);
+        self.options.tuning.expected_records.get_or_insert(records);
     }
 
     /// Whether a value of this length is stored outside the blocks.

@@ -44,13 +44,9 @@ pub(crate) fn small() -> DbOptions {
     DbOptions::default()
         .threads(0)
         .memory_bytes(1 << 20)
-        .memtable_bytes(1 << 10)
-        .table_bytes(2 << 10)
-        .level_bytes(4 << 10)
-        .level_factor(2)
-        .block_bytes(512)
-        .group_bytes(700)
-        .separation_threshold(100)
+        .writes(|writes| writes.memtable_bytes(1 << 10).group_bytes(700))
+        .levels(|levels| levels.table_bytes(2 << 10).level_bytes(4 << 10).level_factor(2).block_bytes(512))
+        .values(|values| values.separation_bytes(100))
 }
 
 /// The minimum memory of a store in bytes.

@@ -118,7 +118,7 @@ fn errors_and_panics_come_last() {
     let panicking = options(JoinKind::Inner, JoinMethod::Merge, 8 << 20).condition(|_| panic!("as the test wants"));
     let phases = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&phases);
-    let panicking = panicking.watcher(Some(Arc::new(move |progress| seen.lock().unwrap().push(progress.phase))));
+    let panicking = panicking.watcher(move |progress| seen.lock().unwrap().push(progress.phase));
     let mut ended = join_rows(&one, &one, &panicking).unwrap();
     assert!(matches!(ended.next(), Some(Err(Error { cause: Cause::Input, .. }))) && ended.next().is_none());
     assert!(phases.lock().unwrap().contains(&JoinPhase::Joining) && ended.report().is_none());

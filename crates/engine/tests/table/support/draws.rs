@@ -45,8 +45,11 @@ impl Drawn {
             .block_bytes(any(random, &[None, Some(512), Some(1024), Some(4096), Some(1 << 16)]))
             .compression(any(random, &[Compression::None, Compression::None, Compression::Lz4]))
             .filter_bits_per_key(any(random, &[None, None, Some(1), Some(10), Some(20)]))
-            .resident_bytes(any(random, &[None, None, Some(0), Some(1 << 16)]))
-            .expected_records(any(random, &[None, Some(1), Some(1 << 20)]))
+            .tuning(|tuning| {
+                tuning
+                    .resident_bytes(any(random, &[None, None, Some(0), Some(1 << 16)]))
+                    .expected_records(any(random, &[None, Some(1), Some(1 << 20)]))
+            })
             .profile(profile.clone());
         // Strings may be long, and a budget that is too small is an error.
         let has_short_keys = written.key_type.width().is_some();
@@ -64,7 +67,7 @@ impl Drawn {
     pub fn describe(&self) -> String {
         let TableWriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } =
             &self.written;
-        let (resident, expected) = (self.written.resident_bytes, self.written.expected_records);
+        let (resident, expected) = (self.written.tuning.resident_bytes, self.written.tuning.expected_records);
         format!(
             "{key_type:?}, values {value_width:?}, blocks {block_bytes:?}, {compression:?}, filter \
             {filter_bits_per_key:?}, root {resident:?}, \

@@ -9,7 +9,7 @@ use crate::join::rows::sort_progress::SortProgress;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::stream::{RowChunk, RowStream, RowsView};
 use crate::join::rows::task::{MemoryGrant, Task};
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
+use crate::table::sort::{SORT_MEMORY_BYTES_MIN, Sorted, Sorter};
 use std::sync::Arc;
 
 /// Largest chunk of sorted rows, in bytes.
@@ -91,8 +91,8 @@ fn sort(
     memory.shrink_to(memory.bytes().saturating_sub(input_bytes));
     let name = spill.name()?;
     // Out-of-line values are fetched into separate memory.
-    let budget_bytes = (memory.bytes() / 4 * 3).max(SORT_BUDGET_BYTES_MIN);
-    let mut sorter = Sorter::new(Arc::clone(spill.storage()), budget_bytes, name.as_str())?;
+    let sort_bytes = (memory.bytes() / 4 * 3).max(SORT_MEMORY_BYTES_MIN);
+    let mut sorter = Sorter::new(Arc::clone(spill.storage()), sort_bytes, name.as_str())?;
     let mut input =
         SortInput::open(source, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut long = Vec::new();

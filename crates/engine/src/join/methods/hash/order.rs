@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::join::rows::sink::RowSink;
 use crate::join::rows::spill::{Spill, SpillName};
 use crate::join::rows::task::{MemoryGrant, Task};
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
+use crate::table::sort::{SORT_MEMORY_BYTES_MIN, Sorter};
 use std::sync::Arc;
 
 /// Header of the values: bits 0 and 1 for whether there is a right and a left one, and the length of the left one, u32
@@ -25,7 +25,7 @@ pub(super) struct OrderSink {
 impl OrderSink {
     /// A sink that sorts within `memory_bytes` of the budget.
     pub(super) fn new(spill: &Arc<Spill>, memory_bytes: u64) -> Result<Self> {
-        let memory = spill.task().budget.take(memory_bytes.max(SORT_BUDGET_BYTES_MIN), "sorting the output")?;
+        let memory = spill.task().budget.take(memory_bytes.max(SORT_MEMORY_BYTES_MIN), "sorting the output")?;
         let name = spill.name()?;
         let sorter = Sorter::new(Arc::clone(spill.storage()), memory.bytes(), name.as_str())?;
         Ok(Self { sorter, _name: name, value: Vec::new(), rows: 0, task: Arc::clone(spill.task()), _memory: memory })

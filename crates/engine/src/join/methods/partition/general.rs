@@ -8,7 +8,7 @@ use crate::join::input::sorted::{SORTED_CHUNK_BYTES_MAX, SortInput, SortedChunks
 use crate::join::rows::relation::{KeyRange, RelationFacts};
 use crate::join::rows::stream::{RowSpan, RowsView};
 use crate::join::rows::task::MemoryGrant;
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
+use crate::table::sort::{SORT_MEMORY_BYTES_MIN, Sorter};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,10 +53,10 @@ impl GeneralBucketRows {
         let Partition { facts, buckets, spill, .. } = &*self.partition;
         let memory_bytes = self.memory.bytes() as usize;
         let chunk_bytes = (memory_bytes / 16).min(SORTED_CHUNK_BYTES_MAX);
-        let budget_bytes = memory_bytes.saturating_sub(bucket.chunk_bytes_max().max(4 * chunk_bytes)) as u64;
+        let sort_bytes = memory_bytes.saturating_sub(bucket.chunk_bytes_max().max(4 * chunk_bytes)) as u64;
         let name = spill.name()?;
         let storage = Arc::clone(spill.storage());
-        let mut sorter = Sorter::new(storage, budget_bytes.max(SORT_BUDGET_BYTES_MIN), name.as_str())?;
+        let mut sorter = Sorter::new(storage, sort_bytes.max(SORT_MEMORY_BYTES_MIN), name.as_str())?;
         buckets.visit_chunks(bucket, |mut rest| {
             while !rest.is_empty() {
                 let Some((key, value)) = framed(rest) else { return Err(malformed()) };

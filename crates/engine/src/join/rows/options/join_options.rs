@@ -1,13 +1,13 @@
 //! All options of a join.
 
 use super::kind::{JoinKind, JoinSide};
-use super::progress::JoinWatcher;
+use super::progress::{JoinProgress, JoinWatcher};
 use crate::error::Result;
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
 use crate::join::rows::condition::{JoinCondition, JoinPair};
 use crate::join::rows::method::JoinMethod;
-use crate::join::rows::task::TaskSettings;
+use crate::join::rows::task::{MEMORY_BYTES_MIN, TaskSettings};
 use crate::types::NullTest;
 use std::fmt;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub struct JoinOptions {
     pub inner: Option<JoinSide>,
     /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
     pub condition: Option<JoinCondition>,
-    /// Memory limit in bytes, including the writer of the output; at least
-    /// [`MEMORY_BYTES_MIN`](crate::join::MEMORY_BYTES_MIN).
+    /// The upper limit, in bytes, of all memory that the join keeps and works with, including the writer of the output;
+    /// at least [`Self::MEMORY_BYTES_MIN`]. The memory of open inputs is theirs.
     pub memory_bytes: u64,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
@@ -36,13 +36,14 @@ pub struct JoinOptions {
     /// Cost profile of the storage that holds the relations and spill files.
     pub profile: Profile,
     /// Tunables of a registered method; others ignore them. The crate of the method says which it has.
+    #[doc(hidden)]
     pub tunables: Vec<Tunable>,
     /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
     /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
     /// Set to `true` to stop the join, which then returns [`Cause::Interrupted`](crate::Cause::Interrupted).
     pub stop: Option<Arc<AtomicBool>>,
-    /// Called with progress reports.
+    /// Called with progress reports, as [`Self::watcher`](fn@Self::watcher) sets it.
     pub watcher: Option<JoinWatcher>,
     /// For tests and measurements: the fast paths that the join may take (separators, prefetch, batches, write-behind).
     /// They do not change the rows.
@@ -90,10 +91,10 @@ setters! {
         threads: usize,
         any_order: bool,
         profile: Profile,
+        #[doc(hidden)]
         tunables: Vec<Tunable>,
         spill: Option<(Arc<dyn Storage>, String)>,
         stop: Option<Arc<AtomicBool>>,
-        watcher: Option<JoinWatcher>,
         #[doc(hidden)]
         fast_paths: FastPaths,
     } optional {
@@ -102,6 +103,15 @@ setters! {
 }
 
 impl JoinOptions {
+    /// The least memory of a join, in bytes.
+    pub const MEMORY_BYTES_MIN: u64 = MEMORY_BYTES_MIN;
+
+    /// Sets a watcher: it is called with progress reports, from any thread, at most a few hundred times per phase.
+    #[must_use]
+    pub fn watcher(self, watcher: impl Fn(JoinProgress) + Send + Sync + 'static) -> Self {
+        Self { watcher: Some(Arc::new(watcher)), ..self }
+    }
+
     /// Sets a condition on pairs of rows with equal keys: a pair for which it is `false` is no match. As with a further
     /// condition in SQL's `ON`, a row none of whose pairs passes is a row without partner. The condition may be called
     /// from any thread, for any pair with equal keys, in any order; an error that it returns ends the join.

@@ -172,7 +172,7 @@ fn an_end_behind_all_keys_is_none() {
 #[test]
 fn a_removal_without_an_end_takes_a_few_bytes_everywhere() {
     let memory = MemoryStorage::new();
-    let options = DbOptions { threads: 0, ..DbOptions::default() };
+    let options = DbOptions::default().threads(0);
     let open = || Db::open(Arc::new(memory.clone()), &options).unwrap();
     let files = || {
         let names = memory.list().unwrap().into_iter();
@@ -227,7 +227,7 @@ fn a_removal_without_an_end_takes_a_few_bytes_everywhere() {
 
 #[test]
 fn a_range_that_ends_at_the_empty_key_has_no_keys() {
-    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions { threads: 0, ..DbOptions::default() }).unwrap();
+    let db = Db::open(Arc::new(MemoryStorage::new()), &DbOptions::default().threads(0)).unwrap();
     db.insert("", "here").unwrap();
     db.insert("a", "here").unwrap();
     db.remove_range(..b"".as_slice()).unwrap();
