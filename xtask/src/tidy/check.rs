@@ -11,8 +11,10 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     let mut findings = findings(&project);
     if findings.is_empty() {
         let exported = exports::exports(&project.sources).len();
+        let lines = size::lines_without_tests(&project.sources, exports::ROOT);
         println!(
-            "tidy: {} Rust files and {} others are in order; the engine exports {exported} items",
+            "tidy: {} Rust files and {} others are in order; the engine has {lines} lines without tests, and exports \
+             {exported} items",
             project.sources.len(),
             project.others.len()
         );

@@ -11,7 +11,7 @@ use crate::source::{Source, is_word};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Root of the sources of the engine.
-const ROOT: &str = "crates/engine/src/";
+pub(crate) const ROOT: &str = "crates/engine/src/";
 /// Most items of the interface: what one page can list, and one person remember.
 const EXPORTS_MAX: usize = 180;
 

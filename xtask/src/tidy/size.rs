@@ -24,6 +24,21 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
     found
 }
 
+/// Lines of the Rust files below `root`, without those of tests: files that are named for them, and what follows the
+/// first inline module of tests in a file.
+pub(crate) fn lines_without_tests(sources: &[Source], root: &str) -> usize {
+    let is_test = |path: &str| {
+        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
+        path.contains("/tests/") || stem == "tests" || stem.ends_with("_tests") || stem.starts_with("test_")
+    };
+    let lines = |source: &Source| {
+        let lines: Vec<&str> = source.code.lines().collect();
+        let inline = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{');
+        lines.windows(2).position(inline).unwrap_or(lines.len())
+    };
+    sources.iter().filter(|source| source.path.starts_with(root) && !is_test(&source.path)).map(lines).sum()
+}
+
 /// First line and number of lines of every function, as rustfmt indents it: the body ends at the first closing brace
 /// that stands as far left as the function.
 fn functions(code: &str) -> Vec<(usize, usize)> {
@@ -57,6 +72,19 @@ fn function_lines(lines: &[&str]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_tests_are_not_counted() {
+        let with_tests = "//! A file.\nfn f() {}\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
+        let sources = [
+            Source::new("crates/a/src/b.rs", with_tests),
+            Source::new("crates/a/src/tests.rs", "//! Tests.\n"),
+            Source::new("crates/a/src/b/c_tests.rs", "//! Tests.\n"),
+            Source::new("crates/a/src/contests.rs", "//! Races.\n#[cfg(test)]\nmod tests;\n"),
+            Source::new("crates/b/src/b.rs", "//! Another crate.\n"),
+        ];
+        assert_eq!(lines_without_tests(&sources, "crates/a/src/"), 2 + 3);
+    }
 
     #[test]
     fn a_function_reaches_from_its_name_to_its_brace() {
