@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A hit takes the read lock of one slot, so threads that read different blocks share nothing. Eviction is by a clock
-//! hand over the slots, with up to [`MARKS_MAX`] marks a block: a block starts without a mark and gets one at each hit,
+//! hand over the slots, with up to 3 marks a block: a block starts without a mark and gets one at each hit,
 //! so blocks brought in by a long scan are evicted before the working set of lookups.
 //!
 //! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still

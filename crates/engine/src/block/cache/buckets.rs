@@ -70,9 +70,18 @@ impl KeyBuckets {
     #[inline]
     pub(super) fn candidates(&self, key: BlockKey) -> impl Iterator<Item = u32> {
         let (share, tag) = hash(key);
-        let used =
-            self.entries(share).iter().map(|entry| entry.load(Ordering::Acquire)).take_while(|&entry| entry != 0);
-        used.filter(move |entry| entry >> TAG_SHIFT == tag).map(|entry| (entry & SLOT_MASK) - 1)
+        let mut entries = self.entries(share).iter();
+        std::iter::from_fn(move || {
+            loop {
+                let entry = entries.next()?.load(Ordering::Acquire);
+                if entry == 0 {
+                    return None;
+                }
+                if entry >> TAG_SHIFT == tag {
+                    return Some((entry & SLOT_MASK) - 1);
+                }
+            }
+        })
     }
 
     /// The slots of which one must be emptied before a key is added, since its bucket is full; none mostly.

@@ -411,7 +411,10 @@ fn the_file_of_an_obsolete_table_goes_with_its_last_handle() {
     let reader = Arc::clone(&file);
     file.mark_obsolete();
     drop(file);
-    assert_eq!(reader.get(b"a", 5, None, |_| {}).unwrap().map(|found| found.2.to_vec()), Some(vec![1]));
+    assert_eq!(
+        reader.get(b"a", 5, None, None, |_| {}, |value| value.into_slice()).unwrap().map(|found| found.2.to_vec()),
+        Some(vec![1])
+    );
     assert!(folder.storage.exists(&name).unwrap());
     drop(reader);
     assert!(!folder.storage.exists(&name).unwrap());

@@ -30,7 +30,7 @@ impl Columns {
     /// The first record whose key is not less than `key`, and whether it has that key, where keys have the length
     /// `rest` without the prefix; `None` if the block does not have these keys.
     #[inline]
-    pub(super) fn search(&self, raw: &[u8], rest: usize, key: &[u8], hint: SearchHint) -> Option<(usize, bool)> {
+    pub(super) fn search_fixed(&self, raw: &[u8], rest: usize, key: &[u8], hint: SearchHint) -> Option<(usize, bool)> {
         let prefix = self.prefix(raw)?;
         match key.get(..self.prefix).unwrap_or(key).cmp(prefix) {
             Ordering::Less => return Some((0, false)),

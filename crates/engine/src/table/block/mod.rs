@@ -9,4 +9,5 @@ pub(super) mod key;
 pub(super) mod key_code;
 pub(super) mod note;
 pub(super) mod parts;
+pub(super) mod records;
 pub(super) mod view;

@@ -29,7 +29,6 @@ const VALUE_ENDS_FLAG: u32 = 1 << 17;
 const WIDE_ENDS_FLAG: u32 = 1 << 18;
 
 /// A block by its note.
-#[derive(Clone, Copy, Debug)]
 pub(in crate::table) enum NotedBlock {
     Dense { count: usize },
     Columns(Columns),
@@ -67,7 +66,7 @@ pub(super) fn of_coded(coded: &CodedBlock) -> Option<BlockNote> {
 
 /// The block that a note is of; `None` if its head must be decoded.
 #[inline]
-pub(super) fn block_of(note: &BlockNote, raw: &[u8]) -> Option<NotedBlock> {
+pub(in crate::table) fn block_of(note: &BlockNote, raw: &[u8]) -> Option<NotedBlock> {
     let [head, shape, value, keys_at, more] = *note;
     match head >> FORM_SHIFT {
         COLUMNS => {

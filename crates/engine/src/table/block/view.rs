@@ -15,7 +15,7 @@ use super::coded::{CodedBlock, FrontKeys};
 use super::column_search::SearchHint;
 use super::columns::Columns;
 use super::key::KeyBound;
-use super::note::{self, NotedBlock};
+use super::note;
 use super::parts::{SplitKey, StoredValue, VERSION_TAG_BYTES, ValueLocation, VersionTag};
 use crate::block::cache::BlockNote;
 use crate::table::format::meta::TableMeta;
@@ -144,22 +144,18 @@ impl<'a> BlockView<'a> {
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }
 
-    /// A view of a block of which a view had this note.
+    /// A view of a block of dense records, whose number is known.
     #[inline]
-    pub(in crate::table) fn of_note(layout: Layout, versioned: bool, note: &BlockNote, raw: &'a [u8]) -> Option<Self> {
-        let (form, count) = match (note::block_of(note, raw)?, layout) {
-            (NotedBlock::Dense { count }, Layout::Dense { key, value }) => (BlockForm::Dense { key, value }, count),
-            (NotedBlock::Dense { .. }, Layout::Columns) => return None,
-            (NotedBlock::Columns(columns), _) => (BlockForm::Columns(columns), columns.count),
-            (NotedBlock::Coded(coded), _) => (BlockForm::Coded(coded), coded.count()),
-        };
-        Some(Self { head: BlockHead { form, count, versioned }, raw })
+    pub(in crate::table) fn of_dense(layout: Layout, versioned: bool, count: usize, raw: &'a [u8]) -> Option<Self> {
+        let Layout::Dense { key, value } = layout else { return None };
+        Some(Self { head: BlockHead { form: BlockForm::Dense { key, value }, count, versioned }, raw })
     }
 
-    /// What [`Self::of_note`] needs besides the bytes of the block; zeros if there is no note of it.
+    /// What the cache keeps with the block: see [`note`]. Zeros if there is no note of it.
     pub(in crate::table) fn note(&self) -> BlockNote {
         let note = match &self.head.form {
             BlockForm::Dense { .. } => note::of_dense(self.head.count),
+            BlockForm::Columns(_) if self.may_have_long_values() => None,
             BlockForm::Columns(columns) => note::of_columns(columns),
             BlockForm::Coded(coded) => note::of_coded(coded),
         };
@@ -349,7 +345,9 @@ impl<'a> BlockView<'a> {
     pub(in crate::table) fn search(&self, key: &[u8], hint: SearchHint) -> Option<(usize, bool)> {
         match &self.head.form {
             BlockForm::Coded(coded) => coded.search(self.raw, key),
-            BlockForm::Columns(columns @ Columns { key: Some(rest), .. }) => columns.search(self.raw, *rest, key, hint),
+            BlockForm::Columns(columns @ Columns { key: Some(rest), .. }) => {
+                columns.search_fixed(self.raw, *rest, key, hint)
+            }
             BlockForm::Dense { key: width, value } => {
                 let record = |i: usize| self.raw.get(i * (width + value)..).and_then(|record| record.get(..*width));
                 let index = self.partition(|i| Some(record(i)? < key))?;

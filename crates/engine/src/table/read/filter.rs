@@ -70,14 +70,25 @@ impl TableInner {
             return Ok(true);
         }
         let hash = filter::hash_key(key);
-        let pages = meta.layout.groups_of_blocks(window.first..=window.last);
-        let mut pages = pages.map(|group| meta.layout.page_in_group(group, hash));
-        if let Some(filter) = self.filter.resident() {
-            return Ok(pages.any(|page| filter.may_contain(page, hash)));
+        if let (Some(filter), true) = (self.filter.resident(), window.first == window.last) {
+            return Ok(filter.may_contain(meta.layout.page_of(window.first, hash), hash));
         }
+        self.any_page_allows(meta, hash, window, reads)
+    }
+
+    /// As [`Self::filter_allows`], for several blocks, or a filter that is not resident.
+    #[inline(never)]
+    fn any_page_allows(
+        &self,
+        meta: &FilterMeta,
+        hash: u64,
+        window: ChildWindow,
+        reads: Option<&mut ReadContext<'_>>,
+    ) -> Result<bool> {
         let mut own = ReadContext::default();
         let reads = reads.unwrap_or(&mut own);
-        for page in pages {
+        let groups = meta.layout.groups_of_blocks(window.first..=window.last);
+        for page in groups.map(|group| meta.layout.page_in_group(group, hash)) {
             if self.filter_may_contain(meta, FilterQuery { page, hash }, reads)? {
                 return Ok(true);
             }

@@ -22,7 +22,9 @@ use crate::block::Slice;
 use crate::error::Result;
 pub use crate::table::block::column_search::SearchHint;
 use crate::table::block::key::KeyBound;
-use crate::table::block::parts::{ShortValue, ValueLocation};
+use crate::table::block::note::{self, NotedBlock};
+use crate::table::block::parts::{ShortValue, ValueLocation, VersionTag};
+use crate::table::block::records::BlockRecords;
 use crate::table::block::view::BlockView;
 use crate::table::format::index_page::ChildWindow;
 use crate::table::format::meta::DataSource;
@@ -409,9 +411,14 @@ impl TableInner {
         let block = search.block;
         let visited = self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
-            match BlockView::of_note(self.layout, self.meta.versioned, note, bytes) {
-                Some(view) => Ok(self.search_view(search, bytes, &view, show)),
-                None => Ok(self.search_view(search, bytes, &self.view(block, bytes)?, show)),
+            match note::block_of(note, bytes) {
+                Some(NotedBlock::Columns(columns)) => Ok(self.search_records(search, bytes, &columns, show)),
+                Some(NotedBlock::Coded(coded)) => Ok(self.search_records(search, bytes, &coded, show)),
+                Some(NotedBlock::Dense { count }) => {
+                    let view = BlockView::of_dense(self.layout, self.meta.versioned, count, bytes);
+                    Ok(view.and_then(|view| self.search_records(search, bytes, &view, show)))
+                }
+                None => Ok(self.search_records(search, bytes, &self.view(block, bytes)?, show)),
             }
         });
         let outcome = match visited {
@@ -419,7 +426,7 @@ impl TableInner {
             None => {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 ended(LookupStep::LoadBlock);
-                self.search_view(search, &bytes, &self.view(block, &bytes)?, show)
+                self.search_records(search, &bytes, &self.view(block, &bytes)?, show)
             }
         };
         ended(LookupStep::SearchBlock);
@@ -428,34 +435,37 @@ impl TableInner {
 
     /// Searches a block for a version; `None` if the block is malformed.
     #[inline]
-    fn search_view<R>(
+    fn search_records<R>(
         &self,
         search: &BlockSearch<'_>,
         bytes: &Arc<[u8]>,
-        view: &BlockView<'_>,
+        records: &impl BlockRecords,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<BlockOutcome<R>> {
         let &BlockSearch { block, hint, claim, key, at } = search;
-        let (mut index, is_key) = view.search(key, hint)?;
+        let (mut index, is_key) = records.search(bytes, key, hint)?;
         if !is_key {
-            return Some(claim.not_found(block, index, view.count()));
+            return Some(claim.not_found(block, index, records.count()));
         }
         if index == 0 && claim.may_begin_before(block) {
             // Newer versions may be in the previous block.
             return Some(BlockOutcome::Unknown);
         }
-        let (mut kind, mut sequence) = self.version_in(view, index)?;
-        while sequence > at {
-            index += 1;
-            if index == view.count() {
-                return Some(BlockOutcome::Unknown);
+        let (mut kind, mut sequence) = self.unversioned;
+        if self.meta.versioned {
+            VersionTag { kind, sequence } = records.tag(bytes, index)?;
+            while sequence > at {
+                index += 1;
+                if index == records.count() {
+                    return Some(BlockOutcome::Unknown);
+                }
+                if !records.has_key(bytes, index, key)? {
+                    return Some(BlockOutcome::Absent);
+                }
+                VersionTag { kind, sequence } = records.tag(bytes, index)?;
             }
-            if !view.key(index)?.is(key) {
-                return Some(BlockOutcome::Absent);
-            }
-            (kind, sequence) = self.version_in(view, index)?;
         }
-        show(kind, sequence, VersionValue::of(bytes, view.place(index)?)).map(BlockOutcome::Found)
+        show(kind, sequence, VersionValue::of(bytes, records.place(bytes, index)?)).map(BlockOutcome::Found)
     }
 
     /// Finds a version in the blocks to which the index leads, which are found first if they are not given.

@@ -101,7 +101,7 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
                     table.find(&key, at, path, None, |_| {}, shown).unwrap()
                 };
                 assert_eq!(of(|value| Some(value.into_slice()?.to_vec())), expected, "{key:?} at {at} by {path:?}");
-                assert_eq!(of(VersionValue::into_vec), expected, "{key:?} at {at} by {path:?}");
+                assert_eq!(of(|value| value.into_vec()), expected, "{key:?} at {at} by {path:?}");
             }
         }
     }

@@ -116,7 +116,10 @@ fn measure_look_ups() {
                     path,
                     None,
                     |_| {},
-                    |_, _, bytes| Some(value.copy_from_slice(bytes.bytes()?)),
+                    |_, _, bytes| {
+                        value.copy_from_slice(bytes.bytes()?);
+                        Some(())
+                    },
                 );
                 sum += u64::from(found.unwrap().is_some()) + u64::from(std::hint::black_box(&value)[0]);
             }

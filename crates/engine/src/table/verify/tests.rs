@@ -72,7 +72,7 @@ fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) 
 
 /// The table with other bytes at `offset`, sealed again.
 fn with_section(content: &[u8], offset: u64, bytes: u64, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
-    let file_id = open(content).inner.file_id;
+    let file_id = open(content).inner.files.id();
     let mut forged = content.to_vec();
     let section = &mut forged[offset as usize..(offset + bytes) as usize];
     change(section);
@@ -351,7 +351,7 @@ fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<
     let inner = &*table.inner;
     let mut meta = inner.meta.clone();
     change(&mut meta);
-    let mut forged = content[..inner.tail_offset as usize].to_vec();
+    let mut forged = content[..inner.files.tail_offset() as usize].to_vec();
     let draft = encode_tail(inner.files.id(), 0, &inner.root, &[], &meta);
     let zeros = crate::table::format::meta::padding(forged.len() as u64, draft.len() as u64);
     forged.resize(forged.len() + zeros as usize, 0);

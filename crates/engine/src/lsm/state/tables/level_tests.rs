@@ -57,7 +57,8 @@ proptest! {
         }
         for file in level.tables() {
             for entry in entries(file) {
-                let found = file.get(&entry.key, entry.sequence, None, |_| {}).unwrap().unwrap();
+                let found = file.get(&entry.key, entry.sequence, None, None, |_| {}, |value| value.into_slice());
+                let found = found.unwrap().unwrap();
                 prop_assert_eq!((found.0, found.1, &found.2[..]), (entry.kind, entry.sequence, &entry.value[..]));
             }
         }
@@ -102,8 +103,8 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
     let file =
         TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options.of_tables(), None)
             .unwrap();
-    assert!(file.get(b"b", 6, None, |_| {}).unwrap().is_none());
-    let (kind, sequence, value) = file.get(b"b", 7, None, |_| {}).unwrap().unwrap();
+    assert!(file.get(b"b", 6, None, None, |_| {}, |value| value.into_slice()).unwrap().is_none());
+    let (kind, sequence, value) = file.get(b"b", 7, None, None, |_| {}, |value| value.into_slice()).unwrap().unwrap();
     assert_eq!((kind, sequence, &value[..]), (ValueKind::Value, 7, &b"bbb"[..]));
     assert!(entries(&file).iter().all(|entry| (entry.kind, entry.sequence) == (ValueKind::Value, 7)));
     let mut cursor = file.cursor(None);
