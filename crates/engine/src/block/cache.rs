@@ -257,9 +257,9 @@ impl BlockCache {
         self.visit(key, |bytes, _| bytes.clone())
     }
 
-    /// As [`Self::get`], for a block that is asked for again if it is absent: only hits are counted.
-    pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        let found = self.find(key, |bytes, _| bytes.clone())?;
+    /// As [`Self::get`], with its note, for a block that is asked for again if it is absent: only hits are counted.
+    pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<(Arc<[u8]>, BlockNote)> {
+        let found = self.find(key, |bytes, note| (bytes.clone(), *note))?;
         self.hits.add(1);
         Some(found)
     }

@@ -15,7 +15,7 @@ use super::coded::{CodedBlock, FrontKeys};
 use super::column_search::SearchHint;
 use super::columns::Columns;
 use super::key::KeyBound;
-use super::note;
+use super::note::{self, NotedBlock};
 use super::parts::{SplitKey, StoredValue, VERSION_TAG_BYTES, ValueLocation, VersionTag};
 use crate::block::cache::BlockNote;
 use crate::table::format::meta::TableMeta;
@@ -140,6 +140,21 @@ impl<'a> BlockView<'a> {
                 (count.checked_mul(key + value)? <= body_end).then_some(BlockForm::Dense { key, value })?
             }
             Layout::Columns => return None,
+        };
+        Some(Self { head: BlockHead { form, count, versioned }, raw })
+    }
+
+    /// A view of a block by its note.
+    pub(in crate::table) fn of_noted(
+        block: NotedBlock,
+        layout: Layout,
+        versioned: bool,
+        raw: &'a [u8],
+    ) -> Option<Self> {
+        let (form, count) = match block {
+            NotedBlock::Dense { count } => return Self::of_dense(layout, versioned, count, raw),
+            NotedBlock::Columns(columns) => (BlockForm::Columns(columns), columns.count),
+            NotedBlock::Coded(coded) => (BlockForm::Coded(coded), coded.count()),
         };
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }

@@ -108,6 +108,7 @@ impl ResidentFilter {
 }
 
 /// Maps the 32 bits of `part` evenly to `0..count`.
+#[inline]
 fn scale(part: u32, count: u32) -> u32 {
     ((u64::from(part) * u64::from(count)) >> 32) as u32
 }
@@ -117,6 +118,7 @@ fn line_of(hash: u64) -> usize {
 }
 
 /// The bits of its line that a key sets: nine bits of the mixed hash each.
+#[inline]
 fn bits_of(hash: u64, probes: u8) -> impl Iterator<Item = usize> {
     // The finaliser of SplitMix64: the bits must not depend on the line alone.
     let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -156,17 +158,20 @@ impl FilterLayout {
     ///
     /// If an index leaves several blocks possible, each of their groups must be queried: see
     /// [`FilterLayout::groups_of_blocks`].
+    #[inline]
     #[must_use]
     pub fn page_of(self, block: u64, hash: u64) -> u64 {
         self.page_in_group(block / u64::from(self.blocks_per_group), hash)
     }
 
     /// The page of `group` that covers a key with this hash.
+    #[inline]
     #[must_use]
     pub fn page_in_group(self, group: u64, hash: u64) -> u64 {
         group.saturating_mul(u64::from(self.pages_per_group)).saturating_add(self.place_in_group(hash) as u64)
     }
 
+    #[inline]
     fn place_in_group(self, hash: u64) -> usize {
         scale(hash as u32, self.pages_per_group) as usize
     }

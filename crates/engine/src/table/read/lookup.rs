@@ -400,7 +400,7 @@ impl TableInner {
     }
 
     /// Searches one block for a version, in the cache if it is there.
-    #[inline]
+    #[inline(never)]
     fn search_block<R>(
         &self,
         search: &BlockSearch<'_>,
@@ -484,8 +484,10 @@ impl TableInner {
             Some(window) => self.find_record_in(key, window, reads)?,
             None => self.find_record(key, reads)?,
         };
-        let Some(position) = found else { return Ok(None) };
-        let Some(position) = self.version_from(position, key, at, reads)? else { return Ok(None) };
+        let Some(mut position) = found else { return Ok(None) };
+        if self.meta.versioned && !self.move_to_version(&mut position, key, at, reads)? {
+            return Ok(None);
+        }
         let (view, malformed) = (self.view_at(&position)?, || self.malformed(position.block));
         let (kind, sequence) = self.version_in(&view, position.index).ok_or_else(malformed)?;
         let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
@@ -493,20 +495,20 @@ impl TableInner {
         show(kind, sequence, value).ok_or_else(malformed).map(Some)
     }
 
-    /// The newest version of a key with a sequence number of at most `at`, from the first record of the key on.
-    fn version_from(
+    /// Moves from the first record of a key on to its newest version with a sequence number of at most `at`; returns
+    /// whether there is one.
+    fn move_to_version(
         &self,
-        position: RecordPosition,
+        position: &mut RecordPosition,
         key: &[u8],
         at: u64,
         reads: &mut ReadContext<'_>,
-    ) -> Result<Option<RecordPosition>> {
-        let newest = self.version_in(&self.view_at(&position)?, position.index);
-        let mut block = position.block;
-        if newest.ok_or_else(|| self.malformed(block))?.1 <= at {
-            return Ok(Some(position));
+    ) -> Result<bool> {
+        let newest = self.version_in(&self.view_at(position)?, position.index);
+        if newest.ok_or_else(|| self.malformed(position.block))?.1 <= at {
+            return Ok(true);
         }
-        let mut bytes = position.bytes;
+        let (mut block, mut bytes) = (position.block, position.bytes.take());
         while block < self.meta.blocks {
             let here = match bytes.take() {
                 Some(bytes) => bytes,
@@ -518,10 +520,11 @@ impl TableInner {
             if index < view.count() {
                 let is_found = view.key(index).ok_or_else(malformed)?.is(key);
                 let head = Some(view.head());
-                return Ok(is_found.then_some(RecordPosition { block, index, bytes: Some(here), head }));
+                *position = RecordPosition { block, index, bytes: Some(here), head };
+                return Ok(is_found);
             }
             block += 1;
         }
-        Ok(None)
+        Ok(false)
     }
 }

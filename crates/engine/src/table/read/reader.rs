@@ -588,10 +588,16 @@ impl TableInner {
         self.memory.cache().get(self.cache_key(0, block))
     }
 
-    /// A block that was prefetched or is cached.
-    pub(in crate::table) fn block_in_memory(&self, block: u64, reads: &ReadContext<'_>) -> Option<Arc<[u8]>> {
-        let prefetched = reads.ahead.get(&(0, block)).cloned();
-        prefetched.or_else(|| self.memory.cache().get_if_cached(self.cache_key(0, block)))
+    /// A block that was prefetched, or is cached, then with its note.
+    pub(in crate::table) fn block_in_memory(
+        &self,
+        block: u64,
+        reads: &ReadContext<'_>,
+    ) -> Option<(Arc<[u8]>, BlockNote)> {
+        match reads.ahead.get(&(0, block)) {
+            Some(prefetched) => Some((prefetched.clone(), BlockNote::default())),
+            None => self.memory.cache().get_if_cached(self.cache_key(0, block)),
+        }
     }
 
     /// Checks and decompresses a child that was read.

@@ -6,6 +6,7 @@ use super::reader::TableInner;
 use crate::error::Result;
 use crate::table::block::coded::CodedBlock;
 use crate::table::block::key::KeyBound;
+use crate::table::block::note;
 use crate::table::block::view::{BlockHead, BlockView};
 use crate::table::format::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
 use std::cmp::Ordering;
@@ -187,8 +188,10 @@ impl TableInner {
         let (mut low, mut high) = (window.first, window.last);
         while low <= high {
             let block = low + (high - low) / 2;
-            let Some(bytes) = self.block_in_memory(block, reads) else { return Ok(None) };
-            let view = self.view(block, &bytes)?;
+            let Some((bytes, note)) = self.block_in_memory(block, reads) else { return Ok(None) };
+            let noted = note::block_of(&note, &bytes);
+            let view = noted.and_then(|noted| BlockView::of_noted(noted, self.layout, self.meta.versioned, &bytes));
+            let view = view.map_or_else(|| self.view(block, &bytes), Ok)?;
             let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
             if index == view.count() {
                 low = block + 1;
