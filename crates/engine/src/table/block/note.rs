@@ -28,11 +28,14 @@ const MIXED_KINDS_FLAG: u32 = 1 << 16;
 const VALUE_ENDS_FLAG: u32 = 1 << 17;
 const WIDE_ENDS_FLAG: u32 = 1 << 18;
 
-/// A block by its note.
-pub(in crate::table) enum NotedBlock {
-    Dense { count: usize },
-    Columns(Columns),
-    Coded(CodedBlock),
+/// The form that a note states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::table) enum NotedForm {
+    /// The head of the block must be decoded.
+    None,
+    Dense,
+    Columns,
+    Coded,
 }
 
 /// The note of dense records.
@@ -64,30 +67,46 @@ pub(super) fn of_coded(coded: &CodedBlock) -> Option<BlockNote> {
     Some([head, keys, pair(0), pair(2), pair(4)])
 }
 
-/// The block that a note is of; `None` if its head must be decoded.
+/// The form that a note states.
 #[inline]
-pub(in crate::table) fn block_of(note: &BlockNote, raw: &[u8]) -> Option<NotedBlock> {
-    let [head, shape, value, keys_at, more] = *note;
-    match head >> FORM_SHIFT {
-        COLUMNS => {
-            let has = |flag: u32| more & flag != 0;
-            let (prefix, key) = ((shape >> 16) as usize, (shape & 0xFFFF) as usize);
-            let columns = Columns::with_one_key_length(
-                (raw, (head & COUNT_MASK) as usize, prefix, key),
-                (!has(VALUE_ENDS_FLAG)).then_some(value as usize),
-                (!has(MIXED_KINDS_FLAG)).then_some(more as u8),
-                (more >> 8 & 0xFF) as usize,
-                if has(WIDE_ENDS_FLAG) { 4 } else { 2 },
-                keys_at as usize,
-            );
-            columns.map(NotedBlock::Columns)
-        }
-        CODED => CodedBlock::of_note(raw, &coded_note(note)).map(NotedBlock::Coded),
-        DENSE => Some(NotedBlock::Dense { count: (head & COUNT_MASK) as usize }),
-        _ => None,
+pub(in crate::table) fn form_of(note: &BlockNote) -> NotedForm {
+    match note[0] >> FORM_SHIFT {
+        COLUMNS => NotedForm::Columns,
+        CODED => NotedForm::Coded,
+        DENSE => NotedForm::Dense,
+        _ => NotedForm::None,
     }
 }
 
+/// The number of records, by the note of dense records.
+#[inline]
+pub(in crate::table) fn dense_count(note: &BlockNote) -> usize {
+    (note[0] & COUNT_MASK) as usize
+}
+
+/// The columns that a note is of.
+#[inline]
+pub(in crate::table) fn columns(note: &BlockNote, raw: &[u8]) -> Option<Columns> {
+    let [head, shape, value, keys_at, more] = *note;
+    let has = |flag: u32| more & flag != 0;
+    let (prefix, key) = ((shape >> 16) as usize, (shape & 0xFFFF) as usize);
+    Columns::with_one_key_length(
+        (raw, (head & COUNT_MASK) as usize, prefix, key),
+        (!has(VALUE_ENDS_FLAG)).then_some(value as usize),
+        (!has(MIXED_KINDS_FLAG)).then_some(more as u8),
+        (more >> 8 & 0xFF) as usize,
+        if has(WIDE_ENDS_FLAG) { 4 } else { 2 },
+        keys_at as usize,
+    )
+}
+
+/// The coded block that a note is of.
+#[inline]
+pub(in crate::table) fn coded(note: &BlockNote, raw: &[u8]) -> Option<CodedBlock> {
+    CodedBlock::of_note(raw, &coded_note(note))
+}
+
+#[inline]
 fn coded_note(note: &BlockNote) -> CodedNote {
     let [head, keys, columns @ ..] = *note;
     let [one, two, three] = columns.map(|pair| [pair as u16, (pair >> 16) as u16]);

@@ -15,7 +15,7 @@ use super::coded::{CodedBlock, FrontKeys};
 use super::column_search::SearchHint;
 use super::columns::Columns;
 use super::key::KeyBound;
-use super::note::{self, NotedBlock};
+use super::note::{self, NotedForm};
 use super::parts::{SplitKey, StoredValue, VERSION_TAG_BYTES, ValueLocation, VersionTag};
 use crate::block::cache::BlockNote;
 use crate::table::format::meta::TableMeta;
@@ -144,17 +144,19 @@ impl<'a> BlockView<'a> {
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }
 
-    /// A view of a block by its note.
-    pub(in crate::table) fn of_noted(
-        block: NotedBlock,
-        layout: Layout,
-        versioned: bool,
-        raw: &'a [u8],
-    ) -> Option<Self> {
-        let (form, count) = match block {
-            NotedBlock::Dense { count } => return Self::of_dense(layout, versioned, count, raw),
-            NotedBlock::Columns(columns) => (BlockForm::Columns(columns), columns.count),
-            NotedBlock::Coded(coded) => (BlockForm::Coded(coded), coded.count()),
+    /// A view of a block by its note; `None` if its head must be decoded.
+    pub(in crate::table) fn of_note(layout: Layout, versioned: bool, note: &BlockNote, raw: &'a [u8]) -> Option<Self> {
+        let (form, count) = match note::form_of(note) {
+            NotedForm::None => return None,
+            NotedForm::Dense => return Self::of_dense(layout, versioned, note::dense_count(note), raw),
+            NotedForm::Columns => {
+                let columns = note::columns(note, raw)?;
+                (BlockForm::Columns(columns), columns.count)
+            }
+            NotedForm::Coded => {
+                let coded = note::coded(note, raw)?;
+                (BlockForm::Coded(coded), coded.count())
+            }
         };
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }

@@ -22,7 +22,7 @@ use crate::block::Slice;
 use crate::error::Result;
 pub use crate::table::block::column_search::SearchHint;
 use crate::table::block::key::KeyBound;
-use crate::table::block::note::{self, NotedBlock};
+use crate::table::block::note::{self, NotedForm};
 use crate::table::block::parts::{ShortValue, ValueLocation, VersionTag};
 use crate::table::block::records::BlockRecords;
 use crate::table::block::view::BlockView;
@@ -107,19 +107,8 @@ impl Table {
         ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        let mut show = Some(show);
-        let found = self.inner.find_version(key, at, path, reads, ended, |kind, sequence, value| match value {
-            VersionValue::Long(pointer) => Some(LocatedVersion::Long(kind, sequence, pointer)),
-            value => show.take()?(kind, sequence, value).map(LocatedVersion::Shown),
-        })?;
-        match found {
-            None => Ok(None),
-            Some(LocatedVersion::Shown(shown)) => Ok(Some(shown)),
-            Some(LocatedVersion::Long(kind, sequence, pointer)) => {
-                let value = VersionValue::Read(self.inner.long_value(pointer)?);
-                Ok(show.take().and_then(|show| show(kind, sequence, value)))
-            }
-        }
+        let query = VersionQuery { key, at, path, reads_long: true };
+        self.inner.find_version(&query, reads, ended, show)
     }
 
     /// The block of a key by the exact separators, if they are resident.
@@ -212,13 +201,6 @@ impl<'a> VersionValue<'a> {
     }
 }
 
-/// A version that was located: it was shown, or its value must be read first.
-enum LocatedVersion<R> {
-    Shown(R),
-    /// Kind, sequence number, and the place of the value.
-    Long(u8, u64, ValuePointer),
-}
-
 /// What is known of a block that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BlockClaim {
@@ -248,6 +230,17 @@ impl BlockClaim {
     }
 }
 
+/// The version that a lookup asks for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::table) struct VersionQuery<'k> {
+    pub(in crate::table) key: &'k [u8],
+    /// Largest sequence number.
+    pub(in crate::table) at: u64,
+    pub(in crate::table) path: SearchPath,
+    /// Whether a value that is stored outside the blocks is read before it is shown. Else its pointer is shown.
+    pub(in crate::table) reads_long: bool,
+}
+
 /// The search of a version in a block.
 #[derive(Clone, Copy, Debug)]
 struct BlockSearch<'k> {
@@ -257,11 +250,15 @@ struct BlockSearch<'k> {
     key: &'k [u8],
     /// Largest sequence number.
     at: u64,
+    /// Whether a value that is stored outside the block is read before it is shown.
+    reads_long: bool,
 }
 
 /// The result of a search in a block.
 enum BlockOutcome<R> {
     Found(R),
+    /// Kind, sequence number, and the place of a value that must be read before it is shown.
+    Long(u8, u64, ValuePointer),
     Absent,
     /// All keys of the block are less than the key.
     Behind,
@@ -299,20 +296,19 @@ impl TableInner {
         Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }
 
-    /// As [`Table::find`], but values that are stored outside the blocks are shown by their pointers.
+    /// As [`Table::find`].
     ///
     /// # Errors
     /// Storage errors and damage.
     #[inline]
     pub(in crate::table) fn find_version<R>(
         &self,
-        key: &[u8],
-        at: u64,
-        path: SearchPath,
+        query: &VersionQuery<'_>,
         mut reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
+        let &VersionQuery { key, at, path, reads_long } = query;
         if self.meta.blocks == 0 || (!self.meta.versioned && at < self.unversioned.1) {
             return Ok(None);
         }
@@ -333,11 +329,15 @@ impl TableInner {
         let mut show = Some(show);
         if start.is_some() || (window.is_exact && window.first == window.last) {
             let claim = if window.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
-            let search = BlockSearch { block: window.first, hint, claim, key, at };
+            let search = BlockSearch { block: window.first, hint, claim, key, at, reads_long };
             let shown = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
             match self.search_blocks(search, reads.as_deref_mut(), ended, shown)? {
                 BlockOutcome::Found(found) => return Ok(Some(found)),
                 BlockOutcome::Absent => return Ok(None),
+                BlockOutcome::Long(kind, sequence, pointer) => {
+                    let value = VersionValue::Read(self.long_value(pointer)?);
+                    return Ok(show.take().and_then(|show| show(kind, sequence, value)));
+                }
                 BlockOutcome::Behind | BlockOutcome::Unknown => {}
             }
         }
@@ -346,7 +346,7 @@ impl TableInner {
             return Err(self.damaged(self.files.tail_offset(), "a record lies outside its block"));
         };
         let window = if start.is_some() { None } else { Some(window) };
-        let found = self.find_in_window(key, at, window, reads, show);
+        let found = self.find_in_window(query, window, reads, show);
         ended(LookupStep::SearchBlock);
         found
     }
@@ -411,18 +411,23 @@ impl TableInner {
         let block = search.block;
         let visited = self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
             ended(LookupStep::LoadBlock);
-            match note::block_of(note, bytes) {
-                Some(NotedBlock::Columns(columns)) => Ok(self.search_records(search, bytes, &columns, show)),
-                Some(NotedBlock::Coded(coded)) => Ok(self.search_records(search, bytes, &coded, show)),
-                Some(NotedBlock::Dense { count }) => {
-                    let view = BlockView::of_dense(self.layout, self.meta.versioned, count, bytes);
-                    Ok(view.and_then(|view| self.search_records(search, bytes, &view, show)))
+            match note::form_of(note) {
+                NotedForm::Columns => self.search_records(search, bytes, &note::columns(note, bytes)?, show),
+                NotedForm::Coded => self.search_records(search, bytes, &note::coded(note, bytes)?, show),
+                NotedForm::Dense => {
+                    let (count, versioned) = (note::dense_count(note), self.meta.versioned);
+                    self.search_records(
+                        search,
+                        bytes,
+                        &BlockView::of_dense(self.layout, versioned, count, bytes)?,
+                        show,
+                    )
                 }
-                None => Ok(self.search_records(search, bytes, &self.view(block, bytes)?, show)),
+                NotedForm::None => self.search_records(search, bytes, &self.view(block, bytes).ok()?, show),
             }
         });
         let outcome = match visited {
-            Some(outcome) => outcome?,
+            Some(outcome) => outcome,
             None => {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 ended(LookupStep::LoadBlock);
@@ -442,7 +447,7 @@ impl TableInner {
         records: &impl BlockRecords,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<BlockOutcome<R>> {
-        let &BlockSearch { block, hint, claim, key, at } = search;
+        let &BlockSearch { block, hint, claim, key, at, reads_long } = search;
         let (mut index, is_key) = records.search(bytes, key, hint)?;
         if !is_key {
             return Some(claim.not_found(block, index, records.count()));
@@ -465,19 +470,23 @@ impl TableInner {
                 VersionTag { kind, sequence } = records.tag(bytes, index)?;
             }
         }
-        show(kind, sequence, VersionValue::of(bytes, records.place(bytes, index)?)).map(BlockOutcome::Found)
+        let value = match VersionValue::of(bytes, records.place(bytes, index)?) {
+            VersionValue::Long(pointer) if reads_long => return Some(BlockOutcome::Long(kind, sequence, pointer)),
+            value => value,
+        };
+        show(kind, sequence, value).map(BlockOutcome::Found)
     }
 
     /// Finds a version in the blocks to which the index leads, which are found first if they are not given.
     #[cold]
     fn find_in_window<R>(
         &self,
-        key: &[u8],
-        at: u64,
+        query: &VersionQuery<'_>,
         window: Option<ChildWindow>,
         reads: Option<&mut ReadContext<'_>>,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
+        let &VersionQuery { key, at, reads_long, .. } = query;
         let mut own = ReadContext::default();
         let reads = reads.unwrap_or(&mut own);
         let found = match window {
@@ -491,7 +500,10 @@ impl TableInner {
         let (view, malformed) = (self.view_at(&position)?, || self.malformed(position.block));
         let (kind, sequence) = self.version_in(&view, position.index).ok_or_else(malformed)?;
         let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
-        let value = VersionValue::of(bytes, view.place(position.index).ok_or_else(malformed)?);
+        let value = match VersionValue::of(bytes, view.place(position.index).ok_or_else(malformed)?) {
+            VersionValue::Long(pointer) if reads_long => VersionValue::Read(self.long_value(pointer)?),
+            value => value,
+        };
         show(kind, sequence, value).ok_or_else(malformed).map(Some)
     }
 

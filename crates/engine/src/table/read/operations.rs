@@ -2,7 +2,7 @@
 
 use super::context::ReadContext;
 use super::deferred::{Deferrable, DeferredReads};
-use super::lookup::{SearchPath, VersionValue};
+use super::lookup::{SearchPath, VersionQuery, VersionValue};
 use super::range::TableRange;
 use super::read_trace::ReadTrace;
 use super::reader::{Table, TableInner};
@@ -264,14 +264,8 @@ impl<'a> Traced<'a> {
 
     pub fn contains_key(&mut self, key: &[u8]) -> Result<bool> {
         let inner = self.looked_up(key)?;
-        let found = inner.find_version(
-            key,
-            u64::MAX,
-            SearchPath::Separators,
-            Some(&mut self.reads),
-            |_| {},
-            |_, _, _| Some(()),
-        )?;
+        let query = VersionQuery { key, at: u64::MAX, path: SearchPath::Separators, reads_long: false };
+        let found = inner.find_version(&query, Some(&mut self.reads), |_| {}, |_, _, _| Some(()))?;
         Ok(found.is_some())
     }
 

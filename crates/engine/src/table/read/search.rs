@@ -6,7 +6,6 @@ use super::reader::TableInner;
 use crate::error::Result;
 use crate::table::block::coded::CodedBlock;
 use crate::table::block::key::KeyBound;
-use crate::table::block::note;
 use crate::table::block::view::{BlockHead, BlockView};
 use crate::table::format::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
 use std::cmp::Ordering;
@@ -189,8 +188,7 @@ impl TableInner {
         while low <= high {
             let block = low + (high - low) / 2;
             let Some((bytes, note)) = self.block_in_memory(block, reads) else { return Ok(None) };
-            let noted = note::block_of(&note, &bytes);
-            let view = noted.and_then(|noted| BlockView::of_noted(noted, self.layout, self.meta.versioned, &bytes));
+            let view = BlockView::of_note(self.layout, self.meta.versioned, &note, &bytes);
             let view = view.map_or_else(|| self.view(block, &bytes), Ok)?;
             let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
             if index == view.count() {
