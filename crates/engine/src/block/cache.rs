@@ -32,7 +32,7 @@ const LEAST_BLOCK_DIVISOR: u64 = 4;
 const LEAST_BLOCK_BYTES: u64 = 64;
 /// Slots are allocated in chunks, of which a full cache has this number, but no chunk is outside these limits: so a
 /// small cache allocates little that it does not use, and the list of chunks stays short.
-const CHUNKS: usize = 256;
+const CHUNKS: usize = 64;
 const CHUNK_SLOTS_MIN: usize = 4;
 const CHUNK_SLOTS_MAX: usize = 1024;
 /// Limit for the memory of flat separators, as 1/N of the budget.
@@ -317,6 +317,16 @@ impl BlockCache {
         *slot.0.write() = Some(SlotContent { bytes, note, key, marks: AtomicU8::new(0) });
         self.held_bytes.fetch_add(cost, Ordering::Relaxed);
         self.buckets.add(key, number);
+    }
+
+    /// Replaces the note of a block, if it is cached.
+    pub(crate) fn set_note(&self, key: BlockKey, note: BlockNote) {
+        for slot in self.buckets.candidates(key).filter_map(|number| self.slot(number)) {
+            if let Some(held) = slot.0.write().as_mut().filter(|held| held.key == key) {
+                held.note = note;
+                return;
+            }
+        }
     }
 
     /// As [`Self::insert_noted`], without a note.

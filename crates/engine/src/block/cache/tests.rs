@@ -49,6 +49,9 @@ fn blocks_are_found_by_their_owner_and_number() {
     for absent in [of(one, 2), of(other, 3), of(one, u32::MAX)] {
         assert_eq!(found(&cache, absent), None);
     }
+    cache.set_note(of(one, 3), [5, 4, 3, 2, 1]);
+    cache.set_note(of(other, 3), [0; 5]);
+    assert_eq!(found(&cache, of(one, 3)), Some((512, 7, [5, 4, 3, 2, 1])));
     cache.insert(of(one, 3), block(600, 8));
     assert_eq!(found(&cache, of(one, 3)), Some((600, 8, [0; 5])), "the newer one counts");
     cache.insert(of(other, 4), block(512, 9));

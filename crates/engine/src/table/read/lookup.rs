@@ -409,25 +409,27 @@ impl TableInner {
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<BlockOutcome<R>> {
         let block = search.block;
-        let visited = self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
-            ended(LookupStep::LoadBlock);
-            match note::form_of(note) {
-                NotedForm::Columns => self.search_records(search, bytes, &note::columns(note, bytes)?, show),
-                NotedForm::Coded => self.search_records(search, bytes, &note::coded(note, bytes)?, show),
-                NotedForm::Dense => {
-                    let (count, versioned) = (note::dense_count(note), self.meta.versioned);
-                    self.search_records(
-                        search,
-                        bytes,
-                        &BlockView::of_dense(self.layout, versioned, count, bytes)?,
-                        show,
-                    )
+        // A block without a note is shared, since the note that it gets then locks its slot.
+        let visited =
+            self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
+                ended(LookupStep::LoadBlock);
+                match note::form_of(note) {
+                    NotedForm::Columns => Ok(note::columns(note, bytes)
+                        .and_then(|columns| self.search_records(search, bytes, &columns, show))),
+                    NotedForm::Coded => {
+                        Ok(note::coded(note, bytes).and_then(|coded| self.search_records(search, bytes, &coded, show)))
+                    }
+                    NotedForm::Dense => {
+                        let (count, versioned) = (note::dense_count(note), self.meta.versioned);
+                        let view = BlockView::of_dense(self.layout, versioned, count, bytes);
+                        Ok(view.and_then(|view| self.search_records(search, bytes, &view, show)))
+                    }
+                    NotedForm::None => Err(bytes.clone()),
                 }
-                NotedForm::None => self.search_records(search, bytes, &self.view(block, bytes).ok()?, show),
-            }
-        });
+            });
         let outcome = match visited {
-            Some(outcome) => outcome,
+            Some(Ok(outcome)) => outcome,
+            Some(Err(bytes)) => self.search_records(search, &bytes, &self.noted_view(block, &bytes)?, show),
             None => {
                 let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 ended(LookupStep::LoadBlock);

@@ -14,7 +14,8 @@ use crate::file_format::FileFormat;
 use crate::io::{
     FastPaths, ListedFile, LocatedFile, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, spoiled,
 };
-use crate::table::block::view::{Layout, TRAILER_BYTES, push_trailer, trailer};
+use crate::table::block::note::{self, NotedForm};
+use crate::table::block::view::{BlockView, Layout, TRAILER_BYTES, push_trailer, trailer};
 use crate::table::format::counts::{self, RecordCounts};
 use crate::table::format::filter::FILTER_PAGE_BYTES;
 use crate::table::format::locations::BlockLocations;
@@ -578,8 +579,7 @@ impl TableInner {
     /// Checks and decompresses a child, and offers it to the cache.
     pub(in crate::table) fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
-        let note = if level == 0 { self.view(child, &checked)?.note() } else { BlockNote::default() };
-        self.memory.cache().insert_noted(self.cache_key(level, child), checked.clone(), note);
+        self.memory.cache().insert(self.cache_key(level, child), checked.clone());
         Ok(checked)
     }
 
@@ -598,6 +598,16 @@ impl TableInner {
             Some(prefetched) => Some((prefetched.clone(), BlockNote::default())),
             None => self.memory.cache().get_if_cached(self.cache_key(0, block)),
         }
+    }
+
+    /// The view of a block that is used again: its note is kept, so that its head is decoded once.
+    pub(in crate::table) fn noted_view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
+        let view = self.view(block, bytes)?;
+        let note = view.note();
+        if note::form_of(&note) != NotedForm::None {
+            self.memory.cache().set_note(self.cache_key(0, block), note);
+        }
+        Ok(view)
     }
 
     /// Checks and decompresses a child that was read.

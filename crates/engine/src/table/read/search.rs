@@ -189,7 +189,7 @@ impl TableInner {
             let block = low + (high - low) / 2;
             let Some((bytes, note)) = self.block_in_memory(block, reads) else { return Ok(None) };
             let view = BlockView::of_note(self.layout, self.meta.versioned, &note, &bytes);
-            let view = view.map_or_else(|| self.view(block, &bytes), Ok)?;
+            let view = view.map_or_else(|| self.noted_view(block, &bytes), Ok)?;
             let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
             if index == view.count() {
                 low = block + 1;
