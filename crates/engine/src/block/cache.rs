@@ -73,6 +73,43 @@ struct CacheSlot(RwLock<Option<SlotContent>>);
 
 const SLOT_BYTES: u64 = size_of::<CacheSlot>() as u64;
 
+/// The slots, and the buckets that lead to them.
+#[derive(Debug)]
+struct SlotTable {
+    buckets: KeyBuckets,
+    chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
+    /// Slots of a chunk, as a power of two.
+    chunk_bits: u32,
+}
+
+impl SlotTable {
+    fn of(slots: usize) -> Self {
+        let chunk_slots = chunk_slots(slots);
+        Self {
+            buckets: KeyBuckets::for_slots(slots),
+            chunks: (0..slots.div_ceil(chunk_slots)).map(|_| OnceLock::new()).collect(),
+            chunk_bits: chunk_slots.ilog2(),
+        }
+    }
+
+    /// Memory for this number of slots, apart from those in use. Of the last chunk, hardly a slot may be in use.
+    fn own_bytes(slots: usize) -> u64 {
+        let chunk_slots = chunk_slots(slots);
+        let list_bytes = slots.div_ceil(chunk_slots) * size_of::<OnceLock<Box<[CacheSlot]>>>();
+        KeyBuckets::bytes(slots) + list_bytes as u64 + chunk_slots as u64 * SLOT_BYTES
+    }
+
+    #[inline]
+    fn slot(&self, number: u32) -> Option<&CacheSlot> {
+        let number = number as usize;
+        self.chunks.get(number >> self.chunk_bits)?.get()?.get(number & ((1 << self.chunk_bits) - 1))
+    }
+}
+
+fn chunk_slots(slots: usize) -> usize {
+    (slots / CHUNKS).next_power_of_two().clamp(CHUNK_SLOTS_MIN, CHUNK_SLOTS_MAX)
+}
+
 /// The state of the clock, modified by one thread at a time.
 #[derive(Debug, Default)]
 struct ClockHand {
@@ -95,10 +132,9 @@ pub struct BlockCache {
     held_bytes: AtomicU64,
     /// Bytes of slots that were in use and are free.
     free_bytes: AtomicU64,
-    buckets: KeyBuckets,
-    chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
-    /// Slots of a chunk, as a power of two.
-    chunk_bits: u32,
+    /// The most slots, which have their table at first use: so a cache costs what it holds.
+    slots: usize,
+    table: OnceLock<SlotTable>,
     hand: Mutex<ClockHand>,
     owners: AtomicU32,
     /// The owners of files.
@@ -117,17 +153,7 @@ impl BlockCache {
     #[must_use]
     pub fn new(budget_bytes: u64, least_block_bytes: u64) -> Self {
         let slots = (budget_bytes / least_block_bytes.saturating_add(ENTRY_OVERHEAD_BYTES)).min(SLOTS_MAX) as usize;
-        let buckets = KeyBuckets::for_slots(slots);
-        let chunk_slots = (slots / CHUNKS).next_power_of_two().clamp(CHUNK_SLOTS_MIN, CHUNK_SLOTS_MAX);
-        let chunks: Box<[_]> = (0..slots.div_ceil(chunk_slots)).map(|_| OnceLock::new()).collect();
-        // Of the last chunk, hardly a slot may be in use.
-        let own_bytes = buckets.bytes() + size_of_val(&*chunks) as u64 + chunk_slots as u64 * SLOT_BYTES;
-        Self {
-            buckets,
-            chunks,
-            chunk_bits: chunk_slots.ilog2(),
-            ..Self::accounting(budget_bytes.saturating_sub(own_bytes))
-        }
+        Self { slots, ..Self::accounting(budget_bytes.saturating_sub(SlotTable::own_bytes(slots))) }
     }
 
     /// As [`Self::new`], for tables with blocks of about this size.
@@ -144,9 +170,8 @@ impl BlockCache {
             flat_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             free_bytes: AtomicU64::new(0),
-            buckets: KeyBuckets::for_slots(0),
-            chunks: Box::default(),
-            chunk_bits: 0,
+            slots: 0,
+            table: OnceLock::new(),
             hand: Mutex::new(ClockHand::default()),
             owners: AtomicU32::new(0),
             files: Mutex::new(BTreeMap::new()),
@@ -248,8 +273,7 @@ impl BlockCache {
     }
 
     fn slot(&self, number: u32) -> Option<&CacheSlot> {
-        let number = number as usize;
-        self.chunks.get(number >> self.chunk_bits)?.get()?.get(number & ((1 << self.chunk_bits) - 1))
+        self.table.get()?.slot(number)
     }
 
     /// Returns a cached block.
@@ -279,8 +303,9 @@ impl BlockCache {
 
     #[inline]
     fn find<R>(&self, key: BlockKey, visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R) -> Option<R> {
-        for number in self.buckets.candidates(key) {
-            let Some(slot) = self.slot(number) else { continue };
+        let table = self.table.get()?;
+        for number in table.buckets.candidates(key) {
+            let Some(slot) = table.slot(number) else { continue };
             let slot = slot.0.read();
             let Some(held) = slot.as_ref().filter(|held| held.key == key) else { continue };
             let marks = held.marks.load(Ordering::Relaxed);
@@ -299,10 +324,11 @@ impl BlockCache {
             return;
         }
         let mut hand = self.hand.lock();
+        let table = self.table.get_or_init(|| SlotTable::of(self.slots));
         if let Some(number) = self.number_of(key) {
             self.vacate(number, &mut hand);
         }
-        if let Some(number) = self.buckets.crowd(key).min_by_key(|&number| self.marks_of(number)) {
+        if let Some(number) = table.buckets.crowd(key).min_by_key(|&number| self.marks_of(number)) {
             self.vacate(number, &mut hand);
         }
         // A free slot is paid for.
@@ -316,12 +342,13 @@ impl BlockCache {
         let Some(slot) = self.slot(number) else { return };
         *slot.0.write() = Some(SlotContent { bytes, note, key, marks: AtomicU8::new(0) });
         self.held_bytes.fetch_add(cost, Ordering::Relaxed);
-        self.buckets.add(key, number);
+        table.buckets.add(key, number);
     }
 
     /// Replaces the note of a block, if it is cached.
     pub(crate) fn set_note(&self, key: BlockKey, note: BlockNote) {
-        for slot in self.buckets.candidates(key).filter_map(|number| self.slot(number)) {
+        let Some(table) = self.table.get() else { return };
+        for slot in table.buckets.candidates(key).filter_map(|number| table.slot(number)) {
             if let Some(held) = slot.0.write().as_mut().filter(|held| held.key == key) {
                 held.note = note;
                 return;
@@ -337,7 +364,7 @@ impl BlockCache {
     /// The slot of a block.
     fn number_of(&self, key: BlockKey) -> Option<u32> {
         let holds = |number: u32| self.slot(number)?.0.read().as_ref().map(|held| held.key == key);
-        self.buckets.candidates(key).find(|&number| holds(number).unwrap_or(false))
+        self.table.get()?.buckets.candidates(key).find(|&number| holds(number).unwrap_or(false))
     }
 
     /// The marks of the block in a slot.
@@ -362,23 +389,25 @@ impl BlockCache {
 
     /// Empties a slot.
     fn vacate(&self, number: u32, hand: &mut ClockHand) {
-        let Some(slot) = self.slot(number) else { return };
+        let Some(table) = self.table.get() else { return };
+        let Some(slot) = table.slot(number) else { return };
         if let Some(held) = slot.0.write().take() {
             self.held_bytes.fetch_sub(charge(&held.bytes), Ordering::Relaxed);
-            self.buckets.remove(held.key, number);
+            table.buckets.remove(held.key, number);
             self.free_bytes.fetch_add(SLOT_BYTES, Ordering::Relaxed);
             hand.free.push(number);
         }
     }
 
     fn free_slot(&self, hand: &mut ClockHand) -> Option<u32> {
+        let table = self.table.get()?;
         loop {
             if let Some(number) = hand.free.pop() {
                 self.free_bytes.fetch_sub(SLOT_BYTES, Ordering::Relaxed);
                 return Some(number);
             }
-            if let Some(chunk) = self.chunks.get(hand.used as usize >> self.chunk_bits) {
-                chunk.get_or_init(|| (0..1 << self.chunk_bits).map(|_| CacheSlot::default()).collect());
+            if let Some(chunk) = table.chunks.get(hand.used as usize >> table.chunk_bits) {
+                chunk.get_or_init(|| (0..1 << table.chunk_bits).map(|_| CacheSlot::default()).collect());
                 hand.used += 1;
                 return Some(hand.used - 1);
             }

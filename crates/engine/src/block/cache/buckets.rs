@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Entries of a bucket: a cache line of them.
 const ENTRIES: usize = 16;
-/// Entries that are in use on average when all slots are: of buckets with a mean of 8, 4 in 1,000 get more than 16
+/// Entries that are in use on average when all slots are: of buckets with a mean of 6, 2 in 10,000 get more than 16
 /// keys.
-const ENTRIES_USED: usize = 8;
+const ENTRIES_USED: usize = 6;
 /// KeyBuckets of a chunk.
 const CHUNK: usize = 256;
 /// An entry is a tag of the key's hash, and the number of the slot, counted from 1.
@@ -48,9 +48,11 @@ impl KeyBuckets {
         Self { chunks: (0..count.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect(), count: count as u64 }
     }
 
-    /// Memory use in bytes when all are in use.
-    pub(super) fn bytes(&self) -> u64 {
-        self.count * size_of::<KeyBucket>() as u64 + size_of_val(&*self.chunks) as u64
+    /// Memory of the buckets for this number of slots in bytes, when all are in use.
+    pub(super) fn bytes(slots: usize) -> u64 {
+        let count = slots.div_ceil(ENTRIES_USED);
+        let list_bytes = count.div_ceil(CHUNK) * size_of::<OnceLock<Box<[KeyBucket]>>>();
+        (count * size_of::<KeyBucket>() + list_bytes) as u64
     }
 
     #[inline]
@@ -86,9 +88,10 @@ impl KeyBuckets {
 
     /// The slots of which one must be emptied before a key is added, since its bucket is full; none mostly.
     pub(super) fn crowd(&self, key: BlockKey) -> impl Iterator<Item = u32> {
-        let entries = self.entries(hash(key).0).iter().map(|entry| entry.load(Ordering::Relaxed));
-        let is_full = entries.clone().last().is_some_and(|entry| entry != 0);
-        entries.filter(move |_| is_full).map(|entry| (entry & SLOT_MASK) - 1)
+        let entries = self.entries(hash(key).0);
+        let is_full = entries.last().is_some_and(|last| last.load(Ordering::Relaxed) != 0);
+        let crowd = if is_full { entries } else { &[] };
+        crowd.iter().map(|entry| (entry.load(Ordering::Relaxed) & SLOT_MASK) - 1)
     }
 
     /// Adds a key, which is in this slot, to a bucket that is not full.
@@ -109,9 +112,9 @@ impl KeyBuckets {
         let entries = self.entries(hash(key).0);
         let is_slot = |entry: &AtomicU32| entry.load(Ordering::Relaxed) & SLOT_MASK == slot + 1;
         let Some(at) = entries.iter().position(is_slot) else { return };
-        for (to, from) in entries[at..].iter().zip(&entries[at + 1..]) {
-            to.store(from.load(Ordering::Relaxed), Ordering::Release);
-        }
-        entries[entries.len() - 1].store(0, Ordering::Release);
+        // The last entry in use takes the place of the one that goes.
+        let used = entries.iter().take_while(|entry| entry.load(Ordering::Relaxed) != 0).count();
+        entries[at].store(entries[used - 1].load(Ordering::Relaxed), Ordering::Release);
+        entries[used - 1].store(0, Ordering::Release);
     }
 }

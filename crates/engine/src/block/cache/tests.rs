@@ -27,10 +27,10 @@ fn really_held(cache: &BlockCache, blocks: &[Weak<[u8]>]) -> u64 {
     let alive = blocks.iter().filter_map(Weak::upgrade);
     // Two counters of an `Arc`, and the overhead of an allocation.
     let blocks: u64 = alive.map(|block| block.len() as u64 + 16 + 16).sum();
-    let chunks = cache.chunks.iter().filter_map(OnceLock::get);
-    let slots: usize = chunks.map(|chunk| size_of_val(&**chunk)).sum();
+    let Some(table) = cache.table.get() else { return blocks };
+    let slots: usize = table.chunks.iter().filter_map(OnceLock::get).map(|chunk| size_of_val(&**chunk)).sum();
     let free = cache.hand.lock().free.capacity() * 4;
-    blocks + (slots + size_of_val(&*cache.chunks) + free) as u64 + cache.buckets.bytes()
+    blocks + (slots + size_of_val(&*table.chunks) + free) as u64 + KeyBuckets::bytes(cache.slots)
 }
 
 #[test]
@@ -122,8 +122,9 @@ fn all_blocks_stay_where_the_budget_has_room_for_them() {
 
 #[test]
 fn a_crowded_bucket_loses_the_block_with_the_fewest_marks() {
-    let mut cache = BlockCache::new(1 << 20, LEAST_BLOCK_BYTES);
-    cache.buckets = KeyBuckets::for_slots(1);
+    let cache = BlockCache::new(1 << 20, LEAST_BLOCK_BYTES);
+    let one_bucket = SlotTable { buckets: KeyBuckets::for_slots(1), ..SlotTable::of(cache.slots) };
+    cache.table.set(one_bucket).unwrap();
     let visit = |number: u32| found(&cache, key(number)).is_some();
     for number in 0..10 {
         cache.insert(key(number), block(512, 0));
