@@ -283,13 +283,23 @@ impl BlockCache {
 
     /// As [`Self::get`], with its note, for a block that is asked for again if it is absent: only hits are counted.
     pub(crate) fn get_if_cached(&self, key: BlockKey) -> Option<(Arc<[u8]>, BlockNote)> {
-        let found = self.find(key, |bytes, note| (bytes.clone(), *note))?;
+        self.visit_if_cached(key, |bytes, note| (bytes.clone(), *note))
+    }
+
+    /// Passes a cached block and its note to `visit`. The slot stays locked for reading meanwhile, so `visit` must not
+    /// use the cache. Only hits are counted: an absent block is asked for again.
+    #[inline]
+    pub(crate) fn visit_if_cached<R>(
+        &self,
+        key: BlockKey,
+        visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R,
+    ) -> Option<R> {
+        let found = self.find(key, visit)?;
         self.hits.add(1);
         Some(found)
     }
 
-    /// Passes a cached block and its note to `visit`. The slot stays locked for reading meanwhile, so `visit` must not
-    /// use the cache.
+    /// As [`Self::visit_if_cached`]; an absent block is counted.
     #[inline]
     pub(crate) fn visit<R>(&self, key: BlockKey, visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R) -> Option<R> {
         let found = self.find(key, visit);

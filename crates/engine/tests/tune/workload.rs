@@ -149,7 +149,7 @@ fn hit_rates_are_those_of_a_list_with_the_last_used_block_in_front() -> Result<(
             list.truncate(blocks);
         }
         // A block, and what a cache keeps of it.
-        let found = replay(&design, &row, &asked, (512 + 256) * blocks as u64);
+        let found = replay(&design, &row, &asked, (512 + 112) * blocks as u64);
         assert_eq!(found.hit_rates, [hits as f64 / asked.len() as f64], "{blocks}");
         assert!((found.requests - (1.0 - found.hit_rates[0])).abs() < 1e-9);
         assert!((found.bytes - 512.0 * found.requests).abs() < 1e-6);

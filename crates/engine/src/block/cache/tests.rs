@@ -113,7 +113,7 @@ fn work_that_is_repeated_displaces_earlier_work() {
 #[test]
 fn all_blocks_stay_where_the_budget_has_room_for_them() {
     for length in [512, 4096, 65_536] {
-        let cache = BlockCache::new(5250 * (length + ENTRY_OVERHEAD_BYTES), length / 4);
+        let cache = BlockCache::new(5400 * (length + ENTRY_OVERHEAD_BYTES), length / 4);
         (0..5000).for_each(|number| cache.insert(key(number), block(length as usize, number.into())));
         let held = (0..5000).filter(|&number| found(&cache, key(number)).is_some()).count();
         assert_eq!(held, 5000, "blocks of {length} bytes");

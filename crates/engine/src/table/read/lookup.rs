@@ -411,7 +411,7 @@ impl TableInner {
         let block = search.block;
         // A block without a note is shared, since the note that it gets then locks its slot.
         let visited =
-            self.memory.cache().visit(self.cache_key(0, block), |bytes, note| {
+            self.memory.cache().visit_if_cached(self.cache_key(0, block), |bytes, note| {
                 ended(LookupStep::LoadBlock);
                 match note::form_of(note) {
                     NotedForm::Columns => Ok(note::columns(note, bytes)
