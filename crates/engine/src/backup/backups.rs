@@ -154,8 +154,8 @@ impl Backups {
     /// [`Cause::Input`](crate::Cause::Input) if the storage contains other files or backups of
     /// another store; [`Cause::Locked`](crate::Cause::Locked) while another backup is made into it (in an object store,
     /// which has no locks, make one at a time); [`Cause::Damaged`](crate::Cause::Damaged) with the path of a damaged
-    /// file; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the storages. In
-    /// each case, earlier backups are as they were.
+    /// file; an error of kind `ResourceBusy` if the writer of the store removes files too fast; errors of the storages.
+    /// In each case, earlier backups are as they were.
     pub fn create(
         &self,
         source: impl Into<Place>,

@@ -6,8 +6,8 @@ use super::copy::copy_checked;
 use super::record::{BackupFile, BackupRecord, stored_name};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
-use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, closed_image};
-use crate::lsm::open::newest_state::{changed, is_removal};
+use crate::lsm::images::closed_image::{COPY_TRIES_MIN, ClosedImage, closed_image};
+use crate::lsm::open::newest_state::{attempts, changed, is_removal};
 use crate::lsm::state::version::{FileKind, ManifestState, parse_file_name};
 use crate::verify::verify_closed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,7 @@ impl BackupRun<'_> {
     /// Copies and verifies what no earlier backup has.
     fn make(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<(BackupRecord, ClosedImage)> {
         let made_ms = unix_time_ms();
-        for _ in 0..COPY_TRIES_MAX {
+        for _ in attempts(COPY_TRIES_MIN) {
             let image = closed_image(self.source)?;
             self.catalog.check_store(&**self.storage, image.state.owner)?;
             match self.copy(&image, made_ms, progress) {

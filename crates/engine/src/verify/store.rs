@@ -4,9 +4,9 @@ use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Cause, Error, Result};
 use crate::io::{LenientStorage, Place, Storage, is_of_no_file};
-use crate::lsm::images::closed_image::{COPY_TRIES_MAX, ClosedImage, no_store};
+use crate::lsm::images::closed_image::{COPY_TRIES_MIN, ClosedImage, no_store};
 use crate::lsm::images::live::{StoreImage, all_names, named_files};
-use crate::lsm::open::newest_state::{changed, is_removal};
+use crate::lsm::open::newest_state::{attempts, changed, is_removal};
 use crate::lsm::open::unreferenced::UnreferencedFiles;
 use crate::lsm::state::version::{
     ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name,
@@ -44,8 +44,8 @@ pub(crate) struct StoreVerifier<'p> {
 /// Of a store that is written to meanwhile, this verifies what it contained at one moment after the call.
 ///
 /// # Errors
-/// [`Cause::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
-/// storage. A part of a file that the device cannot read is a finding, unless there are very many.
+/// [`Cause::NotAStore`]; an error of kind `ResourceBusy` if the writer of the store removes files too fast; errors of
+/// the storage. A part of a file that the device cannot read is a finding, unless there are very many.
 pub fn verify_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let storage = &LenientStorage::around(&place.into().folder()?);
     let mut report = verify_image(storage, progress)?;
@@ -56,7 +56,7 @@ pub fn verify_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64))
 /// Verifies an image of a store.
 fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let mut verified = VerifiedFiles::default();
-    for _ in 0..COPY_TRIES_MAX {
+    for _ in attempts(COPY_TRIES_MIN) {
         let names = all_names(storage)?;
         if !names.iter().any(|name| parse_file_name(name).is_some()) {
             return Err(no_store(&**storage));

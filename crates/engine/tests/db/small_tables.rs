@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Tables of a level that are left, at most: fewer than eight of each class of sizes.
 const TABLES_MAX: u64 = 64;
 
+/// Tables of level 0 from which on writes stall, and the one of the flush that comes next.
+const LEVEL0_TABLES_MAX: u64 = 21;
+
 fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
     choices[random.below(choices.len() as u64) as usize]
 }
@@ -116,5 +119,28 @@ fn compaction_ends_whatever_the_sizes_of_tables_are() {
             }
             assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
         }
+    }
+}
+
+/// Each flush waits until compactions have left few tables in level 0, as each write does.
+#[test]
+fn flushes_wait_for_compactions() {
+    let options = DbOptions::default()
+        .threads(2)
+        .durability(Durability::Buffered)
+        .memory_bytes(4 << 20)
+        .values(|values| values.separation_bytes(u64::MAX));
+    let db = Db::open(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, &options).unwrap();
+    let mut random = Random::new(3);
+    // Compactions that rewrite these take longer than many flushes.
+    for number in 0..3_000_u64 {
+        let value: Vec<u8> = std::iter::repeat_with(|| random.next_u64() as u8).take(1_000).collect();
+        db.insert(number.to_be_bytes(), value).unwrap();
+    }
+    for number in 0..1_000_u64 {
+        db.insert(random.below(3_000).to_be_bytes(), number.to_be_bytes()).unwrap();
+        db.flush().unwrap();
+        let found = db.stats().keyspaces[0].levels[0].tables;
+        assert!(found <= LEVEL0_TABLES_MAX, "{found} tables in level 0 after {number} flushes");
     }
 }

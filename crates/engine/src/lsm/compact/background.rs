@@ -285,11 +285,46 @@ impl Core {
     pub(in crate::lsm) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
         let _held = self.files.cache.reserve_scoped(self.options.job_bytes());
-        let written = self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form))?;
+        let written = loop {
+            match self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form)) {
+                Err(Error { cause: Cause::Memory { .. }, .. }) if self.compact_for_room()? => {}
+                outcome => break outcome?,
+            }
+        };
         self.telemetry.counters.flushes.add(1);
         self.telemetry.counters.flush_us.add(timer.elapsed_us() as u64);
         self.report_flush(timer, written);
         Ok(())
+    }
+
+    /// Reduces the number of open tables: runs a due compaction, waits for the end of a running one, or else merges
+    /// tables that need no merge. `false` if there are none.
+    fn compact_for_room(&self) -> Result<bool> {
+        let mut shared = self.contents.lock();
+        let job = self.next_job(&mut shared).or_else(|| self.job_for_room(&mut shared));
+        if let Some(job) = job {
+            drop(shared);
+            self.run(BackgroundTask::Compact(job))?;
+            return Ok(true);
+        }
+        let running = shared.running.clone();
+        let is_running = |job, shared: &SharedState| shared.running.iter().any(|other| Arc::ptr_eq(job, other));
+        while running.iter().all(|job| is_running(job, &shared)) {
+            if running.is_empty() || shared.failure.is_some() || self.is_stopped() {
+                return Ok(false);
+            }
+            shared = self.contents.wait(shared);
+        }
+        Ok(true)
+    }
+
+    fn job_for_room(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
+        if !shared.running.is_empty() {
+            return None;
+        }
+        let limits = self.limits(shared);
+        let job = Picker { state: &shared.state, limits: &limits, running: &[] }.room_job();
+        job.map(|job| shared.start(job))
     }
 
     /// Runs a job in the usual form of tables and, as long as its output does not fit the memory of open tables, again

@@ -79,6 +79,25 @@ impl Picker<'_> {
         job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
     }
 
+    /// Merges adjacent tables of a level into one, although nothing is due: the run with the fewest bytes. So there is
+    /// memory for another table.
+    pub(super) fn room_job(&self) -> Option<CompactionJob> {
+        let levels = self.state.keyspaces.keys().filter_map(|&id| Some((id, self.state.levels(id)?)));
+        let mut runs: Vec<(u64, KeyspaceId, usize, &[Arc<TableFileMeta>])> = Vec::new();
+        for (keyspace, levels) in levels {
+            for level in 1..LEVELS {
+                let tables = levels.level(level);
+                let windows = tables.windows(tables.len().clamp(2, CLASS_TABLES));
+                runs.extend(windows.map(|run| (run.iter().map(|table| table.bytes).sum(), keyspace, level, run)));
+            }
+        }
+        runs.sort_by_key(|&(bytes, keyspace, level, _)| (bytes, keyspace, level));
+        runs.into_iter().find_map(|(bytes, keyspace, level, run)| {
+            let request = JobRequest { keyspace, levels: self.state.levels(keyspace)?, reason: JobReason::SmallTables };
+            self.run_job(request, level, TableRun { tables: run.to_vec(), bytes })
+        })
+    }
+
     /// Merges a run into one table, unless a running job conflicts with it.
     fn run_job(&self, request: JobRequest<'_>, level: usize, run: TableRun) -> Option<CompactionJob> {
         let mut job = request.job(run.tables.into_iter().map(|table| (level, table)).collect(), level)?;

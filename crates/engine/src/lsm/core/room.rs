@@ -11,7 +11,8 @@
 //!   those of any of them. What a table counts beside its blocks and its root is a constant, and range tombstones count
 //!   each for itself.
 //!
-//! New records need room of their own, and a store may say so when they are flushed.
+//! New records need room of their own. A flush that finds none runs compactions that are due, and then merges tables
+//! that need no merge; it fails only if there are none.
 
 use super::shared::{SharedState, StateChange};
 use super::store::Core;

@@ -8,7 +8,7 @@ use crate::error::{Advice, Cause, Error, Result};
 use crate::io::{FrozenFiles, ListedFile, Place, Storage, random_u64, remove_if_present};
 use crate::lsm::objects::{ObjectFolder, copy_in_the_way};
 use crate::lsm::open::folder::NewFolder;
-use crate::lsm::open::newest_state::{changed, is_removal};
+use crate::lsm::open::newest_state::{attempts, changed, is_removal};
 use crate::lsm::state::log_header::log_name;
 use crate::lsm::state::version::{
     ClosedLengths, FileKind, LOCK_NAME, Manifest, ManifestState, RecoveredManifest, TableFileMeta, file_name,
@@ -19,8 +19,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Attempts to copy a store whose writer removes files that this process had to close.
-pub(crate) const COPY_TRIES_MAX: u32 = 8;
+/// Attempts to copy a store whose writer removes files that this process had to close, at least.
+pub(crate) const COPY_TRIES_MIN: u32 = 8;
 
 /// Copies the file of this name to a storage, durably but for its name.
 pub(crate) type CopyFile<'a> = &'a mut dyn FnMut(&str, &dyn Storage) -> Result<()>;
@@ -256,7 +256,7 @@ pub(crate) fn in_new_folder<T>(place: Place, fill: impl FnOnce(&Arc<dyn Storage>
 ///
 /// # Errors
 /// [`Cause::NotAStore`] if there is no store, or the folder contains other files; [`Cause::Io`] of kind `AlreadyExists`
-/// if the folder contains a store, and of kind `NotFound` if the writer removes files too fast; [`Cause::Damaged`];
+/// if the folder contains a store, and of kind `ResourceBusy` if the writer removes files too fast; [`Cause::Damaged`];
 /// errors of the storages. After an error, the partial copy is removed.
 pub fn checkpoint_store(source: impl Into<Place>, target: impl Into<Place>) -> Result<()> {
     let source = source.into().folder()?;
@@ -264,7 +264,7 @@ pub fn checkpoint_store(source: impl Into<Place>, target: impl Into<Place>) -> R
 }
 
 fn copy_store(source: &Arc<dyn Storage>, target: &Arc<dyn Storage>) -> Result<()> {
-    for _ in 0..COPY_TRIES_MAX {
+    for _ in attempts(COPY_TRIES_MIN) {
         let image = closed_image(source)?;
         match image.copy_to(target, &mut |name, target| image.files.export(name, target, name)) {
             Err(error) if is_removal(&error) && !is_in(&error, &**target) => {}

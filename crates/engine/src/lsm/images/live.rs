@@ -25,7 +25,7 @@ use crate::io::{FrozenFiles, Storage};
 use crate::lsm::core::wal;
 use crate::lsm::objects::ObjectFolder;
 use crate::lsm::open::log_replay::{LogExtents, replay_extents};
-use crate::lsm::open::newest_state::{TRIES_MAX, changed, is_removal, newest, newest_manifest, objects_of};
+use crate::lsm::open::newest_state::{attempts, changed, is_removal, newest, newest_manifest, objects_of};
 use crate::lsm::open::unreferenced::UnreferencedFiles;
 use crate::lsm::state::entry::{Action, ValueKind, decode_group};
 use crate::lsm::state::log_header::log_name;
@@ -34,6 +34,9 @@ use crate::vlog::{ValueFilePointer, values_name};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
+
+/// Attempts to find the files of a manifest before its writer removes them, at least.
+const IMAGE_TRIES_MIN: u32 = 64;
 
 /// A store as it was at one moment.
 #[derive(Debug)]
@@ -59,11 +62,11 @@ impl StoreImage {
     /// Takes an image of a store that may be open in this process or another; `None` if there is none.
     ///
     /// # Errors
-    /// [`Cause::Damaged`] and [`Cause::Version`] for the manifest; an error of kind `NotFound` if files are
-    /// removed faster than they can be opened; errors of the storage.
+    /// [`Cause::Damaged`] and [`Cause::Version`] for the manifest; an error of kind `ResourceBusy` if files
+    /// are removed faster than they can be opened; errors of the storage.
     pub(crate) fn take(storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
         let mut last_error = None;
-        for _ in 0..TRIES_MAX {
+        for _ in attempts(IMAGE_TRIES_MIN) {
             match Self::try_take(storage) {
                 Ok(Attempt::Taken(image)) => return Ok(image.map(|image| *image)),
                 Ok(Attempt::Changed) => last_error = None,

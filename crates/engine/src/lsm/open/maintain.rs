@@ -111,6 +111,7 @@ impl Core {
         let mut writer = self.writer_alone();
         self.check_writable()?;
         if !writer.active.is_empty() {
+            self.wait_for_room()?;
             self.switch(&mut writer)?;
         }
         drop(writer);

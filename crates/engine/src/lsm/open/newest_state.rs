@@ -1,7 +1,7 @@
 //! The newest state of a store that another process may write to.
 
 use crate::error::{Cause, Error, Result};
-use crate::io::Storage;
+use crate::io::{Storage, Timer};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::{FolderPurpose, ObjectFolder};
 use crate::lsm::state::version::{FileKind, ManifestState, parse_file_name, recover};
@@ -9,8 +9,19 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Attempts to find the files of a manifest before its writer removes them.
-pub(in crate::lsm) const TRIES_MAX: u32 = 64;
+/// Attempts to read a manifest before its writer replaces it.
+const MANIFEST_TRIES_MAX: u32 = 64;
+
+/// Seconds for which a reader tries again, however many attempts that takes: on a busy machine a writer may remove
+/// files hundreds of times before a reader gets its turn.
+const PATIENCE_S: f64 = 5.0;
+
+/// Attempts to read a store before its writer removes what is read, numbered from 1: at least `tries_min`, and for some
+/// seconds.
+pub(crate) fn attempts(tries_min: u32) -> impl Iterator<Item = u32> {
+    let timer = Timer::start();
+    (1..).take_while(move |&attempt| attempt <= tries_min || timer.elapsed_s() < PATIENCE_S)
+}
 
 impl Core {
     /// Whether the path still leads to the folder that was opened, and the store in it is this one.
@@ -71,7 +82,7 @@ pub(in crate::lsm) fn newest(storage: &Arc<dyn Storage>) -> Result<Option<Manife
 
 /// The identity of the store in a folder, whatever a writer does meanwhile; `None` if there is none.
 fn identity(storage: &Arc<dyn Storage>) -> Result<Option<u64>> {
-    for _ in 0..TRIES_MAX {
+    for _ in 0..MANIFEST_TRIES_MAX {
         if let Some(state) = newest(storage)? {
             return Ok(Some(state.owner));
         }

@@ -1,7 +1,7 @@
 //! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
 use super::log_replay::LogReplay;
-use super::newest_state::{changed, is_removal};
+use super::newest_state::{attempts, changed, is_removal};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use crate::block::BlockCache;
 use crate::block::header::new_nonce;
@@ -37,8 +37,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Attempts of a read-only opening to find the store unchanged by its writer.
-const READ_ONLY_TRIES_MAX: u32 = 8;
+/// Attempts of a read-only opening to find the store unchanged by its writer, at least.
+const READ_ONLY_TRIES_MIN: u32 = 8;
 
 /// Filters read at once when a reader opens a store: as many requests as an object store serves at once.
 const FILTER_READS_MAX: usize = 64;
@@ -149,13 +149,13 @@ pub(in crate::lsm) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_
         return open_once(storage, None, options, None, false);
     }
     let manifest = || Ok::<_, Error>(recover(&*storage)?.map(|found| (found.number, found.state)));
-    for tries in 1..=READ_ONLY_TRIES_MAX {
+    for attempt in attempts(READ_ONLY_TRIES_MIN) {
         let before = manifest();
         let opened = open_once(Arc::clone(&storage), None, options, None, true);
         match (before, manifest()) {
             (Ok(before), Ok(after)) if before == after => return opened,
             (Err(error), _) | (_, Err(error))
-                if tries == READ_ONLY_TRIES_MAX && !is_removed_file(&*storage, &error) =>
+                if attempt >= READ_ONLY_TRIES_MIN && !is_removed_file(&*storage, &error) =>
             {
                 return Err(error);
             }

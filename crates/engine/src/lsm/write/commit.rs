@@ -512,8 +512,7 @@ impl Core {
         writer.values.as_mut().ok_or_else(|| Error::input("no value file could be created"))
     }
 
-    /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
-    /// catch up.
+    /// Waits until the next group may be written, and switches full memtables.
     pub(super) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
         let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
@@ -530,7 +529,8 @@ impl Core {
         self.switch(writer)
     }
 
-    fn wait_for_room(&self) -> Result<()> {
+    /// Stalls until flushes and compactions catch up.
+    pub(in crate::lsm) fn wait_for_room(&self) -> Result<()> {
         let timer = Timer::start();
         let mut waited = false;
         let mut shared = self.contents.lock();

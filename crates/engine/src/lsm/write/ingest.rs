@@ -209,6 +209,7 @@ impl Core {
         // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
         // holds the writer's lock.
         if has_entries(writer.active.memtables().get(&id)) {
+            self.wait_for_room()?;
             self.switch(&mut writer)?;
         }
         self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
