@@ -9,7 +9,15 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub(crate) type NumberHash = BuildHasherDefault<NumberHasher>;
 
 /// Odd, with as many ones as zeros in no order: the golden ratio's fraction.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(in crate::block) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Both halves of the product of a number and [`MULTIPLIER`]: maps take a place from some bits and a tag from the
+/// highest ones, and offsets are multiples of powers of two.
+#[inline]
+pub(in crate::block) fn folded(number: u64) -> u64 {
+    let product = u128::from(number) * u128::from(MULTIPLIER);
+    product as u64 ^ (product >> 64) as u64
+}
 
 /// A hasher of a few numbers.
 #[derive(Debug, Default)]
@@ -29,10 +37,7 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Both halves of the product: caches take a shard from some bits, a slot from others, and a tag from the
-        // highest ones, and offsets are multiples of powers of two.
-        let product = u128::from(self.0.rotate_left(5) ^ number) * u128::from(MULTIPLIER);
-        self.0 = product as u64 ^ (product >> 64) as u64;
+        self.0 = folded(self.0.rotate_left(5) ^ number);
     }
 
     fn write_usize(&mut self, number: usize) {
@@ -50,18 +55,18 @@ mod tests {
     struct Place(u64, u64);
 
     #[test]
-    fn bits_that_choose_a_shard_say_nothing_of_those_that_choose_a_slot() {
+    fn high_bits_say_nothing_of_low_ones() {
         for step in [1, 512, 4096, 1 << 20] {
             let hashes = (0..1_u64 << 16).map(|number| NumberHash::default().hash_one(Place(7, number * step)));
-            // A shard of 64, by the bits that the cache takes, and a slot of 1,024 in it.
-            let of_shard = hashes.filter(|hash| hash >> 32 & 63 == 9).map(|hash| hash & 1023);
-            let (mut slots, mut count) = (HashSet::new(), 0);
-            of_shard.for_each(|slot| {
-                slots.insert(slot);
+            // Those of one of 64 groups, by high bits, and a place of 1,024 by low ones.
+            let of_group = hashes.filter(|hash| hash >> 32 & 63 == 9).map(|hash| hash & 1023);
+            let (mut places, mut count) = (HashSet::new(), 0);
+            of_group.for_each(|place| {
+                places.insert(place);
                 count += 1;
             });
-            // At random, 1,024 keys take 647 of as many slots.
-            assert!((900..1150).contains(&count) && slots.len() > 550, "{step}: {count} in {}", slots.len());
+            // At random, 1,024 keys take 647 of as many places.
+            assert!((900..1150).contains(&count) && places.len() > 550, "{step}: {count} in {}", places.len());
         }
     }
 }

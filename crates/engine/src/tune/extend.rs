@@ -12,13 +12,13 @@ use super::problem::DesignProblem;
 use super::reads::ReadSizes;
 
 pub use super::build_layer::granule;
+pub use super::design_request::{above_zero, forms, lines_by_error, pile, whole_children};
 #[cfg(feature = "tune")]
 pub use super::families::{best, error_grid, score};
 pub use super::given::{DesignFamily, GivenDesign, ParsedDesign, compared, register};
 pub use super::line_builder::{LineBuilder, VALUES_MAX};
 pub use super::parallel::map;
 pub use super::problem::DesignScore;
-pub use super::request::{above_zero, forms, lines_by_error, pile, whole_children};
 
 /// The design of these layers over `row`, bottom first, each built over the pages of the one below ([`pages_of`]).
 pub fn given_layers(row: &LevelInput, layers: Vec<DesignLayer>, problem: &DesignProblem<'_>) -> Design {

@@ -2,10 +2,10 @@
 
 use super::builder::LayerBuilder;
 use super::design::Design;
+use super::design_request::{DesignRequest, lines_by_error};
 use super::level_input::LevelInput;
 use super::parallel;
 use super::problem::{DesignProblem, DesignScore};
-use super::request::{DesignRequest, lines_by_error};
 use super::search_options::LayerBuilderKind;
 
 /// Designs that each thread builds before they are compared.

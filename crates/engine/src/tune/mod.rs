@@ -33,6 +33,7 @@ mod candidate;
 pub(crate) mod compared;
 mod complexity;
 mod design;
+mod design_request;
 #[doc(hidden)]
 pub mod extend;
 #[cfg(feature = "tune")]
@@ -45,7 +46,6 @@ mod parallel;
 mod problem;
 mod reads;
 mod replay;
-mod request;
 mod sample;
 #[cfg(feature = "tune")]
 mod search;
@@ -55,9 +55,9 @@ mod sizes;
 #[cfg(feature = "tune")]
 pub(crate) use block_size::choose_block_ends;
 pub use compared::ComparedDesign;
+pub use design_request::DesignRequest;
 pub use problem::{DesignCaching, DesignObjective};
 pub(crate) use replay::design_for_lookups;
-pub use request::DesignRequest;
 pub use sample::TableSample;
 pub use search_options::DesignSearchOptions;
 

@@ -1,10 +1,10 @@
 //! Lookups replayed on a design: the reads of each key, through a cache of a given size.
 
 use super::design::Design;
+use super::design_request::DesignRequest;
 use super::layer::{DesignLayer, LayerNodes};
 use super::level_input::LevelInput;
 use super::problem::{DesignCaching, DesignObjective, DesignProblem};
-use super::request::DesignRequest;
 use crate::block::cache::ENTRY_OVERHEAD_BYTES;
 use crate::io::{TimeSpread, quantile_of_mixture};
 use std::collections::{BTreeMap, HashMap};

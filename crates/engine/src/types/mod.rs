@@ -20,7 +20,7 @@
 
 mod calendar;
 mod escape;
-mod float;
+mod float_text;
 mod key_type;
 mod prefix;
 mod record;

@@ -2,7 +2,7 @@
 
 use super::calendar;
 use super::escape::{display_text, escape, read_text, unescape};
-use super::float;
+use super::float_text;
 use super::key_type::KeyType;
 use super::value::Value;
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ impl KeyType {
     /// The value that a text stands for in keys; `None` if it is not one of this type.
     pub(super) fn parse_key(self, text: &str) -> Option<Value> {
         match self {
-            Self::F32 | Self::F64 => float::parse_key(self, text).map(Value::Float),
+            Self::F32 | Self::F64 => float_text::parse_key(self, text).map(Value::Float),
             _ => self.parse_value(text),
         }
     }
@@ -66,7 +66,7 @@ impl KeyType {
         let digits = text.strip_prefix('-').unwrap_or(text);
         Some(match self {
             Self::Bool => Value::Bool(text.parse().ok()?),
-            Self::F32 | Self::F64 => Value::Float(float::parse(self, text)?),
+            Self::F32 | Self::F64 => Value::Float(float_text::parse(self, text)?),
             Self::Text => Value::Text(read_text(text)),
             Self::Bytes | Self::FixedBytes(_) => Value::Bytes(unescape(text)?),
             Self::Uuid => Value::Bytes(parse_uuid(text)?),
@@ -85,7 +85,7 @@ impl KeyType {
         Some(match (self, value) {
             (Self::Tuple(tuple), _) => tuple.display_value(value)?,
             (_, Value::Bool(value)) => value.to_string(),
-            (_, Value::Float(value)) => float::display(self, *value),
+            (_, Value::Float(value)) => float_text::display(self, *value),
             (_, Value::Text(text)) => display_text(text),
             (Self::Uuid, Value::Bytes(bytes)) => display_uuid(bytes),
             (_, Value::Bytes(bytes)) => escape(bytes),

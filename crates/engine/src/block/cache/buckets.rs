@@ -1,6 +1,7 @@
 //! The hash index of the block cache: which slots may hold a key, in one cache line.
 
 use super::BlockKey;
+use crate::block::number_hash::{MULTIPLIER, folded};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,15 +10,13 @@ const ENTRIES: usize = 16;
 /// Entries that are in use on average when all slots are: of buckets with a mean of 6, 2 in 10,000 get more than 16
 /// keys.
 const ENTRIES_USED: usize = 6;
-/// KeyBuckets of a chunk.
+/// Buckets of a chunk.
 const CHUNK: usize = 256;
 /// An entry is a tag of the key's hash, and the number of the slot, counted from 1.
 const TAG_SHIFT: u32 = 24;
 const SLOT_MASK: u32 = (1 << TAG_SHIFT) - 1;
 /// Most slots of a cache.
 pub(super) const SLOTS_MAX: u64 = SLOT_MASK as u64 - 1;
-/// Odd, with as many ones as zeros in no order: the golden ratio's fraction.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Entries in use come first; 0 is none.
 #[derive(Debug, Default)]
@@ -36,9 +35,8 @@ pub(super) struct KeyBuckets {
 /// The place of a key: its bucket, as a share of all in 2^32 parts, and its tag.
 #[inline]
 fn hash(key: BlockKey) -> (u64, u32) {
-    let product = u128::from(u64::from(key.owner) << 32 | u64::from(key.number)) * u128::from(MULTIPLIER);
-    // Both halves, and again: numbers of an owner are consecutive, and tags must not follow from buckets.
-    let hash = (product as u64 ^ (product >> 64) as u64).wrapping_mul(MULTIPLIER);
+    // Multiplied again: numbers of an owner are consecutive, and tags must not follow from buckets.
+    let hash = folded(u64::from(key.owner) << 32 | u64::from(key.number)).wrapping_mul(MULTIPLIER);
     (hash >> 32, hash as u32 >> TAG_SHIFT)
 }
 

@@ -74,7 +74,7 @@ impl Table {
     /// # Errors
     /// Storage errors and damage.
     pub(crate) fn load_filter(&self) -> Result<()> {
-        match &self.inner.filter.asked() {
+        match self.inner.filter.asked() {
             Some(meta) => self.inner.resident_filter(meta, &mut ReadContext::default()).map(drop),
             None => Ok(()),
         }
@@ -243,15 +243,11 @@ pub(in crate::table) struct VersionQuery<'k> {
 
 /// The search of a version in a block.
 #[derive(Clone, Copy, Debug)]
-struct BlockSearch<'k> {
+struct BlockSearch<'q> {
+    query: &'q VersionQuery<'q>,
     block: u64,
     hint: SearchHint,
     claim: BlockClaim,
-    key: &'k [u8],
-    /// Largest sequence number.
-    at: u64,
-    /// Whether a value that is stored outside the block is read before it is shown.
-    reads_long: bool,
 }
 
 /// The result of a search in a block.
@@ -308,7 +304,7 @@ impl TableInner {
         ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        let &VersionQuery { key, at, path, reads_long } = query;
+        let &VersionQuery { key, at, path, .. } = query;
         if self.meta.blocks == 0 || (!self.meta.versioned && at < self.unversioned.1) {
             return Ok(None);
         }
@@ -329,7 +325,7 @@ impl TableInner {
         let mut show = Some(show);
         if start.is_some() || (window.is_exact && window.first == window.last) {
             let claim = if window.is_exact { BlockClaim::Exact } else { BlockClaim::Guessed };
-            let search = BlockSearch { block: window.first, hint, claim, key, at, reads_long };
+            let search = BlockSearch { query, block: window.first, hint, claim };
             let shown = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
             match self.search_blocks(search, reads.as_deref_mut(), ended, shown)? {
                 BlockOutcome::Found(found) => return Ok(Some(found)),
@@ -449,7 +445,7 @@ impl TableInner {
         records: &impl BlockRecords,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<BlockOutcome<R>> {
-        let &BlockSearch { block, hint, claim, key, at, reads_long } = search;
+        let &BlockSearch { query: &VersionQuery { key, at, reads_long, .. }, block, hint, claim } = search;
         let (mut index, is_key) = records.search(bytes, key, hint)?;
         if !is_key {
             return Some(claim.not_found(block, index, records.count()));
