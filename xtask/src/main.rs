@@ -5,6 +5,7 @@
 mod book;
 mod browser;
 mod fuzz;
+mod gate;
 mod long;
 mod minio;
 mod moto;
@@ -42,6 +43,9 @@ Commands:
   book                          build the pages of docs/ as a site in target/book, and check its links
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
+  gate REVISION [NAME]          compare the cost of calls (those whose names contain NAME) with that of another
+                                revision: processor time, the median of nine rounds (or --rounds N), or what
+                                valgrind counts (--instructions); fails over 1.03
   browser                       test the pages of reports in Chromium
   vendor-charts                 fetch the chart library of reports as crates/report/assets/package-lock.json states it
                                 (needs npm)
@@ -89,6 +93,7 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
         ["targets"] => targets::run(&root),
         ["book"] => book::run(&root),
         ["fuzz", rest @ ..] => fuzz::run(&root, rest),
+        ["gate", rest @ ..] => gate::run(&root, rest),
         ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, with_long: bool, only_core: bool) -> Result<(), F
 
 /// The words of cargo for all crates of the workspace, and for the products alone.
 const ALL: &str = "--workspace --all-features";
-const CORE: &str = "--workspace --exclude ogive-research --exclude own-bench --all-features";
+const CORE: &str = "--workspace --exclude ogive-research --exclude own-bench --exclude ogive-gate --all-features";
 
 enum Check {
     Program(Step),

@@ -38,6 +38,7 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-cli", "ogive-model", "ogive-object-store", "ogive-report", "ogive-terminal"],
         outside: true,
     },
+    Rule { path: "research/gate/Cargo.toml", ours: &["ogive", "ogive-object-store"], outside: true },
     Rule { path: "research/own-bench/Cargo.toml", ours: &["ogive", "ogive-research"], outside: true },
     Rule {
         path: "crates/python/Cargo.toml",
