@@ -161,9 +161,12 @@ fn build(folder: &Path, name: &str, tree: &Path) -> Result<Side, Failure> {
         fs::copy(&from, source.join(file)).map_err(|error| cannot("copy", &from, &error))?;
     }
     let line = format!("cargo build --release --manifest-path {}", written.display());
-    let target = folder.join("build").join(name);
+    // One folder for both, so that dependencies are compiled once; the next build writes its program over this one.
+    let target = folder.join("build");
     Step::new("gate", &line).with("CARGO_TARGET_DIR", &target.display().to_string()).run(folder)?;
-    Ok(Side { program: target.join("release/ogive-gate"), data: folder.join("data").join(name) })
+    let (built, program) = (target.join("release/ogive-gate"), package.join("ogive-gate"));
+    fs::copy(&built, &program).map_err(|error| cannot("copy", &built, &error))?;
+    Ok(Side { program, data: folder.join("data").join(name) })
 }
 
 fn cannot(action: &str, path: &Path, error: &std::io::Error) -> Failure {
