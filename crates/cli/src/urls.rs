@@ -7,8 +7,8 @@ use crate::disk_cache::CacheArgument;
 use crate::failure::{Failure, Result};
 pub(crate) use crate::places::{is_folder, is_http, is_url};
 use ogive::io::{
-    LocalStorage, LocatedFile, PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage,
-    open_compared,
+    LocalStorage, LocatedFile, PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile,
+    Storage, open_compared,
 };
 use ogive::{Error, io::locate};
 use std::collections::{BTreeMap, VecDeque};
@@ -202,6 +202,14 @@ impl UrlInput {
         let opened = place(path, false).and_then(|(storage, name)| open_compared(&*storage, &name));
         let file = opened.map_err(plain)?;
         Ok(Self { file, next: 0, ahead: VecDeque::new(), piece: ReadBuffer::default(), taken: 0 })
+    }
+
+    /// The first bytes of the file at a URL, at most `bytes_max`.
+    pub(crate) fn head(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let file = Self::open(path)?.file;
+        let mut head = vec![0; file.len().min(bytes_max) as usize];
+        file.read(ReadRequest { offset: 0, buffer: &mut head, purpose: Purpose::Input }).map_err(plain)?;
+        Ok(head)
     }
 
     /// The length in bytes.

@@ -2,10 +2,11 @@
 
 use super::InputError;
 use super::rows::TextRows;
-use crate::reading::pipe::InputFile;
+use crate::reading::decoded::{DecodedInput, RawReads};
 use crate::reading::standard_input::shown;
 use ogive_text::{FieldReader, Layout, TextError, Written};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What to say of quotes in a form without them.
 const QUOTES_ARE_CHARACTERS: &str = "quotes are characters of TSV; --quote '\"' reads fields in quotes";
@@ -13,9 +14,10 @@ const QUOTES_ARE_CHARACTERS: &str = "quotes are characters of TSV; --quote '\"' 
 /// The rows of a file of separated fields.
 #[derive(Debug)]
 pub(crate) struct CsvRows {
-    rows: FieldReader<InputFile>,
+    rows: FieldReader<DecodedInput>,
     path: PathBuf,
     length_bytes: Option<u64>,
+    raw: Arc<RawReads>,
     names: Vec<String>,
 }
 
@@ -24,11 +26,10 @@ impl CsvRows {
     ///
     /// # Errors
     /// [`InputError::Empty`] without any row.
-    pub(crate) fn open(file: InputFile, path: &Path, layout: Layout) -> Result<Self, InputError> {
-        let length = file.length_bytes();
-        let length_bytes = length.map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    pub(crate) fn open(file: DecodedInput, path: &Path, layout: Layout) -> Result<Self, InputError> {
+        let (length_bytes, raw) = (file.length_bytes(), file.raw_reads());
         let (rows, names) = FieldReader::open(file, layout).map_err(|error| InputError::of_text(path, error))?;
-        Ok(Self { rows, path: path.to_owned(), length_bytes, names })
+        Ok(Self { rows, path: path.to_owned(), length_bytes, raw, names })
     }
 }
 
@@ -80,7 +81,7 @@ impl TextRows for CsvRows {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.rows.position_bytes()
+        self.raw.bytes()
     }
 
     fn length_bytes(&self) -> Option<u64> {

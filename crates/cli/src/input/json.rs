@@ -1,4 +1,5 @@
-//! The reader of JSON lines: each line is an object of scalars, whose members are the fields of a row, by name.
+//! The reader of JSON: each line is an object of scalars, whose members are the fields of a row, by name; or all of the
+//! text is one array of such objects.
 //!
 //! Members may come in any order; those that are missing are null. Numbers and truth values may be of any type that
 //! their text fits, strings are not numbers. `{"hex": "ff00"}`, as `ogive export` writes it, stands for bytes that are
@@ -7,7 +8,7 @@
 use super::InputError;
 use super::lines::LineReader;
 use super::rows::TextRows;
-use crate::reading::pipe::InputFile;
+use crate::reading::decoded::DecodedInput;
 use ogive_text::Written;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -15,23 +16,28 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
+/// Bytes of an array that are read at a time.
+const ARRAY_PIECE_BYTES: u64 = 1 << 20;
 /// The member that holds bytes in hexadecimal.
 const HEX: &str = "hex";
 
 /// The objects of a file.
 #[derive(Debug)]
 pub(crate) struct JsonRows {
-    lines: JsonLines,
+    objects: JsonObjects,
     fields: JsonFields,
     /// Whether members of unknown names are ignored.
     takes_some: bool,
 }
 
-/// The lines of a file.
+/// The objects of a file as written.
 #[derive(Debug)]
-struct JsonLines {
+struct JsonObjects {
     lines: LineReader,
     limit_bytes: u64,
+    is_begun: bool,
+    /// `None` if each line is an object.
+    array: Option<JsonArray>,
 }
 
 /// The fields of one object.
@@ -61,21 +67,21 @@ impl JsonRows {
     /// # Errors
     /// [`InputError::Empty`] without any object, and as [`TextRows::advance`].
     pub(crate) fn names(
-        file: InputFile,
+        file: DecodedInput,
         path: &Path,
         limit_bytes: u64,
         records: u64,
     ) -> Result<Vec<String>, InputError> {
-        let mut lines = JsonLines::new(file, path, limit_bytes)?;
+        let mut objects = JsonObjects::new(file, path, limit_bytes)?;
         let mut found = JsonFields::default();
         let mut record = 0;
-        while record < records && lines.advance()? {
+        while record < records && objects.advance()? {
             record += 1;
-            lines.parse(&mut found)?;
+            objects.parse(&mut found)?;
             if !found.unknown.is_empty() {
                 std::mem::take(&mut found.unknown).into_iter().for_each(|name| found.add(name));
                 // Now a name that appears twice is seen.
-                lines.parse(&mut found)?;
+                objects.parse(&mut found)?;
             }
         }
         if found.names.is_empty() {
@@ -87,26 +93,32 @@ impl JsonRows {
     /// The rows of an open file, which is at `path`, with members of these names; others are refused, unless only some
     /// are taken.
     pub(crate) fn open(
-        file: InputFile,
+        file: DecodedInput,
         path: &Path,
         limit_bytes: u64,
         names: &[String],
         takes_some: bool,
     ) -> Result<Self, InputError> {
-        let lines = JsonLines::new(file, path, limit_bytes)?;
+        let objects = JsonObjects::new(file, path, limit_bytes)?;
         let mut fields = JsonFields::default();
         names.iter().for_each(|name| fields.add(name.clone()));
-        Ok(Self { lines, fields, takes_some })
+        Ok(Self { objects, fields, takes_some })
     }
 }
 
-impl JsonLines {
-    fn new(file: InputFile, path: &Path, limit_bytes: u64) -> Result<Self, InputError> {
-        Ok(Self { lines: LineReader::open(file, path)?, limit_bytes })
+impl JsonObjects {
+    fn new(file: DecodedInput, path: &Path, limit_bytes: u64) -> Result<Self, InputError> {
+        Ok(Self { lines: LineReader::open(file, path)?, limit_bytes, is_begun: false, array: None })
     }
 
-    /// Reads the next line that is not blank; `false` at the end.
+    /// Reads the next object, or line that is not blank; `false` at the end.
     fn advance(&mut self) -> Result<bool, InputError> {
+        if !std::mem::replace(&mut self.is_begun, true) && self.lines.first_byte()? == Some(b'[') {
+            self.array = Some(JsonArray::default());
+        }
+        if let Some(array) = &mut self.array {
+            return array.advance(&mut self.lines, self.limit_bytes);
+        }
         loop {
             let read = self.lines.advance(self.limit_bytes.saturating_add(1))?;
             if read > self.limit_bytes {
@@ -121,15 +133,144 @@ impl JsonLines {
 
     /// Takes the members of the object in the line.
     fn parse(&self, fields: &mut JsonFields) -> Result<(), InputError> {
-        let mut parser = serde_json::Deserializer::from_slice(&self.lines.line);
+        let (written, which) = match &self.array {
+            Some(array) => (&array.object, format!("object {} of its array", array.objects)),
+            None => (&self.lines.line, format!("line {}", self.lines.lines)),
+        };
+        let mut parser = serde_json::Deserializer::from_slice(written);
         let parsed = fields.deserialize(&mut parser).and_then(|()| parser.end());
         parsed.map_err(|error| {
             let message = error.to_string();
             let reason = message.split(" at line ").next().unwrap_or_default();
-            let (line, column) = (self.lines.lines, error.column());
-            let detail = format!("line {line} is not an object of JSON: {reason} (column {column})");
+            let detail = format!("{which} is not an object of JSON: {reason} (column {})", error.column());
             InputError::Malformed { path: self.lines.path.clone(), detail }
         })
+    }
+}
+
+impl JsonObjects {
+    /// The error of a field that the objects before do not have.
+    fn new_field(&self, field: String) -> InputError {
+        let line = self.array.as_ref().map_or(self.lines.lines, |array| array.objects);
+        InputError::NewField { path: self.lines.path.clone(), line, field }
+    }
+}
+
+/// An array of objects, which is read piece by piece.
+#[derive(Debug, Default)]
+struct JsonArray {
+    /// The current object as written.
+    object: Vec<u8>,
+    /// Objects read so far.
+    objects: u64,
+    /// The place in the current piece.
+    at: usize,
+    place: ArrayPlace,
+}
+
+/// A place in an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ArrayPlace {
+    #[default]
+    Before,
+    First,
+    AfterElement,
+    AfterComma,
+    Behind,
+}
+
+impl JsonArray {
+    /// Reads the next element; `false` behind the end of the array.
+    fn advance(&mut self, lines: &mut LineReader, limit_bytes: u64) -> Result<bool, InputError> {
+        self.object.clear();
+        let mut element = Nesting::default();
+        let mut is_inside = false;
+        loop {
+            let Some(&byte) = lines.line.get(self.at) else {
+                self.at = 0;
+                if lines.advance(ARRAY_PIECE_BYTES)? > 0 {
+                    continue;
+                }
+                return match self.place {
+                    ArrayPlace::Behind => Ok(false),
+                    _ => Err(self.malformed(lines, "its array is cut off")),
+                };
+            };
+            if is_inside {
+                if element.ends_before(byte) {
+                    return Ok(self.found());
+                }
+                self.at += 1;
+                self.object.push(byte);
+                if element.ends_with(byte) {
+                    return Ok(self.found());
+                }
+                if self.object.len() as u64 > limit_bytes {
+                    let (path, record) = (lines.path.clone(), self.objects + 1);
+                    return Err(InputError::RowTooLong { path, record, limit_bytes });
+                }
+            } else if byte.is_ascii_whitespace() {
+                self.at += 1;
+            } else {
+                match (self.place, byte) {
+                    (ArrayPlace::Before, b'[') => self.place = ArrayPlace::First,
+                    (ArrayPlace::First | ArrayPlace::AfterElement, b']') => self.place = ArrayPlace::Behind,
+                    (ArrayPlace::AfterElement, b',') => self.place = ArrayPlace::AfterComma,
+                    (ArrayPlace::First | ArrayPlace::AfterComma, _) => {
+                        is_inside = true;
+                        continue;
+                    }
+                    (ArrayPlace::Behind, _) => return Err(self.malformed(lines, "there is more text behind its array")),
+                    _ => return Err(self.malformed(lines, "there is no comma behind it")),
+                }
+                self.at += 1;
+            }
+        }
+    }
+
+    fn found(&mut self) -> bool {
+        self.place = ArrayPlace::AfterElement;
+        self.objects += 1;
+        true
+    }
+
+    fn malformed(&self, lines: &LineReader, detail: &str) -> InputError {
+        let detail = format!("{detail} (object {})", self.objects.max(1));
+        InputError::Malformed { path: lines.path.clone(), detail }
+    }
+}
+
+/// Where a value of JSON ends.
+#[derive(Debug, Default)]
+struct Nesting {
+    depth: u64,
+    is_string: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    /// Whether a value that is no object ends before this byte.
+    fn ends_before(&self, byte: u8) -> bool {
+        self.depth == 0 && !self.is_string && matches!(byte, b',' | b']')
+    }
+
+    /// Takes a byte; returns whether it ends an object or an array.
+    fn ends_with(&mut self, byte: u8) -> bool {
+        if self.is_string {
+            self.is_string = self.is_escaped || byte != b'"';
+            self.is_escaped = !self.is_escaped && byte == b'\\';
+            return false;
+        }
+        match byte {
+            b'"' => self.is_string = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => {}
+        }
+        false
     }
 }
 
@@ -150,15 +291,13 @@ impl TextRows for JsonRows {
     }
 
     fn advance(&mut self) -> Result<bool, InputError> {
-        if !self.lines.advance()? {
+        if !self.objects.advance()? {
             return Ok(false);
         }
         self.fields.unknown.clear();
-        self.lines.parse(&mut self.fields)?;
+        self.objects.parse(&mut self.fields)?;
         match self.fields.unknown.pop() {
-            Some(field) if !self.takes_some => {
-                Err(InputError::NewField { path: self.lines.lines.path.clone(), line: self.lines.lines.lines, field })
-            }
+            Some(field) if !self.takes_some => Err(self.objects.new_field(field)),
             _ => Ok(true),
         }
     }
@@ -173,11 +312,11 @@ impl TextRows for JsonRows {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.lines.lines.position_bytes
+        self.objects.lines.position_bytes()
     }
 
     fn length_bytes(&self) -> Option<u64> {
-        self.lines.lines.length_bytes
+        self.objects.lines.length_bytes
     }
 }
 

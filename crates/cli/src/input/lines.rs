@@ -2,10 +2,11 @@
 
 use super::InputError;
 use super::rows::TextRows;
-use crate::reading::pipe::InputFile;
+use crate::reading::decoded::{DecodedInput, RawReads};
 use ogive_text::{BYTE_ORDER_MARK, Written};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Longest line: a key of 64 KiB and two bytes for the end of the line.
@@ -14,28 +15,39 @@ const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 /// Reads a file line by line.
 #[derive(Debug)]
 pub(super) struct LineReader {
-    reader: BufReader<InputFile>,
+    reader: BufReader<DecodedInput>,
     pub(super) path: PathBuf,
     pub(super) length_bytes: Option<u64>,
     /// The current line, with its end.
     pub(super) line: Vec<u8>,
     /// Lines read so far.
     pub(super) lines: u64,
-    pub(super) position_bytes: u64,
+    raw: Arc<RawReads>,
 }
 
 impl LineReader {
     /// The lines of an open file, which is at `path`.
-    pub(super) fn open(file: InputFile, path: &Path) -> Result<Self, InputError> {
-        let refused = |source| InputError::Io { path: path.to_owned(), source };
+    pub(super) fn open(file: DecodedInput, path: &Path) -> Result<Self, InputError> {
         Ok(Self {
-            length_bytes: file.length_bytes().map_err(refused)?,
+            length_bytes: file.length_bytes(),
+            raw: file.raw_reads(),
             reader: BufReader::with_capacity(BUFFER_BYTES, file),
             path: path.to_owned(),
             line: Vec::new(),
             lines: 0,
-            position_bytes: 0,
         })
+    }
+
+    /// Bytes of the input itself that were read, perhaps ahead of the line.
+    pub(super) fn position_bytes(&self) -> u64 {
+        self.raw.bytes()
+    }
+
+    /// The first byte of the text that is no space, before anything is read.
+    pub(super) fn first_byte(&mut self) -> Result<Option<u8>, InputError> {
+        let buffered = self.reader.fill_buf().map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+        let text = buffered.strip_prefix(BYTE_ORDER_MARK).unwrap_or(buffered);
+        Ok(text.trim_ascii_start().first().copied())
     }
 
     /// Reads the next line, but at most `limit_bytes` of it, and returns the bytes read: 0 at the end. The first line
@@ -48,7 +60,6 @@ impl LineReader {
             .map_err(|source| InputError::Io { path: self.path.clone(), source })? as u64;
         if read > 0 {
             self.lines += 1;
-            self.position_bytes += read;
         }
         if self.lines == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
             self.line.drain(..BYTE_ORDER_MARK.len());
@@ -66,7 +77,7 @@ pub(crate) struct LineRows {
 
 impl LineRows {
     /// The lines of an open file, which is at `path`.
-    pub(crate) fn open(file: InputFile, path: &Path) -> Result<Self, InputError> {
+    pub(crate) fn open(file: DecodedInput, path: &Path) -> Result<Self, InputError> {
         Ok(Self { lines: LineReader::open(file, path)?, names: [String::new()] })
     }
 }
@@ -100,7 +111,7 @@ impl TextRows for LineRows {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.lines.position_bytes
+        self.lines.position_bytes()
     }
 
     fn length_bytes(&self) -> Option<u64> {

@@ -1,13 +1,13 @@
-//! Readers of input files: SOSD files, lines of text, comma-separated values, JSON lines, and Parquet behind a feature.
+//! Readers of input files: SOSD files, lines of text, separated values, JSON, and Parquet behind a feature.
 //!
 //! All give a stream of [`Record`]s whose keys are bytes that order like the keys. [`InputOptions::open`] chooses the
 //! reader.
 
 mod builder;
 mod columns;
+mod content;
 mod csv;
 mod error;
-mod foreign;
 mod json;
 mod known;
 mod lines;
@@ -16,6 +16,7 @@ mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod payload;
+mod recognised;
 mod record;
 mod rows;
 mod schema;

@@ -26,6 +26,7 @@ impl InputOptions {
     /// # Errors
     /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
     pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
+        self.refuse_foreign()?;
         self.check()?;
         match self.format() {
             Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
@@ -94,8 +95,9 @@ impl InputOptions {
             Format::Tsv => Separated::tsv(self.quote),
             _ => Separated::CSV,
         };
+        let delimiter = self.delimiter.or(self.recognised().delimiter).unwrap_or(form.delimiter);
         let layout = Layout {
-            form: Separated { delimiter: self.delimiter.unwrap_or(form.delimiter), ..form },
+            form: Separated { delimiter, ..form },
             is_lenient: self.lenient,
             has_header: !self.no_header,
             record_limit_bytes: self.row_limit.0,

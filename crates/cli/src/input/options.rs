@@ -2,10 +2,11 @@
 
 use super::InputError;
 use super::columns::Column;
-use super::foreign::foreign;
 use super::known::{ColumnType, KnownColumns};
+use super::recognised::{Recognised, extension, inner_name};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::pipe::InputFile;
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// Longest row of a CSV file, unless another limit is given. A row is held in memory.
 pub(crate) const ROW_LIMIT: &str = "64MiB";
@@ -29,7 +31,7 @@ const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
 
 /// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
-/// tab-separated values, lines that are objects of JSON, or Parquet if built in.
+/// tab-separated values, objects of JSON, one a line or in an array, or Parquet if built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Sosd,
@@ -56,7 +58,7 @@ pub(crate) struct InputOptions {
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input_path))]
     pub(crate) path: PathBuf,
 
-    /// Format of INPUT [default: by its name, else lines]
+    /// Format of INPUT [default: by its content, else by its name, else lines]
     #[arg(long, value_enum, help_heading = "Input")]
     pub(crate) format: Option<Format>,
 
@@ -131,21 +133,46 @@ pub(crate) struct InputOptions {
     /// Whether keys alone are as good as those with values of bytes: an index has payloads in any case.
     #[arg(skip)]
     pub(crate) pads_bytes: bool,
+
+    /// What the input was found to be.
+    #[arg(skip)]
+    pub(crate) recognised: OnceLock<Arc<Recognised>>,
 }
 
 impl InputOptions {
-    /// The format, as given or by the file's name.
+    /// The format, as given, by the content of the file, or by its name.
     pub(crate) fn format(&self) -> Format {
-        self.format.unwrap_or_else(|| match sosd_key_bytes(&self.path) {
-            Some(_) => Format::Sosd,
-            None => match extension(&self.path).as_str() {
-                "csv" => Format::Csv,
-                "tsv" => Format::Tsv,
-                "jsonl" | "ndjson" => Format::Jsonl,
-                "parquet" => Format::Parquet,
-                _ => Format::Lines,
-            },
-        })
+        self.format.unwrap_or_else(|| self.recognised().format)
+    }
+
+    /// What the input is. A pipe is recognised by its [copy](Self::rereadable).
+    pub(super) fn recognised(&self) -> Arc<Recognised> {
+        let found = self.recognised.get_or_init(|| Arc::new(Recognised::of(self)));
+        if found.is_of(self.source()) { Arc::clone(found) } else { Arc::new(Recognised::of(self)) }
+    }
+
+    /// Refuses an input of a format that is not read, and names what was inferred of one that is.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`], unless `--format` is given.
+    pub(super) fn refuse_foreign(&self) -> Result<()> {
+        let recognised = self.recognised();
+        match recognised.foreign {
+            Some((what, advice)) => Err(self.refused_as(what, advice)),
+            None => {
+                if self.delimiter.is_none() {
+                    recognised.tell(&self.path);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn refused_as(&self, what: &str, advice: &str) -> Failure {
+        Failure::refused(
+            format!("{} {what}, not an input file", shown(&self.path)),
+            format!("{advice}; if it is text, use --format lines (in a join, --left-format or --right-format)"),
+        )
     }
 
     /// Refuses a table as an input, which would otherwise be read as text.
@@ -202,16 +229,12 @@ impl InputOptions {
                 ("has the name of an Ogive table and is none", "restore it from a copy if it was cut off")
             }
             (None, INDEX_EXTENSION) => ("has the name of an Ogive index and is none", "check it with `ogive verify`"),
-            (None, other) if self.format() == Format::Lines => match foreign(&self.path, other) {
+            (None, _) => match self.recognised().foreign {
                 Some(foreign) => foreign,
                 None => return Ok(()),
             },
-            (None, _) => return Ok(()),
         };
-        Err(Failure::refused(
-            format!("{} {what}, not an input file", shown(&self.path)),
-            format!("{advice}; if it is text, use --format lines (in a join, --left-format or --right-format)"),
-        ))
+        Err(self.refused_as(what, advice))
     }
 
     /// Whether the file itself states the type of its keys.
@@ -224,26 +247,35 @@ impl InputOptions {
         self.spool.as_deref().unwrap_or(&self.path)
     }
 
-    /// Whether the input is behind a URL, and of a format that is read from a copy.
+    /// Whether the input is behind a URL or compressed, and of a format that is read from a file of its own.
     pub(super) fn is_fetched(&self) -> bool {
-        is_url(self.source()) && matches!(self.format(), Format::Sosd | Format::Parquet)
+        let needs_file = matches!(self.format(), Format::Sosd | Format::Parquet);
+        needs_file && (is_url(self.source()) || self.is_compressed())
+    }
+
+    /// Whether the input is compressed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.recognised().compression.is_some()
     }
 
     /// Whether the file can be read more than once. A pipe cannot.
     pub(crate) fn is_rereadable(&self) -> bool {
+        if self.is_fetched() {
+            return false;
+        }
         if is_url(self.source()) {
-            return !self.is_fetched();
+            return true;
         }
         std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file())
     }
 
-    /// The input, to be read more than once: a pipe of Parquet, or whose types are guessed, is copied to a temporary
-    /// file first, and so are files of Parquet and of SOSD behind URLs.
+    /// The input, to be read more than once: a pipe whose format or types are not stated is copied to a temporary file
+    /// first, and so are files of Parquet and of SOSD that are compressed or behind URLs.
     ///
     /// # Errors
     /// Those of reading and copying.
     pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
-        let is_typed = self.key_type.is_some() && self.format() == Format::Lines;
+        let is_typed = self.key_type.is_some() && self.format == Some(Format::Lines);
         if !self.is_fetched() && (self.is_rereadable() || is_typed || self.format() == Format::Sosd) {
             return Ok((self.clone(), None));
         }
@@ -254,7 +286,12 @@ impl InputOptions {
             path: spool.display().to_string(),
             source,
         })?;
-        let mut pipe = self.file()?;
+        let refused = |source| InputError::Io { path: self.path.clone(), source };
+        // What a pipe contains is decoded when its format is known.
+        let mut pipe: Box<dyn Read> = match self.is_fetched() {
+            true => Box::new(DecodedInput::open(self.source(), Decoding::Bytes).map_err(refused)?),
+            false => Box::new(InputFile::open(self.source()).map_err(refused)?),
+        };
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             interrupt.check()?;
@@ -262,7 +299,7 @@ impl InputOptions {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(source) if source.kind() == io::ErrorKind::Interrupted => continue,
-                Err(source) => return Err(InputError::Io { path: self.path.clone(), source }.into()),
+                Err(source) => return Err(refused(source).into()),
             };
             copy.write_all(&piece[..read]).map_err(|source| Failure::File {
                 action: "write",
@@ -271,15 +308,16 @@ impl InputOptions {
             })?;
         }
         interrupt.check()?;
-        Ok((Self { spool: Some(spool), format: Some(self.format()), ..self.clone() }, Some(scratch)))
+        Ok((Self { spool: Some(spool), ..self.clone() }, Some(scratch)))
     }
 
-    /// Opens the file that is read.
+    /// Opens the text that is read.
     ///
     /// # Errors
     /// Those of the system.
-    pub(super) fn file(&self) -> Result<InputFile, InputError> {
-        InputFile::open(self.source()).map_err(|source| InputError::Io { path: self.path.clone(), source })
+    pub(super) fn file(&self) -> Result<DecodedInput, InputError> {
+        let opened = DecodedInput::open(self.source(), Decoding::Text);
+        opened.map_err(|source| InputError::Io { path: self.path.clone(), source })
     }
 
     /// Refuses options that do not apply to the format.
@@ -358,7 +396,7 @@ pub(crate) fn input_path(argument: OsString) -> Result<PathBuf, String> {
 
 /// Bytes per key in a SOSD file, if the name is that of one.
 pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = inner_name(path).file_name()?.to_str()?.to_ascii_lowercase();
     if name.ends_with(".u64") || name.ends_with("_uint64") {
         Some(8)
     } else if name.ends_with(".u32") || name.ends_with("_uint32") {
@@ -368,17 +406,13 @@ pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
     }
 }
 
-fn extension(path: &Path) -> String {
-    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
-}
-
 fn name(format: Format) -> &'static str {
     match format {
         Format::Sosd => "a SOSD file",
         Format::Lines => "lines of text",
         Format::Csv => "comma-separated values",
         Format::Tsv => "tab-separated values",
-        Format::Jsonl => "JSON lines",
+        Format::Jsonl => "JSON",
         Format::Parquet => "Parquet",
     }
 }

@@ -1,6 +1,7 @@
 //! Readers of inputs: pipes, standard input, samples, lookups, files of other programs.
 
 pub(crate) mod bounds;
+pub(crate) mod decoded;
 pub(crate) mod external;
 pub(crate) mod lookups;
 pub(crate) mod pipe;

@@ -29,6 +29,7 @@ mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet_types;
 mod partial;
+mod recognised;
 mod repairs;
 mod reports;
 mod round_trips;

@@ -185,11 +185,8 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
     folder.write("words.txt", "OGVPGF\nOgiveTbl\n");
     folder.run(&["build", "words.txt", "-o", "words"]).exits_with(0);
     for (name, content, told) in [
-        ("a.csv.gz", &b"\x1f\x8b\x08\0"[..], "is compressed"),
-        ("noname", b"\x1f\x8b\x08\0", "is compressed"),
-        ("rows.json", b"[{\"a\": 1}]", "--format jsonl"),
-        ("sheet.xlsx", b"PK\x03\x04", "save it as CSV"),
-        ("rows", b"PAR1", "--format parquet"),
+        ("noname", &b"BZh91AY"[..], "is compressed by bzip2"),
+        ("sheet.xlsx", b"PK\x03\x04xl/workbook.xml", "save it as CSV"),
     ] {
         std::fs::write(folder.path(name), content).unwrap();
         for command in [&["build", name, "-o", "x"][..], &["db", "import", "new", name]] {

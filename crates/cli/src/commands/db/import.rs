@@ -75,14 +75,16 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         None => (None, true),
     };
     let restates = is_empty && arguments.names_types();
-    let (mut input_options, _scratch) = typed(arguments, &known)
+    let (prepared, _scratch) = typed(arguments, &arguments.input, &known)
         .rereadable(&interrupt)
         .map_err(|failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure })?;
+    // The format of a pipe is that of its copy.
+    let given = InputOptions { spool: prepared.spool, ..arguments.input.clone() };
+    let mut input_options = typed(arguments, &given, &known);
     let is_rereadable = input_options.is_rereadable();
     let schema = match input_options.schema(is_rereadable) {
         Err(_) if restates && known.take().is_some() && is_rereadable => {
-            let (spool, format) = (input_options.spool, input_options.format);
-            input_options = InputOptions { spool, format, ..typed(arguments, &known) };
+            input_options = typed(arguments, &given, &known);
             input_options.schema(true)?
         }
         schema => schema?,
@@ -151,8 +153,7 @@ impl DbImport {
 }
 
 /// The options of the input, with the types of the keyspace where no others are given.
-fn typed(arguments: &DbImport, known: &Option<RecordType>) -> InputOptions {
-    let input = &arguments.input;
+fn typed(arguments: &DbImport, input: &InputOptions, known: &Option<RecordType>) -> InputOptions {
     let mut input = InputOptions { key_type: input.key_type.or(arguments.keys), ..input.clone() };
     let Some(known) = known else { return input };
     // Keys of bytes may be anything.

@@ -13,6 +13,7 @@ use ogive::join::{JoinKind, JoinMethod};
 use ogive_text::{Quote, Separated, parse_quote};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -377,6 +378,7 @@ impl BothSides {
             value_type: None,
             known: None,
             pads_bytes: false,
+            recognised: OnceLock::new(),
             row_limit: self.row_limit,
             quote: None,
             lenient: false,

@@ -1,0 +1,257 @@
+//! Recognition of inputs by their first bytes. Names are asked only where these say nothing: read as lines of text, a
+//! file of another format would silently become keys.
+
+use super::options::Format;
+use ogive_text::BYTE_ORDER_MARK;
+
+/// Bytes of an input, decoded, by which it is recognised.
+pub(super) const HEAD_BYTES: u64 = 64 << 10;
+/// Lines by which separated fields are recognised, at most.
+const LINES_MAX: usize = 100;
+/// Bytes that separate fields, in the order of preference.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// What a file is that is no input, and what to do with it.
+pub(super) type ForeignFormat = (&'static str, &'static str);
+
+const PACKED: ForeignFormat = (
+    "is an archive",
+    "unpack it, or pipe one of its files in, as in `unzip -p FILE NAME | ogive build - --format csv -o TABLE`",
+);
+const SEVEN_ZIP: ForeignFormat =
+    ("is an archive of 7-Zip", "pipe a file of it in, as in `7z x -so FILE | ogive build - --format csv -o TABLE`");
+const BZIP2: ForeignFormat =
+    ("is compressed by bzip2", "pipe it in, as in `bzip2 -dc FILE | ogive build - --format csv -o TABLE`");
+const XZ: ForeignFormat =
+    ("is compressed by xz", "pipe it in, as in `xz -dc FILE | ogive build - --format csv -o TABLE`");
+const LZ4: ForeignFormat =
+    ("is compressed by LZ4", "pipe it in, as in `lz4 -dc FILE | ogive build - --format csv -o TABLE`");
+const SHEET: ForeignFormat =
+    ("is a spreadsheet", "save it as CSV, or convert it, as in `libreoffice --convert-to csv FILE`");
+const ARROW: ForeignFormat = (
+    "is an Arrow file",
+    "write it as Parquet, as in `python -c 'import polars as p; p.read_ipc(\"FILE\").write_parquet(\"FILE.parquet\")'`",
+);
+const AVRO: ForeignFormat = (
+    "is an Avro file",
+    "write it as Parquet or CSV first, as in `python -c 'import polars as p; p.read_avro(\"FILE\").write_parquet(\"FILE.parquet\")'`",
+);
+const ORC: ForeignFormat = (
+    "is an ORC file",
+    "write it as Parquet first, as in `python -c 'import pyarrow.orc as o, pyarrow.parquet as p; p.write_table(o.read_table(\"FILE\"), \"FILE.parquet\")'`",
+);
+const SQLITE: ForeignFormat = (
+    "is a database of SQLite",
+    "write a table of it as CSV, as in `sqlite3 -csv -header FILE 'select * from NAME' | ogive build - --format csv -o TABLE`",
+);
+const DUCKDB: ForeignFormat =
+    ("is a database of DuckDB", "write a table of it as Parquet, as in `duckdb FILE \"copy NAME to 'NAME.parquet'\"`");
+const PG_DUMP: ForeignFormat = (
+    "is a dump of pg_dump in its own format",
+    "write a table of it as TSV, as in `pg_restore --data-only -t NAME -f - FILE | sed -n '/^COPY/,/^\\\\\\.$/{//!p}' | ogive build - --format tsv --no-header -o TABLE`",
+);
+const REDB: ForeignFormat =
+    ("is a database of redb", "write its records as CSV or JSON lines with the program that made it");
+const LMDB: ForeignFormat =
+    ("is a database of LMDB", "write its records as lines, as in `mdb_dump -p FOLDER`, and convert those to CSV");
+const SORTED_STRINGS: ForeignFormat = (
+    "is a table of RocksDB or LevelDB",
+    "write its records as text, as in `sst_dump --file=FILE --command=scan`, and convert those to CSV",
+);
+const HDF5: ForeignFormat = ("is an HDF5 file", "write the data as Parquet or CSV first");
+const PICTURE: ForeignFormat =
+    ("is a picture or a document, and no data", "give a file of CSV, TSV, JSON, Parquet or text");
+const BINARY: ForeignFormat = ("contains bytes of zero, so it is no text", "convert it to CSV, JSON lines or Parquet");
+const SQL_DUMP: ForeignFormat =
+    ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
+
+/// Formats by their first bytes.
+const MAGICS: [(&[u8], ForeignFormat); 24] = [
+    (b"BZh", BZIP2),
+    (b"\xfd7zXZ\0", XZ),
+    (b"\x04\x22\x4d\x18", LZ4),
+    (b"7z\xbc\xaf\x27\x1c", SEVEN_ZIP),
+    (b"Rar!\x1a\x07", PACKED),
+    (b"ARROW1\0\0", ARROW),
+    (b"FEA1", ARROW),
+    (b"Obj\x01", AVRO),
+    (b"ORC", ORC),
+    (b"SQLite format 3\0", SQLITE),
+    (b"PGDMP", PG_DUMP),
+    (b"redb\x1a\x0a\xa9\x0d\x0a", REDB),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", SHEET),
+    (b"\x89HDF\r\n\x1a\n", HDF5),
+    (b"%PDF-", PICTURE),
+    (b"\x89PNG\r\n", PICTURE),
+    (b"\xff\xd8\xff", PICTURE),
+    (b"GIF8", PICTURE),
+    (b"-- PostgreSQL database dump", SQL_DUMP),
+    (b"--\n-- PostgreSQL database dump", SQL_DUMP),
+    (b"-- MySQL dump", SQL_DUMP),
+    (b"-- MariaDB dump", SQL_DUMP),
+    (b"PRAGMA foreign_keys=", SQL_DUMP),
+    (b"\x7fELF", PICTURE),
+];
+
+/// Formats by bytes at a place behind the first.
+const INNER_MAGICS: [(usize, &[u8], ForeignFormat); 3] =
+    [(8, b"DUCK", DUCKDB), (16, b"\xde\xc0\xef\xbe", LMDB), (257, b"ustar", PACKED)];
+
+/// Formats by their last bytes: RocksDB's tables of blocks, and LevelDB's.
+const LAST_MAGICS: [(&[u8], ForeignFormat); 2] =
+    [(b"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88", SORTED_STRINGS), (b"\x57\xfb\x80\x8b\x24\x75\x47\xdb", SORTED_STRINGS)];
+
+/// What the first bytes of an input say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// It is of this format, whatever its name.
+    Of(Format),
+    /// It is no input.
+    Foreign(ForeignFormat),
+    /// Its bytes are no text.
+    NoText,
+    /// Text with fields that are separated by this byte: all lines have as many.
+    Separated(u8),
+    /// It may be of any format of text.
+    Text,
+}
+
+impl Content {
+    /// What `head`, the first decoded bytes, and `last`, the last eight bytes of the file, say.
+    pub(super) fn of(head: &[u8], last: &[u8]) -> Self {
+        if head.starts_with(b"PAR1") || head.starts_with(b"PARE") {
+            return Self::Of(Format::Parquet);
+        }
+        if let Some(foreign) = foreign(head, last) {
+            return Self::Foreign(foreign);
+        }
+        if head.contains(&0) {
+            return Self::NoText;
+        }
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+        if is_json(text.trim_ascii_start()) {
+            return Self::Of(Format::Jsonl);
+        }
+        delimiter_of(text).map_or(Self::Text, Self::Separated)
+    }
+
+    /// What it is, if it is no input.
+    pub(super) fn foreign(self) -> Option<ForeignFormat> {
+        match self {
+            Self::Foreign(foreign) => Some(foreign),
+            Self::NoText => Some(BINARY),
+            _ => None,
+        }
+    }
+}
+
+fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
+    if head.starts_with(b"PK\x03\x04") {
+        // A file of Office names its types first.
+        let is_sheet = head.windows(3).any(|window| window == b"xl/") || contains(head, b"spreadsheet");
+        return Some(if is_sheet { SHEET } else { PACKED });
+    }
+    let by_first = MAGICS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, foreign)| *foreign);
+    let is_inside = |(at, magic, _): &&(usize, &[u8], _)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic));
+    let inner = || INNER_MAGICS.iter().find(is_inside).map(|(.., foreign)| *foreign);
+    let by_last = || LAST_MAGICS.iter().find(|(magic, _)| last == *magic).map(|(_, foreign)| *foreign);
+    by_first.or_else(inner).or_else(by_last)
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Whether text begins as objects of JSON do, or as an array of them.
+fn is_json(text: &[u8]) -> bool {
+    let object = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
+    let Some(member) = object.strip_prefix(b"{") else { return false };
+    // An empty object is written as `{}`; a member begins with its name.
+    matches!(member.trim_ascii_start().first(), Some(b'"' | b'}'))
+}
+
+/// The byte that separates as many fields in each line, if there is one: the one with most fields.
+pub(super) fn delimiter_of(text: &[u8]) -> Option<u8> {
+    let lines = whole_lines(text);
+    let count_of = |delimiter: u8| {
+        let mut counts = lines.iter().map(|line| delimiters_in(line, delimiter));
+        let first = counts.next().filter(|count| *count > 0)?;
+        counts.all(|count| count == first).then_some(first)
+    };
+    if lines.len() < 2 {
+        return None;
+    }
+    let counted = DELIMITERS.iter().rev().filter_map(|&delimiter| Some((count_of(delimiter)?, delimiter)));
+    counted.max_by_key(|(count, _)| *count).map(|(_, delimiter)| delimiter)
+}
+
+/// The byte that separates the names in the first line, if it is not a comma.
+pub(super) fn delimiter_of_header(text: &[u8]) -> Option<u8> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let header = text.split(|&byte| byte == b'\n').next()?;
+    let counted = DELIMITERS.iter().rev().map(|&delimiter| (delimiters_in(header, delimiter), delimiter));
+    let (count, delimiter) = counted.max_by_key(|(count, _)| *count)?;
+    let is_comma = delimiter == b',' || delimiters_in(header, b',') > 0;
+    (count > 0 && !is_comma).then_some(delimiter)
+}
+
+/// The first lines that are not empty; the last of a text that goes on may be cut off.
+fn whole_lines(text: &[u8]) -> Vec<&[u8]> {
+    let end = match (text.len() as u64) < HEAD_BYTES {
+        true => text.len(),
+        false => text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0),
+    };
+    let lines = text[..end].split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.is_empty()).take(LINES_MAX).collect()
+}
+
+/// How often a delimiter is in a line, quoted fields aside.
+fn delimiters_in(line: &[u8], delimiter: u8) -> usize {
+    let (mut count, mut is_quoted) = (0, false);
+    for &byte in line {
+        is_quoted ^= byte == b'"';
+        count += usize::from(byte == delimiter && !is_quoted);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_recognised_by_their_first_bytes() {
+        for (head, format) in [
+            (&b"PAR1\x15\x04"[..], Format::Parquet),
+            (b"\xef\xbb\xbf [ { \"a\": 1}", Format::Jsonl),
+            (b"{}\n", Format::Jsonl),
+            (b"{\"a\": 1}\n{\"a\": 2}\n", Format::Jsonl),
+        ] {
+            assert_eq!(Content::of(head, b""), Content::Of(format));
+        }
+        for head in [&b"BZh91AY"[..], b"SQLite format 3\0\x10\0", b"PGDMP\x01", b"PK\x03\x04\x14\0", b"a\0b"] {
+            assert!(Content::of(head, b"").foreign().is_some());
+        }
+        assert_eq!(Content::of(b"PK\x03\x04\x14\0xl/workbook.xml", b"").foreign(), Some(SHEET));
+        assert_eq!(Content::of(b"\0\0", b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").foreign(), Some(SORTED_STRINGS));
+        for text in ["", "one\ntwo\n", "[section]\n", "{a}\n", "a,b\nc\n", "a,b"] {
+            assert_eq!(Content::of(text.as_bytes(), b""), Content::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_are_separated_by_the_byte_that_each_line_has_as_often() {
+        for (text, delimiter) in [
+            ("a,b\n1,2\n", b','),
+            ("a;b\n1,5;2\n3;4,5\n", b';'),
+            ("a\tb|c\n1\t2|3\n", b'\t'),
+            ("a;b;c\n\"1;2\";3;4\n", b';'),
+            ("a|b\r\n1|2\r\n\r\n", b'|'),
+        ] {
+            assert_eq!(delimiter_of(text.as_bytes()), Some(delimiter), "{text}");
+        }
+        assert_eq!(delimiter_of_header(b"\xef\xbb\xbfa;b\n1;2\n"), Some(b';'));
+        assert_eq!(delimiter_of_header(b"a,b;c\n"), None);
+        assert_eq!(delimiter_of_header(b"a\n"), None);
+    }
+}

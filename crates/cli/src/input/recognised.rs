@@ -1,0 +1,155 @@
+//! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
+
+use super::content::{Content, ForeignFormat, HEAD_BYTES, delimiter_of_header};
+use super::options::{Format, InputOptions, sosd_key_bytes};
+use crate::output::note;
+use crate::reading::decoded::{Compression, DecodedInput, Decoding};
+use crate::reading::standard_input::shown;
+use crate::urls::{UrlInput, is_url};
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes at the end of a file by which a format may be recognised.
+const LAST_BYTES: usize = 8;
+/// Extensions of compressed files; the one before says what they contain.
+const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+
+/// What is known of an input before its records are read.
+#[derive(Debug)]
+pub(crate) struct Recognised {
+    /// The file that was looked at.
+    source: PathBuf,
+    pub(super) format: Format,
+    /// The delimiter, if it is not that of the format.
+    pub(super) delimiter: Option<u8>,
+    pub(super) compression: Option<Compression>,
+    /// What it is, if it is no input.
+    pub(super) foreign: Option<ForeignFormat>,
+    /// What the content says that the name does not.
+    inferred: Option<String>,
+    is_told: AtomicBool,
+}
+
+impl Recognised {
+    /// The input of these options. What cannot be read fails where its records are read.
+    pub(super) fn of(options: &InputOptions) -> Self {
+        let source = options.source();
+        let head = Head::of(source).unwrap_or_default();
+        let name = inner_name(&options.path);
+        let by_name = by_name(&name);
+        let mut found = Self {
+            source: source.to_owned(),
+            format: options.format.or(by_name).unwrap_or(Format::Lines),
+            delimiter: None,
+            compression: head.compression,
+            foreign: None,
+            inferred: None,
+            is_told: AtomicBool::new(false),
+        };
+        // The first bytes of SOSD files are a number.
+        if options.format.is_none() && by_name != Some(Format::Sosd) {
+            found.take_content(Content::of(&head.bytes, &head.last), by_name);
+        }
+        if found.format == Format::Csv && found.delimiter.is_none() {
+            found.delimiter = delimiter_of_header(&head.bytes);
+            let said = found.delimiter.map(|delimiter| format!("CSV, delimiter {}", shown_byte(delimiter)));
+            found.inferred = found.inferred.take().or(said);
+        }
+        found
+    }
+
+    fn take_content(&mut self, content: Content, by_name: Option<Format>) {
+        self.foreign = content.foreign();
+        let (format, said) = match content {
+            Content::Of(Format::Parquet) => (Format::Parquet, "Parquet".to_owned()),
+            Content::Of(format) => (format, "JSON".to_owned()),
+            Content::Separated(b'\t') if by_name.is_none() => (Format::Tsv, "TSV".to_owned()),
+            Content::Separated(delimiter) if by_name.is_none() => {
+                self.delimiter = Some(delimiter);
+                (Format::Csv, format!("CSV, delimiter {}", shown_byte(delimiter)))
+            }
+            _ => return,
+        };
+        self.inferred = (by_name != Some(format)).then_some(said);
+        self.format = format;
+    }
+
+    /// Whether this is of the file that is read.
+    pub(super) fn is_of(&self, source: &Path) -> bool {
+        self.source == source
+    }
+
+    /// Names what was inferred, once.
+    pub(super) fn tell(&self, path: &Path) {
+        if let Some(said) = &self.inferred
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            note(format_args!("note: {} is read as {said}; --format says otherwise", shown(path)));
+        }
+    }
+}
+
+fn shown_byte(byte: u8) -> String {
+    if byte == b'\t' { "'\\t'".to_owned() } else { format!("'{}'", char::from(byte)) }
+}
+
+/// The path without the extension of its compression.
+pub(super) fn inner_name(path: &Path) -> PathBuf {
+    let is_compressed = COMPRESSED_EXTENSIONS.contains(&extension(path).as_str());
+    if is_compressed { path.with_extension("") } else { path.to_owned() }
+}
+
+/// The format that a name states.
+fn by_name(path: &Path) -> Option<Format> {
+    if sosd_key_bytes(path).is_some() {
+        return Some(Format::Sosd);
+    }
+    match extension(path).as_str() {
+        "csv" => Some(Format::Csv),
+        "tsv" => Some(Format::Tsv),
+        "json" | "jsonl" | "ndjson" => Some(Format::Jsonl),
+        "parquet" => Some(Format::Parquet),
+        _ => None,
+    }
+}
+
+/// The extension of a path in small letters.
+pub(super) fn extension(path: &Path) -> String {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The first bytes of a file, decoded, and its last ones.
+#[derive(Debug, Default)]
+struct Head {
+    bytes: Vec<u8>,
+    last: Vec<u8>,
+    compression: Option<Compression>,
+}
+
+impl Head {
+    /// Those of a file, also behind a URL. Nothing is taken from a pipe.
+    fn of(path: &Path) -> io::Result<Self> {
+        if is_url(path) {
+            let raw = UrlInput::head(path, HEAD_BYTES)?;
+            return Ok(Self::decoded(DecodedInput::new(Box::new(Cursor::new(raw)), None, Decoding::Text)));
+        }
+        if !std::fs::metadata(path)?.is_file() {
+            return Ok(Self::default());
+        }
+        let found = Self::decoded(DecodedInput::open(path, Decoding::Text)?);
+        let mut last = vec![0; LAST_BYTES];
+        let mut file = File::open(path)?;
+        let ended = file.seek(SeekFrom::End(-(LAST_BYTES as i64))).and_then(|_| file.read_exact(&mut last));
+        Ok(Self { last: if ended.is_ok() { last } else { Vec::new() }, ..found })
+    }
+
+    /// What can be read of an input before it fails.
+    fn decoded(mut input: DecodedInput) -> Self {
+        let mut bytes = Vec::new();
+        // An error of the input is reported where its records are read.
+        _ = input.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+        Self { bytes, last: Vec::new(), compression: input.compression() }
+    }
+}

@@ -1,0 +1,322 @@
+//! Inputs without their compression and their encoding: gzip and Zstandard by their first bytes, and UTF-16 with a byte
+//! order mark as UTF-8.
+//!
+//! Nothing is read before the first read, so that an input that is only opened takes nothing from a pipe. Memory does
+//! not depend on the ratio of compression.
+
+use super::pipe::InputFile;
+use flate2::bufread::MultiGzDecoder;
+use std::fmt;
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Bytes of the input that a decoder takes at a time.
+const COMPRESSED_PIECE_BYTES: usize = 64 << 10;
+/// Code units of UTF-16 that are decoded at a time.
+const UNITS_A_PIECE: usize = 32 << 10;
+/// Length of the longest magic number.
+const MAGIC_BYTES: usize = 4;
+
+const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
+const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
+/// A frame that readers skip, as parallel compressors write them first: 0x184D2A5? in little-endian order.
+const ZSTD_SKIPPABLE_MAGIC: &[u8] = b"\x2a\x4d\x18";
+
+/// A compression that is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// The compression of a file by its first bytes.
+    pub(crate) fn of(first: &[u8]) -> Option<Self> {
+        if first.starts_with(GZIP_MAGIC) {
+            return Some(Self::Gzip);
+        }
+        let is_skippable =
+            first.first().is_some_and(|byte| byte & 0xf0 == 0x50) && first[1..].starts_with(ZSTD_SKIPPABLE_MAGIC);
+        (first.starts_with(ZSTD_MAGIC) || is_skippable).then_some(Self::Zstd)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "Zstandard",
+        }
+    }
+}
+
+/// What is decoded of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decoding {
+    /// Its compression.
+    Bytes,
+    /// Its compression, and UTF-16.
+    Text,
+}
+
+/// An input that is decoded while it is read.
+pub(crate) struct DecodedInput {
+    stage: Stage,
+    decoding: Decoding,
+    compression: Option<Compression>,
+    length_bytes: Option<u64>,
+    raw: Arc<RawReads>,
+}
+
+enum Stage {
+    Unread(Counted<Box<dyn Read + Send>>),
+    Reading(Box<dyn Read + Send>),
+    /// It has failed.
+    Ended,
+}
+
+/// What was read of the input itself.
+#[derive(Debug, Default)]
+pub(crate) struct RawReads {
+    bytes: AtomicU64,
+    has_failed: AtomicBool,
+}
+
+impl RawReads {
+    /// Bytes read so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for DecodedInput {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DecodedInput").field("compression", &self.compression).field("raw", &self.raw).finish()
+    }
+}
+
+impl DecodedInput {
+    /// Opens a file. Errors of a pipe are reported when it is read.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn open(path: &Path, decoding: Decoding) -> io::Result<Self> {
+        let file = InputFile::open(path)?;
+        let length_bytes = file.length_bytes()?;
+        Ok(Self::new(Box::new(file), length_bytes, decoding))
+    }
+
+    /// The bytes of a reader, decoded.
+    pub(crate) fn new(reader: Box<dyn Read + Send>, length_bytes: Option<u64>, decoding: Decoding) -> Self {
+        let raw = Arc::new(RawReads::default());
+        let stage = Stage::Unread(Counted { reader, raw: Arc::clone(&raw) });
+        Self { stage, decoding, compression: None, length_bytes, raw }
+    }
+
+    /// The compression, once something was read.
+    pub(crate) fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// The length of the input itself in bytes, if it has one.
+    pub(crate) fn length_bytes(&self) -> Option<u64> {
+        self.length_bytes
+    }
+
+    /// What is read of the input itself, which is what its length is compared with.
+    pub(crate) fn raw_reads(&self) -> Arc<RawReads> {
+        Arc::clone(&self.raw)
+    }
+
+    fn start(&mut self, raw: Counted<Box<dyn Read + Send>>) -> io::Result<Box<dyn Read + Send>> {
+        let (first, raw) = peeked(raw, MAGIC_BYTES)?;
+        self.compression = Compression::of(&first);
+        let bytes: Box<dyn Read + Send> = match self.compression {
+            None => Box::new(raw),
+            Some(compression) => decoder(compression, raw)?,
+        };
+        if self.decoding == Decoding::Bytes {
+            return Ok(bytes);
+        }
+        let (first, bytes) = peeked(bytes, 2)?;
+        Ok(match first[..] {
+            [0xff, 0xfe] => Box::new(Utf16Reader::new(bytes, u16::from_le_bytes)),
+            [0xfe, 0xff] => Box::new(Utf16Reader::new(bytes, u16::from_be_bytes)),
+            _ => Box::new(bytes),
+        })
+    }
+
+    /// Says where compressed data are damaged, unless the input itself cannot be read.
+    fn explain(&self, error: io::Error) -> io::Error {
+        match self.compression {
+            Some(compression) if !self.raw.has_failed.load(Ordering::Relaxed) => {
+                let (name, bytes) = (compression.name(), self.raw.bytes());
+                let what = if error.kind() == ErrorKind::UnexpectedEof { "are cut off" } else { "are damaged" };
+                io::Error::new(
+                    ErrorKind::InvalidData,
+                    format!("its {name} data {what} at or before byte {bytes}: {error}"),
+                )
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Read for DecodedInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut reader = match std::mem::replace(&mut self.stage, Stage::Ended) {
+            Stage::Unread(raw) => self.start(raw).map_err(|error| self.explain(error))?,
+            Stage::Reading(reader) => reader,
+            Stage::Ended => return Err(io::Error::other("it was not read to its end")),
+        };
+        match reader.read(buffer) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(self.explain(error)),
+            read => {
+                self.stage = Stage::Reading(reader);
+                read
+            }
+        }
+    }
+}
+
+/// The decoder of a compression.
+#[cfg_attr(not(feature = "zstd"), expect(clippy::unnecessary_wraps, reason = "one decoder may be left out"))]
+fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    match compression {
+        Compression::Gzip => {
+            let raw = BufReader::with_capacity(COMPRESSED_PIECE_BYTES, raw);
+            Ok(Box::new(MultiGzDecoder::new(raw)))
+        }
+        #[cfg(feature = "zstd")]
+        Compression::Zstd => Ok(Box::new(zstd::stream::read::Decoder::new(raw)?)),
+        #[cfg(not(feature = "zstd"))]
+        Compression::Zstd => {
+            let detail = "it is compressed by Zstandard, and this ogive was built without it (--features zstd); pipe it \
+                          in, as in `zstd -dc FILE | ogive build - -o TABLE`";
+            Err(io::Error::new(ErrorKind::Unsupported, detail))
+        }
+    }
+}
+
+/// A reader from its start on, although its first bytes were read.
+type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// The first bytes of a reader, at most `count`, and a reader of all of them.
+fn peeked<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
+    let mut first = Vec::with_capacity(count);
+    reader.by_ref().take(count as u64).read_to_end(&mut first)?;
+    Ok((first.clone(), Cursor::new(first).chain(reader)))
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    reader: R,
+    raw: Arc<RawReads>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer);
+        match &read {
+            Ok(length) => _ = self.raw.bytes.fetch_add(*length as u64, Ordering::Relaxed),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => self.raw.has_failed.store(true, Ordering::Relaxed),
+        }
+        read
+    }
+}
+
+/// UTF-16 as UTF-8. A surrogate without its other half becomes the replacement character.
+struct Utf16Reader<R> {
+    reader: R,
+    unit: fn([u8; 2]) -> u16,
+    text: Cursor<Vec<u8>>,
+    /// The first half of a pair, whose other half was not read yet.
+    high: Option<u16>,
+}
+
+impl<R: Read> Utf16Reader<R> {
+    fn new(reader: R, unit: fn([u8; 2]) -> u16) -> Self {
+        Self { reader, unit, text: Cursor::default(), high: None }
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(2 * UNITS_A_PIECE);
+        self.reader.by_ref().take(2 * UNITS_A_PIECE as u64).read_to_end(&mut bytes)?;
+        let is_last = bytes.len() < 2 * UNITS_A_PIECE;
+        let (pairs, odd) = bytes.as_chunks::<2>();
+        if !odd.is_empty() {
+            return Err(io::Error::new(ErrorKind::InvalidData, "its UTF-16 ends within a character"));
+        }
+        let mut units: Vec<u16> =
+            self.high.take().into_iter().chain(pairs.iter().map(|pair| (self.unit)(*pair))).collect();
+        if !is_last {
+            self.high = units.pop_if(|unit| (0xd800..0xdc00).contains(unit));
+        }
+        self.text = Cursor::new(String::from_utf16_lossy(&units).into_bytes());
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Utf16Reader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(buffer)?;
+        if read > 0 || buffer.is_empty() {
+            return Ok(read);
+        }
+        self.fill()?;
+        self.text.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn decoded(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut read = Vec::new();
+        DecodedInput::new(Box::new(Cursor::new(bytes)), None, Decoding::Text).read_to_end(&mut read).map(|_| read)
+    }
+
+    fn gzipped(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn several_members_are_one_input() {
+        let parts = [gzipped(b"a,b\n1,"), gzipped(b""), gzipped(b"2\n")].concat();
+        assert_eq!(decoded(parts).unwrap(), b"a,b\n1,2\n");
+    }
+
+    #[test]
+    fn a_cut_or_damaged_stream_is_told_with_its_offset() {
+        let whole = gzipped(&b"0123456789".repeat(5_000));
+        for end in [3, 12, whole.len() / 2, whole.len() - 1] {
+            let error = decoded(whole[..end].to_vec()).unwrap_err().to_string();
+            assert!(error.contains("gzip") && error.contains(&format!("byte {end}")), "{error}");
+        }
+        let mut damaged = whole.clone();
+        let last = damaged.len() - 6;
+        damaged[last] ^= 1;
+        assert!(decoded(damaged).unwrap_err().to_string().contains("are damaged"));
+        assert!(decoded([whole, b"and more".to_vec()].concat()).is_err());
+    }
+
+    #[test]
+    fn utf_16_becomes_utf_8_wherever_pieces_end() {
+        for text in ["", "k;v\nä;1\n", &"😀x".repeat(UNITS_A_PIECE)] {
+            let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            for bytes in [[&[0xff, 0xfe], &little[..]].concat(), [&[0xfe, 0xff], &big[..]].concat()] {
+                // The byte order mark stays, as that of UTF-8 does.
+                assert_eq!(String::from_utf8(decoded(bytes.clone()).unwrap()).unwrap(), format!("\u{feff}{text}"));
+                assert_eq!(decoded(gzipped(&bytes)).unwrap(), decoded(bytes).unwrap());
+            }
+        }
+        assert!(decoded(vec![0xff, 0xfe, b'a']).is_err());
+    }
+}

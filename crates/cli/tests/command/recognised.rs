@@ -1,0 +1,179 @@
+//! Inputs are what their content says. Goal: no file of another format becomes lines of text, and what was inferred is
+//! named. Method: the same rows in each form, from files and pipes, and files of formats that are refused by name.
+
+use super::run::{Folder, Run};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+
+/// The rows that each form contains.
+const CSV: &str = "id,name\n2,b c\n10,\u{e4}\n";
+
+fn gzip(content: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn utf_16(text: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(unit).collect()
+}
+
+/// The forms, and what is said of each.
+fn forms() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let semicolons = CSV.replace(',', ";");
+    let tabs = CSV.replace(',', "\t");
+    vec![
+        ("a.csv", CSV.into(), ""),
+        ("part-00000", CSV.into(), "note: part-00000 is read as CSV, delimiter ','; --format says otherwise\n"),
+        ("b.txt", CSV.replace('\n', "\r\n").into(), "read as CSV"),
+        ("c.csv", semicolons.clone().into(), "read as CSV, delimiter ';'"),
+        ("d", CSV.replace(',', "|").into(), "read as CSV, delimiter '|'"),
+        ("e.csv", tabs.clone().into(), "read as CSV, delimiter '\\t'"),
+        ("f.dump", tabs.clone().into(), "read as TSV"),
+        ("g.csv.gz", gzip(CSV), ""),
+        ("h.csv", gzip(CSV), ""),
+        ("i", [gzip(&CSV[..9]), gzip(&CSV[9..])].concat(), "read as CSV"),
+        ("j.csv", utf_16(&semicolons, u16::to_le_bytes), "read as CSV, delimiter ';'"),
+        ("k.txt", utf_16(&tabs, u16::to_be_bytes), "read as TSV"),
+        ("l.csv.gz", gzip(utf_16(CSV, u16::to_le_bytes)), ""),
+        ("m.json", "[{\"id\":2,\"name\":\"b c\"},{\"id\":10,\"name\":\"\u{e4}\"}]".into(), ""),
+        (
+            "n",
+            "\u{feff} [\n  {\"id\": 2,\n \"name\": \"b c\"}\n, {\"name\": \"\u{e4}\", \"id\": 10} ]\n\n".into(),
+            "as JSON",
+        ),
+        ("o.json.gz", gzip("{\"id\":2,\"name\":\"b c\"}\n{\"id\":10,\"name\":\"\u{e4}\"}\n"), ""),
+    ]
+}
+
+fn build(folder: &Folder, name: &str, is_piped: bool) -> Run {
+    match is_piped {
+        true => folder.run_piped(name, &["build", "-", "-o", "t.ogive"]),
+        false => folder.run(&["build", name, "-o", "t.ogive"]),
+    }
+}
+
+#[test]
+fn rows_are_the_same_in_each_form_whatever_the_name() {
+    for (name, content, said) in forms() {
+        let folder = Folder::new();
+        folder.write(name, content);
+        let run = build(&folder, name, false).exits_with(0);
+        match said {
+            "" => assert_eq!(run.stderr, "", "{name}"),
+            said => _ = run.complains_of(said),
+        }
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
+        // A pipe has no name.
+        build(&folder, name, true).exits_with(0);
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
+        folder.run(&["db", "import", "s", name]).exits_with(0);
+        folder.run(&["scan", "s"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
+    }
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn zstandard_is_decoded() {
+    let folder = Folder::new();
+    let frame = |text: &[u8]| zstd::bulk::compress(text, 1).unwrap();
+    let skipped = [b"\x50\x2a\x4d\x18\x02\0\0\0ab".to_vec(), frame(&CSV.as_bytes()[..9]), frame(&CSV.as_bytes()[9..])];
+    folder.write("a.csv.zst", frame(CSV.as_bytes()));
+    folder.write("b", skipped.concat());
+    for name in ["a.csv.zst", "b"] {
+        build(&folder, name, false).exits_with(0);
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
+    }
+    folder.write("cut.csv.zst", &frame(&CSV.as_bytes().repeat(100))[..40]);
+    build(&folder, "cut.csv.zst", false).exits_with(1).complains_of("Zstandard");
+}
+
+#[test]
+fn compressed_integers_are_read_from_a_copy() {
+    let folder = Folder::new();
+    folder.write("a.u64.gz", gzip(super::run::sosd(&[1, 5, 9])));
+    folder.run(&["build", "a.u64.gz", "-o", "t.ogive"]).exits_with(0);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\t\n5\t\n9\t\n");
+    folder.run(&["join", "a.u64.gz", "t.ogive", "-o", "-"]).exits_with(0).prints("1\t\t\n5\t\t\n9\t\t\n");
+}
+
+#[test]
+fn a_stream_that_is_cut_off_or_damaged_is_told_with_its_offset() {
+    let folder = Folder::new();
+    let whole = gzip(CSV.repeat(1_000));
+    folder.write("cut.csv.gz", &whole[..whole.len() / 2]);
+    folder.write(
+        "damaged.csv.gz",
+        whole.iter().enumerate().map(|(at, byte)| byte ^ u8::from(at == 60)).collect::<Vec<_>>(),
+    );
+    for (name, word) in [("cut.csv.gz", "cut off"), ("damaged.csv.gz", "gzip")] {
+        for is_piped in [false, true] {
+            build(&folder, name, is_piped).exits_with(1).complains_of(word).complains_of("byte ");
+        }
+    }
+    assert!(!folder.path("t.ogive").exists());
+}
+
+#[test]
+fn files_of_other_formats_are_refused_by_name() {
+    let inner = |at: usize, magic: &[u8]| [&vec![0; at][..], magic, &[0; 64]].concat();
+    for (content, told) in [
+        (b"PK\x03\x04\x14\0xl/workbook.xml".to_vec(), "spreadsheet"),
+        (b"PK\x03\x04\x14\0readme.txt".to_vec(), "archive"),
+        (b"7z\xbc\xaf\x27\x1c\0\x04".to_vec(), "7-Zip"),
+        (b"BZh91AY&SY".to_vec(), "bzip2"),
+        (b"\xfd7zXZ\0\0\x04".to_vec(), "xz"),
+        (b"SQLite format 3\0\x10\0".to_vec(), "SQLite"),
+        (b"PGDMP\x01\x0e".to_vec(), "pg_dump"),
+        (b"redb\x1a\x0a\xa9\x0d\x0a".to_vec(), "redb"),
+        (inner(16, b"\xde\xc0\xef\xbe"), "LMDB"),
+        (inner(8, b"DUCK"), "DuckDB"),
+        ([&[0; 64][..], b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"].concat(), "LevelDB"),
+        (b"ORC\x0a".to_vec(), "ORC"),
+        (b"Obj\x01\x04\x14".to_vec(), "Avro"),
+        (b"ARROW1\0\0".to_vec(), "Arrow"),
+        (b"one\0two\n".to_vec(), "bytes of zero"),
+        ("a\nb\n".encode_utf16().flat_map(u16::to_le_bytes).collect(), "bytes of zero"),
+        (b"--\n-- PostgreSQL database dump\n--\n".to_vec(), "SQL statements"),
+    ] {
+        let folder = Folder::new();
+        folder.write("input", &content);
+        for name in ["input", "input.csv"] {
+            folder.write(name, &content);
+            build(&folder, name, false).exits_with(1).complains_of(told).complains_of("--format lines");
+            folder.run(&["db", "import", "s", name]).exits_with(1).complains_of(told);
+        }
+        build(&folder, "input", true).exits_with(1).complains_of(told);
+        assert_eq!(folder.names(), ["input", "input.csv"]);
+    }
+}
+
+#[test]
+fn lines_stay_lines_where_they_are_asked_for_or_nothing_speaks_against_it() {
+    let folder = Folder::new();
+    folder.write("a", CSV);
+    folder.run(&["build", "a", "-o", "t", "--format", "lines"]).exits_with(0);
+    folder.run(&["count", "t"]).exits_with(0).prints("3\n");
+    folder.write("names.txt", "Doe, John\nplain\n");
+    folder.run(&["build", "names.txt", "-o", "u"]).exits_with(0);
+    folder.run(&["scan", "u"]).exits_with(0).prints("Doe, John\t\nplain\t\n");
+    folder.write("zeros", "a\0b\n");
+    folder.run(&["build", "zeros", "-o", "v", "--format", "lines"]).exits_with(0);
+}
+
+#[test]
+fn an_array_of_json_that_is_malformed_is_told_with_its_object() {
+    for (array, told) in [
+        ("[{\"a\":1},{\"a\":2}", "cut off"),
+        ("[{\"a\":1} {\"a\":2}]", "no comma"),
+        ("[{\"a\":1},{\"a\":2}] x", "more text behind its array"),
+        ("[{\"a\":1},2]", "object 2"),
+        ("[{\"a\":1},]", "object 2"),
+        ("[{\"a\":1},{\"a\":\"]},\\\"{\"},{\"b\":1}]", "'b'"),
+    ] {
+        let folder = Folder::new();
+        folder.write("a.json", array);
+        build(&folder, "a.json", false).exits_with(1).complains_of(told);
+    }
+}
