@@ -4,16 +4,20 @@
 //! range of keys, which the target takes at once: see [`PartsNode`].
 
 mod format;
+mod options;
 mod parts;
 mod records;
+mod request;
 mod sink;
 mod staging;
+mod statements;
 mod target;
 
 pub(crate) use format::OgiveFormatFactory;
 pub use parts::{
     KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, TablesPlace, WriteTablesExec, cuts_of,
 };
+pub use request::WriteRequest;
 pub(crate) use sink::RowSink;
 pub use staging::{StagedNames, Staging};
-pub use target::{WriteRequest, WriteTarget};
+pub use target::WriteTarget;
