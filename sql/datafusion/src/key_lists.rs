@@ -1,8 +1,7 @@
-//! Long lists of keys as one value each.
+//! Rules that pack a long list of keys into one literal during optimisation.
 //!
-//! DataFusion 55 plans `k in (1, 2, ...)` as an expression for each value, which each of its rules visits: planning
-//! a thousand look-ups took as long as their reads. So a list of values for a key is one literal while its query is
-//! optimised.
+//! DataFusion 55 plans `k in (1, 2, ...)` as an expression for each value, and each of its rules visits all of them:
+//! planning a thousand look-ups took as long as their reads.
 
 use crate::in_list::{KEY_LIST, unpacked};
 use crate::table::OgiveTable;

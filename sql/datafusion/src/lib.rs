@@ -3,9 +3,9 @@
 //! [`OgiveTable`] is a [`TableProvider`](datafusion::catalog::TableProvider) for a table file. Conditions on its key
 //! become ranges and look-ups, exactly: `=`, `IN`, `<`, `BETWEEN`, `LIKE 'a%'`, `starts_with`, and `AND`, `OR` of
 //! these. A query that reads no value column reads no values; `count(*)` over a range reads the blocks at its ends.
-//! Rows come in the order of the key, in partitions that are ranges of equal numbers of rows.
+//! Rows are in the order of the key, in partitions that are ranges of equal numbers of rows.
 //!
-//! A key of several columns, or of 128 bits, which Arrow has no integers for, is read as a whole.
+//! A key of several columns, or of 128 bits, for which Arrow has no integers, is read as a whole.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;

@@ -1,4 +1,4 @@
-//! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
+//! Sessions with support for Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::exact_cast::{CastInsertedExactly, EXACT_CAST};
 use crate::exact_literals::CompareLiteralsExactly;

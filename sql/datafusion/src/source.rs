@@ -1,4 +1,4 @@
-//! The source of a scan: which keys of relations are read, and which columns.
+//! The source of a scan: the keys and the columns of relations that it reads.
 
 use crate::dynamic_filter::keys_within;
 use crate::in_list::in_words;

@@ -1,4 +1,4 @@
-//! The command line: options, and what each argument is.
+//! The command line: options, and the meaning of each argument.
 
 use crate::failure::Failure;
 use crate::output::{Format, RowLimit};

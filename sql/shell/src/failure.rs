@@ -1,4 +1,4 @@
-//! Errors of the command: one line with what failed, where, and what to do.
+//! Errors of the command: one line that says what failed, where, and what to do.
 
 use crate::names::WORDS;
 use crate::paths::has_table_name;

@@ -1,4 +1,4 @@
-//! Execution of one statement: planned and run by a task of its own, so that an interrupt is answered at once.
+//! Execution of one statement: a separate task plans and runs it, so that an interrupt takes effect at once.
 
 use crate::failure::{Failure, Result};
 use crate::interrupts::Interrupts;

@@ -1,7 +1,7 @@
 //! Writing of rows: `COPY ... STORED AS OGIVE` to a table or a keyspace of a store, and `INSERT INTO` a keyspace.
 //!
 //! In one process, a [`RowSink`] sorts rows to a table. In a cluster, rows are written as several tables, each of a
-//! range of keys, which the target takes at once: see [`PartsNode`].
+//! range of keys, which the target takes in one commit: see [`PartsNode`].
 
 mod format;
 mod options;

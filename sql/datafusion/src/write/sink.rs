@@ -1,4 +1,4 @@
-//! The sink of rows in one process.
+//! The sink that writes rows within one process.
 
 use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, nullable_columns, write_all};
 use super::request::WriteRequest;
