@@ -1,4 +1,4 @@
-//! Execution of one statement: planned and run by a task of its own, so that an interrupt is answered at once.
+//! Execution of one statement: a separate task plans and runs it, so that an interrupt takes effect at once.
 
 use crate::failure::{Failure, Result};
 use crate::interrupts::Interrupts;
@@ -79,7 +79,7 @@ pub(crate) async fn run(
         planned.refresh(&statement).await?;
         Ok(plan(&planned.context, statement).await?)
     };
-    let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(session));
+    let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(&session.context));
     let Started { plan, tables, is_whole, rows: stream } = started?;
     let schema = plan.schema();
     let has_rows = !schema.fields().is_empty();
