@@ -103,12 +103,12 @@ pub(crate) struct BuildArguments {
 
     #[cfg_attr(
         feature = "parquet",
-        doc = "Write only an external index, for a sorted file of fixed-size records, for a table, or for a Parquet \
+        doc = "Write only an external index: for a sorted file of fixed-size records, for a table, or for a Parquet \
                file or a folder of them with --key; INPUT stays unchanged"
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays \
+        doc = "Write only an external index: for a sorted file of fixed-size records or for a table; INPUT stays \
                unchanged"
     )]
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",
