@@ -1,5 +1,6 @@
 //! Indexes beside Parquet files, as the commands on tables use them: building, lookups, and reports.
 
+use crate::advice;
 use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::query::{OpenTable, TableFile};
 use crate::commands::verbs::{LookupKeys, from_start, no_record};
@@ -10,6 +11,7 @@ use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::reading::bounds::{Bounds, bounds};
+use crate::shell::{shell_path, under_own_name};
 use crate::urls;
 use crate::values::key;
 use crate::values::size::{counted, grouped, human_bytes, human_us};
@@ -17,6 +19,7 @@ use ogive::io::{Profile, ScratchFolder, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::{KeyType, TimeUnit};
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
+use ogive_terminal::shell_word;
 use rows::{RowFormat, RowWriter};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -296,7 +299,7 @@ pub(crate) fn scan(
 ) -> Result<Outcome> {
     if window.keys_only {
         let key: Vec<&str> = open.index.key_columns().collect();
-        let hint = format!("use --columns '{}'", key.join(","));
+        let hint = format!("use --columns {}", shell_word(&key.join(",")));
         return Err(Failure::usage("--keys-only is not for indexes of Parquet files", hint));
     }
     let range = open.range(range)?;
@@ -409,7 +412,14 @@ pub(crate) fn verify(file: &TableFile, open: OpenTable, accept: bool, output: &m
         return Ok(Outcome::Done);
     }
     note(format_args!("error: {file}: {}", counted(report.findings.len() as u64, "finding")));
-    note("hint: `ogive build DATA --external --update` makes the index anew for the files of now");
+    let hint = match report.is_index_damaged {
+        true => advice::build_anew(file.path()),
+        false => {
+            let path = shell_path(file.path());
+            format!("`ogive build DATA --external --update -o {path}` makes the index anew for the files of now")
+        }
+    };
+    note(format_args!("hint: {}", under_own_name(&hint)));
     Ok(Outcome::Negative)
 }
 
@@ -485,7 +495,7 @@ pub(crate) fn info(path: &Path, table: Table) -> Result<Option<Info>> {
         text: summary(&index),
         details,
         facts: facts(&index).into(),
-        next: format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display()),
+        next: format!("`ogive get {0} KEY`, `ogive explain {0}`", shell_path(path)),
     }))
 }
 

@@ -13,6 +13,11 @@ pub(crate) fn is_http(path: &Path) -> bool {
     is_url(path) && path.to_str().is_some_and(|url| url.to_ascii_lowercase().starts_with("http"))
 }
 
+/// The folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether a path is a folder, or a URL behind which there is a store.
 pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
     if is_http(path) {

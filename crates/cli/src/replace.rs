@@ -29,7 +29,7 @@ const PAGE_HEAD_BYTES: u64 = 4096;
 /// The `--force` flag of all commands that write a file.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Force {
-    /// Replace an existing file of any kind, except inputs, files of a store or an index, and non-regular files
+    /// Replace an existing file: any except inputs, files of a store or an index, and non-regular files
     #[arg(long)]
     force: bool,
 }

@@ -14,7 +14,7 @@ use crate::reading::source::Source;
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;
 use crate::urls::{self, path_argument};
-use crate::values::size::{ByteSize, exact_size, human_bytes, sort_memory};
+use crate::values::size::{ByteSize, exact_size, human_bytes, sort_memory, whole_number};
 use crate::workload::WorkloadOptions;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
@@ -94,7 +94,7 @@ pub(crate) struct BuildArguments {
 
     /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits give about
     /// 1 % false positives)
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = whole_number::<u32>)]
     filter: Option<u32>,
 
     /// Limit on the memory that the index keeps while the table is open
@@ -103,12 +103,12 @@ pub(crate) struct BuildArguments {
 
     #[cfg_attr(
         feature = "parquet",
-        doc = "Write only an external index, for a sorted file of fixed-size records, for a table, or for a Parquet \
+        doc = "Write only an external index: for a sorted file of fixed-size records, for a table, or for a Parquet \
                file or a folder of them with --key; INPUT stays unchanged"
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays \
+        doc = "Write only an external index: for a sorted file of fixed-size records or for a table; INPUT stays \
                unchanged"
     )]
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",

@@ -5,6 +5,8 @@ use super::{index, stats};
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::shell::shell_path;
+use ogive_terminal::shell_word;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
@@ -34,15 +36,16 @@ pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> Result<O
         (PlaceKind::Table, None) => stats::of_table(place, output),
         (PlaceKind::Index, Some(key)) => index::explain(&place.index(), key, output),
         (PlaceKind::Table, Some(key)) => {
-            let hint = format!("`ogive get {place} {} --explain` shows the reads of a lookup", key.display());
+            let (shown, key) = (shell_path(place.path()), key.to_string_lossy());
+            let hint = format!("`ogive get {shown} {} --explain` shows the reads of a lookup", shell_word(&key));
             Err(Failure::usage(format!("{place} is explained without a key"), hint))
         }
         (PlaceKind::Index, None) => {
-            let hint = format!("give a key to look up; `ogive stats {place}` shows its nodes");
+            let hint = format!("give a key to look up; `ogive stats {}` shows its nodes", shell_path(place.path()));
             Err(Failure::usage(format!("{place} is an index, of which a lookup is explained"), hint))
         }
         (PlaceKind::Store, _) => {
-            let hint = format!("use `ogive stats {place}`, or `ogive report {place} -o PAGE`");
+            let hint = format!("use `ogive stats {0}`, or `ogive report {0} -o PAGE`", shell_path(place.path()));
             Err(Failure::refused(format!("{place} is a store, whose lookups are not explained one by one"), hint))
         }
     }

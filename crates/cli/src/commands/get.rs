@@ -41,7 +41,7 @@ pub(crate) struct GetArguments {
     #[arg(long, conflicts_with_all = ["all", "json", "values"])]
     raw: bool,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
 

@@ -26,10 +26,10 @@ pub(crate) struct NthArguments {
     place: PlaceArguments,
 
     /// Position, counted from 0; -1 is the last record, -2 the one before
-    #[arg(value_name = "POSITION", allow_negative_numbers = true)]
+    #[arg(value_name = "POSITION", allow_negative_numbers = true, value_parser = position)]
     position: i64,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long)]
     explain: bool,
 
@@ -39,6 +39,11 @@ pub(crate) struct NthArguments {
     #[cfg(feature = "parquet")]
     #[command(flatten)]
     rows: crate::beside::rows::RowFormat,
+}
+
+/// A position as an argument.
+fn position(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "a position is an integer: 0 is the first record, and -1 the last".into())
 }
 
 /// Runs the command.

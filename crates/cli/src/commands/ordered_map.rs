@@ -231,14 +231,14 @@ pub(crate) struct RangeOptions {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Window {
     /// Print at most N entries
-    #[arg(long, value_name = "N", value_parser = whole_number)]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) limit: Option<u64>,
 
     /// Print the entries in reverse order
     #[arg(long)]
     pub(crate) reverse: bool,
 
-    /// Print keys only; a store reads no long values
+    /// For a table, an index or a store: print keys only; a store reads no long values
     #[arg(long)]
     pub(crate) keys_only: bool,
 }

@@ -8,8 +8,9 @@ use crate::commands::db::{KeyspaceOptions, OpenKeyspace, StoreFolder};
 use crate::commands::index::{Form, IndexFile, OpenIndex};
 use crate::commands::query::{OpenTable, TableFile};
 use crate::failure::{Failure, Result};
+use crate::shell::shell_path;
 use crate::urls::{is_folder, is_url, path_argument};
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::{FileFormat, KeyType};
 use std::fmt;
@@ -36,6 +37,10 @@ pub(crate) struct PlaceArguments {
     key_type: Option<KeyType>,
 
     /// Upper limit of memory, caches included [default: 64MiB, of a store 256MiB]
+    ///
+    /// A store that takes more is refused with the memory that suffices, and so is a table whose opening read is larger
+    /// than the limit and than 1 MiB. Below that, the limit binds what is kept: the blocks of a table and the pages of
+    /// an index that a lookup is designed to read are read with any memory.
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     memory: Option<ByteSize>,
 
@@ -48,7 +53,7 @@ pub(crate) struct PlaceArguments {
     resident: Option<ByteSize>,
 
     /// For a store: maximum number of open files [default: half of the limit of the process]
-    #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Place", hide_short_help = true)]
     open_files: Option<usize>,
 }
 
@@ -177,9 +182,10 @@ impl PlaceArguments {
     fn open_as(&self, kind: PlaceKind, Reading { explain, form }: Reading) -> Result<OpenPlace> {
         self.check_options(kind)?;
         if explain {
+            let shown = shell_path(&self.path);
             let hint = match kind {
-                PlaceKind::Index => format!("`ogive explain {self} KEY` shows the nodes that a lookup visits"),
-                _ => format!("`ogive stats {self}` shows its levels, and `ogive report {self} -o PAGE` draws them"),
+                PlaceKind::Index => format!("`ogive explain {shown} KEY` shows the nodes that a lookup visits"),
+                _ => format!("`ogive stats {shown}` shows its levels, and `ogive report {shown} -o PAGE` draws them"),
             };
             let message = format!("--explain shows the reads of tables, but {self} is {}", kind.named());
             return Err(Failure::usage(message, hint));

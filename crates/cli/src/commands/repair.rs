@@ -1,13 +1,15 @@
 //! `ogive repair`: saves the undamaged parts of a table or an index in a new file, and repairs stores.
 
 use super::{db, index};
-use crate::advice::{Foreign, foreign, index_of_segment};
+use crate::advice::{Foreign, build_anew, foreign, index_of_segment};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
+use crate::places::folder_of;
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
+use crate::shell::shell_path;
 use crate::values::key;
 use crate::values::size::{ByteSize, counted, grouped};
 use ogive::index::IndexOptions;
@@ -65,7 +67,7 @@ pub(crate) struct RepairArguments {
     #[arg(long, requires = "in_place")]
     accept_loss: bool,
 
-    /// Upper limit of the memory of an index or a store, caches included
+    /// Upper limit of memory, caches included
     #[arg(long, value_name = "N", default_value = "256MiB")]
     memory: ByteSize,
 }
@@ -116,8 +118,8 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
         return Ok(Outcome::Done);
     }
     if is_beside(kind, (&storage, &name), &pages) {
-        let hint = format!("`ogive build DATA --external --key COL -o {}` makes it anew", path.display());
-        return Err(Failure::refused(format!("{} is a damaged index of Parquet files", path.display()), hint));
+        let message = format!("{} is a damaged index of Parquet files", path.display());
+        return Err(Failure::refused(message, build_anew(path)));
     }
     let new = arguments.output.clone().unwrap_or_else(|| name_of_new(path));
     let place = claim(&new, OutputKind::Plain, &[path], None)?;
@@ -159,8 +161,7 @@ fn all_lost(records: u64, cause_of_lost_commits: Option<&str>) -> String {
 fn kind_of(path: &Path, (storage, name): (&Arc<dyn Storage>, &str)) -> Result<Kind> {
     let shown = path.display();
     if is_store_file(path).unwrap_or(false) {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let hint = format!("`ogive repair {}` repairs the store", folder.join("").display());
+        let hint = format!("`ogive repair {}` repairs the store", shell_path(folder_of(path)));
         return Err(Failure::refused(format!("{shown} is a file of a store"), hint));
     }
     let format = FileFormat::of_file(&*storage.open(name)?)?;
@@ -172,7 +173,7 @@ fn kind_of(path: &Path, (storage, name): (&Arc<dyn Storage>, &str)) -> Result<Ki
         Some(FileFormat::PageFile) => Ok(Kind::Index),
         Some(FileFormat::PageLog) => {
             let index = index_of_segment(path).unwrap_or_default();
-            let hint = format!("`ogive repair {}` uses it", index.display());
+            let hint = format!("`ogive repair {}` uses it", shell_path(&index));
             Err(Failure::refused(format!("{shown} is a log segment of an index"), hint))
         }
         _ => Err(Failure::refused(

@@ -10,9 +10,10 @@ use crate::output::Output;
 use crate::page_file;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
+use crate::shell::shell_path;
 use crate::urls::{self, path_argument};
 use crate::values::key;
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::{FastPaths, Profile};
 use ogive::table::{Table, TableOptions};
@@ -53,7 +54,7 @@ pub(crate) struct ReportArguments {
     #[arg(required_unless_present = "json")]
     output: Option<PathBuf>,
 
-    /// Key to look up in the page, as `ogive get` takes it; may be repeated
+    /// For all but a store: key to look up in the page, as `ogive get` takes it; may be repeated for a table
     #[arg(long = "key", value_name = "KEY", allow_negative_numbers = true)]
     keys: Vec<OsString>,
 
@@ -62,7 +63,7 @@ pub(crate) struct ReportArguments {
     figure: Option<Figure>,
 
     /// Data blocks to read for the curve if the index does not have the separators of all blocks
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole_number::<u32>)]
     samples: u32,
 
     /// Upper limit of memory, caches included
@@ -189,7 +190,7 @@ fn not_reported(path: &Path, foreign: &Foreign) -> Failure {
     let taken = "a report takes a table, an index, an index beside Parquet files, or the folder of a store";
     let shown = path.strip_prefix(".").unwrap_or(path).display();
     let hint = match foreign {
-        Foreign::Input(_) => format!("{taken}; `ogive build {shown} -o TABLE` makes a table of it"),
+        Foreign::Input(_) => format!("{taken}; `ogive build {} -o TABLE` makes a table of it", shell_path(path)),
         Foreign::Profile(_) | Foreign::Other => taken.to_owned(),
     };
     Failure::refused(format!("{shown} is {foreign}"), &hint)

@@ -39,7 +39,7 @@ pub(crate) struct ScanArguments {
     #[command(flatten)]
     window: Window,
 
-    /// For a table: show every read, after the records
+    /// For a table or an index of Parquet files: show every read, after the records
     #[arg(long)]
     explain: bool,
 

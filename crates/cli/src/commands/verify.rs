@@ -13,6 +13,7 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::values::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
+use ogive_terminal::shell_word;
 use serde::Serialize;
 use serde_json::json;
 
@@ -68,7 +69,8 @@ impl Report for TableVerifyReport {
             return Vec::new();
         }
         let findings = counted(self.findings.len() as u64 + self.further_findings, "finding");
-        let advice = format!("`ogive repair {name}` saves its undamaged records; or restore it from a backup");
+        let advice =
+            format!("`ogive repair {}` saves its undamaged records; or restore it from a backup", shell_word(name));
         vec![format!("error: {name} is damaged: {findings}"), format!("hint: {advice}, or build it again")]
     }
 

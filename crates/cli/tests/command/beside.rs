@@ -138,6 +138,12 @@ fn a_damaged_index_is_built_again_and_not_repaired() {
         .run(&["repair", "name.idx"])
         .exits_with(1)
         .complains_of("`ogive build DATA --external --key COL -o name.idx`");
+    // An update would refuse it.
+    folder
+        .run(&["verify", "name.idx"])
+        .exits_with(1)
+        .complains_of("`ogive build DATA --external --key COL -o name.idx`")
+        .keeps_quiet_about("--update");
     index(&folder, "name", "name.idx");
     folder.run(&["repair", "name.idx"]).exits_with(0).prints("name.idx: sound; nothing to repair\n");
 }
@@ -194,7 +200,7 @@ fn each_request_of_a_lookup_is_shown() {
 fn what_an_index_of_parquet_files_does_not_have_is_refused() {
     let folder = events();
     index(&folder, "id", "id.idx");
-    folder.run(&["scan", "id.idx", "--keys-only"]).exits_with(2).complains_of("--columns 'id'");
+    folder.run(&["scan", "id.idx", "--keys-only"]).exits_with(2).complains_of("--columns id");
     folder.run(&["get", "id.idx", "7", "--raw"]).exits_with(2).complains_of("--columns");
     folder.run(&["get", "id.idx", "7", "--keyspace", "k"]).exits_with(2).complains_of("--keyspace is for a store");
     folder.run(&["explain", "id.idx", "7"]).exits_with(2).complains_of("ogive get id.idx 7 --explain");

@@ -4,6 +4,7 @@ use super::{keys, rows};
 use crate::failure::Result;
 use crate::info::Info;
 use crate::places::may_be_store;
+use crate::shell::shell_path;
 use crate::values::size::{counted, human_bytes};
 use ogive::lsm::{Db, DbOptions};
 use ogive::types::RecordType;
@@ -45,6 +46,6 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
                 .collect::<Vec<_>>(),
             "bytes": bytes,
         }),
-        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", folder.display()),
+        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", shell_path(folder)),
     }))
 }

@@ -13,7 +13,7 @@ use crate::progress::{Progress, Unit};
 use crate::reading::bounds::Bounds;
 use crate::urls::{is_url, path_argument};
 use crate::values::records::RecordFields;
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
@@ -49,7 +49,7 @@ pub(crate) struct StoreFolder {
     memory: ByteSize,
 
     /// Maximum number of open files [default: half of the limit of the process]
-    #[arg(long, value_name = "N", help_heading = "Store")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Store")]
     open_files: Option<usize>,
 }
 

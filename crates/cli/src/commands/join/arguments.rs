@@ -106,7 +106,7 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) force: Force,
 
-    /// Show the chosen method, the alternatives, and predicted and actual costs
+    /// Show the chosen method and the alternatives, with predicted and actual costs
     #[arg(long)]
     pub(super) explain: bool,
 
