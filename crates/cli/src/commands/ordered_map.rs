@@ -218,7 +218,8 @@ pub(crate) struct RangeOptions {
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     pub(crate) from: Option<OsString>,
 
-    /// End of the range, exclusive [default: the end]
+    /// End of the range, exclusive [default: the end]. A range with a bound contains no nulls in an index of Parquet
+    /// files
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     pub(crate) to: Option<OsString>,
 
