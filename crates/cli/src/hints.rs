@@ -18,8 +18,12 @@ const NULLS: &str = "an empty field of CSV without quotes, \\N of TSV and null o
 const EXPIRY: &str = "entries do not expire; begin keys with a time, as in --key-type '(timestamp(s), text)', and \
                       remove the old ones at once: `ogive db delete STORE --to '2030-01-01T00:00:00,'`";
 
+const WHOLE_STORE: &str =
+    "this command works on the whole store; `ogive stats STORE --keyspace NAME` shows one keyspace";
+
 /// Options that do not exist, the commands where they are written, and what to write.
-const OPTIONS: [(&str, &[&str], &str); 11] = [
+const OPTIONS: [(&str, &[&str], &str); 12] = [
+    ("--keyspace", &["repair", "report"], WHOLE_STORE),
     ("--on", &["join"], KEYS_OF_JOINS),
     ("--using", &["join"], KEYS_OF_JOINS),
     ("--key", &["join"], KEYS_OF_JOINS),
@@ -113,6 +117,8 @@ mod tests {
             ("ogive build a.csv -o b --null NA", "--type 'COL=u64?'"),
             ("ogive db import s a.csv --null NA", "--type 'COL=u64?'"),
             ("ogive db put s a b --ttl 60", "entries do not expire"),
+            ("ogive repair s --keyspace k", "works on the whole store"),
+            ("ogive report s --keyspace k -o p.html", "works on the whole store"),
         ] {
             let told = told(line);
             assert!(told.contains(advice) && !told.contains("similar") && !told.contains("to pass"), "{told}");

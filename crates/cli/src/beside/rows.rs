@@ -1,6 +1,7 @@
 //! Rows of Parquet files on standard output: CSV, JSON lines, or the stream format of Arrow.
 
 use super::fields::{Fields, member};
+use crate::commands::place_flags::given;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use arrow_array::RecordBatch;
@@ -32,29 +33,10 @@ impl RowFormat {
         (!self.columns.is_empty()).then(|| self.columns.iter().map(String::as_str).collect())
     }
 
-    /// Refuses the options for what is no index of Parquet files.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check(&self, is_beside: bool) -> Result<()> {
-        if is_beside || !self.csv && !self.arrow {
-            return check_columns(&self.columns, is_beside);
-        }
-        Err(not_for_tables())
+    /// The flags that are given.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        given(&[("--columns", !self.columns.is_empty()), ("--csv", self.csv), ("--arrow", self.arrow)])
     }
-}
-
-/// Refuses columns of what is no index of Parquet files.
-///
-/// # Errors
-/// [`Failure::Usage`].
-pub(crate) fn check_columns(columns: &[String], is_beside: bool) -> Result<()> {
-    if is_beside || columns.is_empty() { Ok(()) } else { Err(not_for_tables()) }
-}
-
-fn not_for_tables() -> Failure {
-    let message = "--columns, --csv and --arrow are for indexes of Parquet files";
-    Failure::usage(message, "remove them; `ogive export` writes other formats")
 }
 
 /// A writer of the rows of an index.

@@ -2,6 +2,8 @@
 
 use super::index::PayloadOptions;
 use super::place::{PlaceArguments, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::PlaceUse;
 use super::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::outcome::Outcome;
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
     let GetArguments { keys, all, raw, .. } = arguments;
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    arguments.rows.check(place.is_beside())?;
+    arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
         place,
         map => {
@@ -66,7 +68,9 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
                 true => verbs::get_raw(&*map, keys, output)?,
                 false => verbs::get_each(&*map, keys, *all, output)?,
             };
-            verbs::note_emptiness(&*map, outcome)?;
+            if outcome == Outcome::Negative {
+                verbs::note_emptiness(&*map, output)?;
+            }
             Ok(outcome)
         },
         beside => crate::beside::get(*beside, keys, *raw, &arguments.rows, output),

@@ -2,7 +2,7 @@
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -18,6 +18,8 @@ const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
   ogive info fruit.db --json    a store, as JSON
+  ogive info fruit.db --keyspace ids
+                                one keyspace of a store
   ogive info events.idx         an index of Parquet files: its key, their columns, and the files
 
 Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
@@ -29,13 +31,20 @@ pub(crate) struct InfoArguments {
     /// File or folder to look at
     #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
+
+    /// For a store: show this keyspace alone
+    #[arg(long, value_name = "NAME")]
+    keyspace: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
     let shown = path.display();
-    let info = look(path)?;
+    let info = look(path, arguments.keyspace.as_deref())?;
+    if arguments.keyspace.is_some() && info.kind != "store" {
+        return Err(Failure::usage(format!("--keyspace is for a store, but {shown} is {}", info.text), "remove it"));
+    }
     if output.is_json() {
         let mut object =
             Map::from_iter([("path".to_owned(), json!(shown.to_string())), ("kind".into(), json!(info.kind))]);
@@ -49,10 +58,10 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
     Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
 }
 
-fn look(path: &Path) -> Result<Info> {
+fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
     let shown = path.display();
     if is_folder(path)? {
-        return Ok(db::info(path)?.unwrap_or_else(|| Info {
+        return Ok(db::info(path, keyspace)?.unwrap_or_else(|| Info {
             kind: "other",
             text: "a folder without a store".into(),
             details: Vec::new(),
@@ -104,7 +113,7 @@ fn look(path: &Path) -> Result<Info> {
 /// Whether a file, which has no content of its own, is the lock of a store.
 fn is_lock_of_store(path: &Path) -> Result<bool> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder)?.is_some())
+    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder, None)?.is_some())
 }
 
 fn table(path: &Path) -> Result<Info> {

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
+use crate::places::may_be_store;
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::values::key;
@@ -87,11 +88,11 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
         ));
     }
     if path.is_dir() {
-        if arguments.output.is_some() {
+        if arguments.output.is_some() && may_be_store(path) {
             let hint = "leave out -o; copy the folder first";
             return Err(Failure::usage("a store is repaired in its folder, not in a new one", hint));
         }
-        if arguments.in_place {
+        if arguments.in_place && may_be_store(path) {
             return Err(Failure::usage("a store is always repaired in its folder", "leave out --in-place"));
         }
         return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory, None), output);

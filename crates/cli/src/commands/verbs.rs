@@ -229,11 +229,10 @@ pub(crate) fn not_found(shown_key: impl Display, output: &mut Output) -> Result<
     Ok(Outcome::Negative)
 }
 
-/// Says what else there is, if a key is absent because there are no records at all.
-pub(crate) fn note_emptiness<M: OrderedMap>(map: &M, outcome: Outcome) -> Result<()> {
-    if outcome == Outcome::Negative
-        && let Some(remark) = map.remark_on_emptiness()?
-    {
+/// Says where there are records, if there are none here.
+pub(crate) fn note_emptiness<M: OrderedMap>(map: &M, output: &mut Output) -> Result<()> {
+    if let Some(remark) = map.remark_on_emptiness()? {
+        output.flush()?;
         note(remark);
     }
     Ok(())
@@ -278,6 +277,7 @@ pub(crate) fn scan<M: OrderedMap>(
         map.scan(range, window, output)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
@@ -292,6 +292,7 @@ pub(crate) fn count<M: OrderedMap>(map: &M, range: &RangeOptions, output: &mut O
         output.line(count)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
@@ -307,6 +308,7 @@ pub(crate) fn rank<M: OrderedMap>(map: &M, key: &OsStr, output: &mut Output) -> 
         output.line(rank)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
@@ -351,6 +353,7 @@ pub(crate) fn nth<M: OrderedMap>(map: &M, position: i64, output: &mut Output) ->
     }
     output.flush()?;
     no_record(position, M::WHAT, map.total()?);
+    note_emptiness(map, output)?;
     Ok(Outcome::Negative)
 }
 
