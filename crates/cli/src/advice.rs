@@ -1,9 +1,12 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
 use crate::places::{is_folder, is_url, may_be_store};
+use crate::shell::shell_line;
 use crate::voice::Command;
 use ogive::lsm::is_store_file;
+use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -161,6 +164,11 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
         return both("verify", "repair", folder);
     }
     match FileFormat::at(path) {
+        Ok(Some(FileFormat::Table)) if is_beside(path) => {
+            let words = ["build", "DATA", "--external", "--key", "COL", "-o"].map(OsString::from);
+            let path = path.strip_prefix(".").unwrap_or(path).as_os_str().to_owned();
+            format!("`{}` makes it anew", shell_line(words.into_iter().chain([path])))
+        }
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
         Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.
@@ -169,6 +177,11 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
             None => "restore it from a copy".into(),
         },
     }
+}
+
+/// Whether a file is an index of Parquet files that opens.
+fn is_beside(path: &Path) -> bool {
+    Table::open(path, &TableOptions::default()).is_ok_and(|table| crate::input::is_beside(&table))
 }
 
 /// What to do about a folder in the place of a file.

@@ -10,7 +10,6 @@ use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::reading::bounds::{Bounds, bounds};
-use crate::urls;
 use crate::values::key;
 use crate::values::size::{counted, grouped, human_bytes, human_us};
 use ogive::io::{Profile, ScratchFolder, Storage};
@@ -28,6 +27,7 @@ pub(crate) mod fields;
 pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod rows;
+pub(crate) mod verify;
 
 /// Keys of standard input that are looked up in one round.
 const KEYS_A_ROUND: usize = 1024;
@@ -361,55 +361,6 @@ pub(crate) fn nth(mut open: BesideIndex, position: i64, format: &RowFormat, outp
     }
     output.flush()?;
     no_record(position, "the index of Parquet files", total);
-    Ok(Outcome::Negative)
-}
-
-/// Compares every row with the index, and prints the findings; with `accept`, the times of files may be others.
-pub(crate) fn verify(file: &TableFile, open: OpenTable, accept: bool, output: &mut Output) -> Result<Outcome> {
-    let (report, accepted) = match accept {
-        false => {
-            let index = index_of(file, open)?;
-            (Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?, 0)
-        }
-        true => {
-            let folder = Arc::new(PathFolder::of_index(file.path())?);
-            let (storage, name) = urls::place(file.path(), false)?;
-            let table = TableWriteOptions::default().profile(urls::profile_of(file.path())?);
-            let mut options = BuildOptions::new("", &[]).table(table);
-            let scratch = if storage.is_object_store() { Some(ScratchFolder::create()?) } else { None };
-            if let Some(scratch) = &scratch {
-                options = options.scratch(scratch.storage());
-            }
-            let accept =
-                |progress: &mut dyn FnMut(u64, u64)| ParquetIndex::accept(storage, &name, folder, options, progress);
-            Progress::during("verifying", Unit::Items, accept)?
-        }
-    };
-    let accepted = if report.is_sound() { accepted } else { 0 };
-    if output.is_json() {
-        output.json(&json!({
-            "sound": report.is_sound(),
-            "accepted_files": accepted,
-            "files": report.files,
-            "rows": report.rows,
-            "findings": report.findings,
-        }))?;
-    } else if report.is_sound() {
-        let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
-        output.line(format_args!("{file}: sound; {rows} in {files} compared"))?;
-        if accepted > 0 {
-            let files = counted(accepted, "file");
-            output.line(format_args!("  {files} of another time accepted; the index has the times of now"))?;
-        }
-    } else {
-        report.findings.iter().try_for_each(|finding| output.line(finding))?;
-    }
-    output.flush()?;
-    if report.is_sound() {
-        return Ok(Outcome::Done);
-    }
-    note(format_args!("error: {file}: {}", counted(report.findings.len() as u64, "finding")));
-    note("hint: `ogive build DATA --external --update` makes the index anew for the files of now");
     Ok(Outcome::Negative)
 }
 

@@ -108,17 +108,17 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     storage.open(&name)?;
     let storage = LenientStorage::around(&storage);
     let kind = kind_of(path, (&storage, &name))?;
-    if is_sound(kind, (&storage, &name), &pages)? {
+    let is_sound = match beside(kind, (&storage, &name), &pages) {
+        Some(table) => check_beside(path, table).map(|()| true)?,
+        None => is_sound(kind, (&storage, &name), &pages)?,
+    };
+    if is_sound {
         if output.is_json() {
             output.json(&json!({ "sound": true, "repaired": false }))?;
         } else {
             output.line(format_args!("{}: sound; nothing to repair", path.display()))?;
         }
         return Ok(Outcome::Done);
-    }
-    if is_beside(kind, (&storage, &name), &pages) {
-        let hint = format!("`ogive build DATA --external --key COL -o {}` makes it anew", path.display());
-        return Err(Failure::refused(format!("{} is a damaged index of Parquet files", path.display()), hint));
     }
     let new = arguments.output.clone().unwrap_or_else(|| name_of_new(path));
     let place = claim(&new, OutputKind::Plain, &[path], None)?;
@@ -219,11 +219,23 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
     }
 }
 
-/// Whether a table holds an index of Parquet files, which a copy of some of its records would not be.
-fn is_beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> bool {
+/// The table that holds an index of Parquet files, if the file is one that opens.
+fn beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Option<Table> {
     let options = TableOptions::default().memory_bytes(pages.memory_bytes);
-    matches!(kind, Kind::Table)
-        && Table::open((Arc::clone(storage), name), &options).is_ok_and(|table| crate::input::is_beside(&table))
+    let open = || Table::open((Arc::clone(storage), name), &options).ok();
+    matches!(kind, Kind::Table).then(open).flatten().filter(crate::input::is_beside)
+}
+
+/// Checks an index of Parquet files, which a copy of some of its records would not be.
+#[cfg(feature = "parquet")]
+fn check_beside(path: &Path, table: Table) -> Result<()> {
+    crate::beside::verify::check_sound(path, table)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn check_beside(path: &Path, _: Table) -> Result<()> {
+    let message = format!("{} is an index of Parquet files", path.display());
+    Err(Failure::refused(message, "this program was built without the feature parquet"))
 }
 
 fn copy(

@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &VerifyArguments, output: &mut Output) -> Result<Ou
             place.check(PlaceKind::of_open(&open), PlaceUse::Verification, &flags)?;
             #[cfg(feature = "parquet")]
             if open.is_beside() {
-                return crate::beside::verify(&file, open, arguments.accept, output);
+                return crate::beside::verify::run(&file, open, arguments.accept, output);
             }
             verbs::verify::<OpenTable>(&file, output)
         }

@@ -134,12 +134,35 @@ fn a_damaged_index_is_built_again_and_not_repaired() {
     let mut content = std::fs::read(folder.path("name.idx")).unwrap();
     content[100] ^= 1;
     folder.write("name.idx", content);
-    folder
-        .run(&["repair", "name.idx"])
-        .exits_with(1)
-        .complains_of("`ogive build DATA --external --key COL -o name.idx`");
+    let anew = "`ogive build DATA --external --key name -o name.idx` makes it anew";
+    for verb in ["verify", "repair"] {
+        folder.run(&[verb, "name.idx"]).exits_with(1).complains_of(anew).keeps_quiet_about("--update");
+    }
+    // Another command does not lead around in a circle.
+    let anew = "`ogive build DATA --external --key COL -o name.idx` makes it anew";
+    let update = ["build", "events.parquet", "--external", "--update", "-o", "name.idx"];
+    folder.run(&update).exits_with(1).complains_of(anew).keeps_quiet_about("ogive repair");
     index(&folder, "name", "name.idx");
     folder.run(&["repair", "name.idx"]).exits_with(0).prints("name.idx: sound; nothing to repair\n");
+}
+
+#[test]
+fn what_verify_rejects_is_not_sound_to_repair() {
+    let folder = events();
+    std::fs::create_dir(folder.path("d")).unwrap();
+    std::fs::copy(folder.path("events.parquet"), folder.path("d/a.parquet")).unwrap();
+    std::fs::copy(folder.path("events.parquet"), folder.path("d/b.parquet")).unwrap();
+    folder.run(&["build", "d", "--external", "--key", "id", "-o", "d.idx"]).exits_with(0);
+    std::fs::remove_file(folder.path("d/b.parquet")).unwrap();
+    for verb in ["verify", "repair"] {
+        let run = folder.run(&[verb, "d.idx"]).exits_with(1);
+        assert!(format!("{}{}", run.stdout, run.stderr).contains("is indexed, but is gone"), "{}", run.stderr);
+        run.complains_of("`ogive build DATA --external --update -o d.idx` brings it up to date");
+    }
+    folder.run(&["build", "d", "--external", "--update", "-o", "d.idx"]).exits_with(0);
+    for verb in ["verify", "repair"] {
+        folder.run(&[verb, "d.idx"]).exits_with(0);
+    }
 }
 
 #[test]
