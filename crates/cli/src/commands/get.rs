@@ -20,7 +20,8 @@ Examples:
   ogive get rows.ogive 1234 --all          print the values of all records with this key
   ogive get films.db night --raw >night    write a value of any length, unchanged
 
-Prints 'not found' to standard error and exits with 1 if the key is absent.";
+Prints 'not found' to standard error and exits with 1 if the key is absent. With --json, the answer to each key is an
+object: key, found, and record, or with --all records; more is the number of further records with the key.";
 
 /// Look up keys in a table, an index or a store
 #[derive(Debug, clap::Args)]
@@ -73,6 +74,6 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
             }
             Ok(outcome)
         },
-        beside => crate::beside::get(*beside, keys, *raw, &arguments.rows, output),
+        beside => crate::beside::lookup::get(*beside, keys, (*all, *raw), &arguments.rows, output),
     )
 }

@@ -114,14 +114,23 @@ fn options_of_one_kind_are_refused_for_the_others() {
 
 #[test]
 fn ranks_and_positions_are_answered_alike_as_json() {
-    let (folder, _) = filled();
-    for place in ["t", "i", "s"] {
+    let (folder, places) = filled();
+    for place in places {
         let rank = folder.run(&["rank", place, "4", "--json"]).exits_with(0).json();
         assert_eq!(rank, json!({ "key": 4, "rank": 3 }), "{place}");
         let last = folder.run(&["nth", place, "-1", "--json"]).exits_with(0).json();
         assert_eq!(last, json!({ "index": 8, "found": true, "record": last["record"] }), "{place}");
         let none = folder.run(&["nth", place, "-10", "--json"]).exits_with(1).json();
         assert_eq!(none, json!({ "index": -10, "found": false }), "{place}");
+        let record = json!({ "id": 8, "name": "v8" });
+        let named = |found: &serde_json::Value| found["name"] == record["name"];
+        let found = folder.run(&["get", place, "8", "--json"]).exits_with(0).json();
+        assert!(named(&found["record"]), "{found}");
+        assert_eq!(found, json!({ "key": 8, "found": true, "record": found["record"] }), "{place}");
+        let all = folder.run(&["get", place, "8", "--all", "--json"]).exits_with(0).json();
+        assert_eq!(all, json!({ "key": 8, "found": true, "records": [found["record"]] }), "{place}");
+        let absent = folder.run(&["get", place, "10", "--json"]).exits_with(1).json();
+        assert_eq!(absent, json!({ "key": 10, "found": false }), "{place}");
         let exported = folder.run(&["export", place, "-", "--json", "--to", "2"]).exits_with(0).json();
         assert_eq!(exported["name"], json!("v1"), "{exported}");
     }
