@@ -117,7 +117,8 @@ fn is_lock_of_store(path: &Path) -> Result<bool> {
 }
 
 fn table(path: &Path) -> Result<Info> {
-    let table = Table::open(path, &TableOptions::default())?;
+    let opened = Table::open(path, &TableOptions::default());
+    let table = opened.map_err(|error| Failure::of_opening(path, error))?;
     #[cfg(feature = "parquet")]
     if let Some(info) = crate::beside::info(path, table.clone())? {
         return Ok(info);

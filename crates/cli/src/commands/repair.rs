@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     let kind = kind_of(path, (&storage, &name))?;
     let is_sound = match beside(kind, (&storage, &name), &pages) {
         Some(table) => check_beside(path, table).map(|()| true)?,
-        None => is_sound(kind, (&storage, &name), &pages)?,
+        None => is_sound(path, kind, (&storage, &name), &pages)?,
     };
     if is_sound {
         if output.is_json() {
@@ -202,7 +202,7 @@ fn name_of_new(path: &Path) -> PathBuf {
     new.into()
 }
 
-fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
+fn is_sound(path: &Path, kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
     match kind {
         Kind::Table => {
             match Table::open((Arc::clone(storage), name), &TableOptions::default().memory_bytes(pages.memory_bytes)) {
@@ -212,7 +212,7 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
                 }
                 // An error that the repair explains.
                 Err(Error { cause: Cause::Damaged | Cause::NotATable | Cause::Changed, .. }) => Ok(false),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(Failure::of_opening(path, error)),
             }
         }
         Kind::Index => Ok(index::verify_at(storage, name, pages)?.is_ok()),

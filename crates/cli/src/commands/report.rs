@@ -218,7 +218,8 @@ fn of_table(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Pictur
         .profile(profile.clone())
         // Lookups of the page show all of their reads.
         .fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    let table = Table::open((storage, &name), &options)?;
+    let opened = Table::open((storage, &name), &options);
+    let table = opened.map_err(|error| Failure::of_opening(&arguments.path, error))?;
     if crate::input::is_beside(&table) {
         return of_parquet(arguments, interrupt, table, profile);
     }

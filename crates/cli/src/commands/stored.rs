@@ -27,7 +27,10 @@ pub(crate) fn open(options: &InputOptions, keyspace: Option<&str>) -> Result<Opt
             let (storage, name) = urls::place(path, false)?;
             Some(match kind {
                 PlaceKind::Index => index::input(path, &storage, &name)?,
-                _ => Box::new(table_input(path, &open_to_see(&storage, &name)?)),
+                _ => {
+                    let table = open_to_see(&storage, &name).map_err(|error| Failure::of_opening(path, error))?;
+                    Box::new(table_input(path, &table))
+                }
             })
         }
     };

@@ -216,7 +216,7 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
                 side.input.refuse_damaged()?;
                 InputKind::File
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Failure::of_opening(path, error)),
         }
     };
     side.check_flags(&found)?;
