@@ -48,7 +48,7 @@ pub(crate) fn run(file: &TableFile, open: OpenTable, accept: bool, output: &mut 
         return Ok(Outcome::Done);
     }
     note(format_args!("error: {file}: {}", counted(report.findings.len() as u64, "finding")));
-    note(format_args!("hint: {}", advice(&index, file.path())?));
+    note(format_args!("hint: {}", advice(&index, file.path(), report.is_index_damaged)));
     Ok(Outcome::Negative)
 }
 
@@ -82,19 +82,19 @@ pub(crate) fn check_sound(path: &Path, table: Table) -> Result<()> {
     let Some(first) = report.findings.first() else { return Ok(()) };
     let (shown, findings) = (path.display(), counted(report.findings.len() as u64, "finding"));
     let message = format!("{shown} is an index of Parquet files, which is not repaired: {findings}, first: {first}");
-    Err(Failure::refused(message, advice(&index, path)?))
+    Err(Failure::refused(message, advice(&index, path, report.is_index_damaged)))
 }
 
 /// What to do about findings: a damaged index is built anew, and one of other files is brought up to date.
-fn advice(index: &ParquetIndex, path: &Path) -> Result<String> {
+fn advice(index: &ParquetIndex, path: &Path, is_damaged: bool) -> String {
     let line = |options: &[&str]| {
         let words = ["build", "DATA", "--external"].iter().chain(options).chain(&["-o"]).map(OsString::from);
         shell_line(words.chain([path.as_os_str().to_owned()]))
     };
     let key: Vec<&str> = index.key_columns().flat_map(|column| ["--key", column]).collect();
     let anew = line(&key);
-    if !index.table().verify(&mut |_, _| ())?.is_sound() {
-        return Ok(format!("`{anew}` makes it anew"));
+    if is_damaged {
+        return format!("`{anew}` makes it anew");
     }
-    Ok(format!("`{}` brings it up to date with the files of now; `{anew}` makes it anew", line(&["--update"])))
+    format!("`{}` brings it up to date with the files of now; `{anew}` makes it anew", line(&["--update"]))
 }

@@ -150,7 +150,7 @@ impl TableRangeOptions {
 impl OpenTable {
     /// Whether it holds an index of Parquet files.
     pub(crate) fn is_beside(&self) -> bool {
-        crate::input::is_beside(&self.table)
+        crate::places::is_beside(&self.table)
     }
 
     /// Calls `work` with the table, and traces its reads.

@@ -223,7 +223,7 @@ fn is_sound(path: &Path, kind: Kind, (storage, name): (&Arc<dyn Storage>, &str),
 fn beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Option<Table> {
     let options = TableOptions::default().memory_bytes(pages.memory_bytes);
     let open = || Table::open((Arc::clone(storage), name), &options).ok();
-    matches!(kind, Kind::Table).then(open).flatten().filter(crate::input::is_beside)
+    matches!(kind, Kind::Table).then(open).flatten().filter(crate::places::is_beside)
 }
 
 /// Checks an index of Parquet files, which a copy of some of its records would not be.

@@ -221,7 +221,7 @@ fn of_table(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Pictur
         .fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
     let opened = Table::open((storage, &name), &options);
     let table = opened.map_err(|error| Failure::of_opening(&arguments.path, error))?;
-    if crate::input::is_beside(&table) {
+    if crate::places::is_beside(&table) {
         return of_parquet(arguments, interrupt, table, profile);
     }
     let key_type = table.key_type();

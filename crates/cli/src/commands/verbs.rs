@@ -74,10 +74,8 @@ impl LookupKeys {
 
 /// Prints the values of keys: all of each, or only the first.
 pub(crate) fn get_each<M: OrderedMap>(map: &M, keys: &LookupKeys, all: bool, output: &mut Output) -> Result<Outcome> {
-    if let [key] = &keys.lookups[..]
-        && key != "-"
-    {
-        return get(map, key, all, output);
+    if keys.is_one() {
+        return get(map, keys.only()?, all, output);
     }
     let mut outcome = Outcome::Done;
     keys.each(&mut |key| {

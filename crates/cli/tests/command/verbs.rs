@@ -52,7 +52,7 @@ fn each_verb_takes_each_kind_of_place_or_says_what_to_use() {
         ),
         ("scan", &["--from", "3", "--limit", "1"], rows("3\tv3"), Prints("3,v3")),
         ("scan", &["--reverse", "--limit", "1"], rows("9\tv9"), Prints("9,v9")),
-        ("scan", &["--keys-only", "--limit", "1"], rows("1"), Refuses(2, "--columns 'id'")),
+        ("scan", &["--keys-only", "--limit", "1"], rows("1"), Refuses(2, "--columns id")),
         ("count", &[], rows("9"), Prints("9")),
         ("count", &["--from", "3", "--to", "5"], rows("2"), Prints("2")),
         ("rank", &["4"], rows("3"), Prints("3")),

@@ -1,4 +1,4 @@
-//! What a lookup in a store goes through, for `ogive explain`.
+//! The parts of a store that a lookup goes through, for `ogive explain`.
 
 use super::store::{KeyspaceOptions, StorePart, hint_on_emptiness};
 use crate::commands::ordered_map::OrderedMap;

@@ -6,11 +6,11 @@ use super::records;
 use crate::beside::records::relation;
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-#[cfg(feature = "parquet")]
-use crate::input::is_beside;
 use crate::input::{Format, InputError, InputOptions, Schema, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
+#[cfg(feature = "parquet")]
+use crate::places::is_beside;
 use crate::reading::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
