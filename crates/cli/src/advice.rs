@@ -1,9 +1,10 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
-use crate::places::{folder_of, is_folder, is_url, may_be_store};
+use crate::places::{self, folder_of, is_folder, is_url, may_be_store};
 use crate::shell::shell_path;
 use crate::voice::Command;
 use ogive::lsm::is_store_file;
+use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
 use std::fmt;
 use std::fs::File;
@@ -160,6 +161,7 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
         return both("verify", "repair", folder_of(path));
     }
     match FileFormat::at(path) {
+        Ok(Some(FileFormat::Table)) if is_beside(path) => build_anew(path),
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
         Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.
@@ -171,8 +173,14 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
 }
 
 /// What to do about a damaged index of Parquet files, of which a copy of the undamaged records would be none.
-pub(crate) fn build_anew(path: &Path) -> String {
-    format!("`ogive build DATA --external --key COL -o {}` makes it anew", shell_path(path))
+fn build_anew(path: &Path) -> String {
+    let shown = shell_path(path);
+    format!("`ogive build DATA --external --key COL -o {shown}` makes it anew")
+}
+
+/// Whether a file is an index of Parquet files that opens.
+fn is_beside(path: &Path) -> bool {
+    Table::open(path, &TableOptions::default()).is_ok_and(|table| places::is_beside(&table))
 }
 
 /// What to do about a folder in the place of a file.

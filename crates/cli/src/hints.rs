@@ -19,6 +19,8 @@ const NULLS: &str = "an empty field of CSV without quotes, \\N of TSV and null o
 const EXPIRY: &str = "entries do not expire; begin keys with a time, as in --key-type '(timestamp(s), text)', and \
                       remove the old ones at once: `ogive db delete STORE --to '2030-01-01T00:00:00,'`";
 
+const WHOLE_STORE: &str =
+    "this command works on the whole store; `ogive stats STORE --keyspace NAME` shows one keyspace";
 const RANGES: &str = "--from KEY begins a range at a key, and --to KEY ends it before one";
 const REVERSE: &str = "--reverse prints the entries in reverse order";
 const EXPORTS_IN_ORDER: &str = "records are exported in key order; `ogive scan --reverse` prints them in reverse";
@@ -50,6 +52,7 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
     ("--format", &["export"], FORMAT_BY_NAME),
     ("--format", PRINTING, OTHER_FORMATS),
     ("-v", PROGRAM, VERSION),
+    ("--keyspace", &["repair", "report"], WHOLE_STORE),
     ("--on", &["join"], KEYS_OF_JOINS),
     ("--using", &["join"], KEYS_OF_JOINS),
     ("--key", &["join"], KEYS_OF_JOINS),
@@ -215,6 +218,8 @@ mod tests {
             ("ogive build a.csv -o b --null NA", "--type 'COL=u64?'"),
             ("ogive db import s a.csv --null NA", "--type 'COL=u64?'"),
             ("ogive db put s a b --ttl 60", "entries do not expire"),
+            ("ogive repair s --keyspace k", "works on the whole store"),
+            ("ogive report s --keyspace k -o p.html", "works on the whole store"),
         ] {
             let told = told(line);
             assert!(told.contains(advice) && !told.contains("similar") && !told.contains("to pass"), "{told}");

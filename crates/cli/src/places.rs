@@ -1,7 +1,11 @@
-//! Kinds of places: URLs, addresses of the web, folders, stores.
+//! Kinds of places: URLs, addresses of the web, folders, stores, indexes of Parquet files.
 
 use ogive::lsm::is_store_file;
+use ogive::table::Table;
 use std::path::Path;
+
+/// The property of tables that hold indexes of Parquet files.
+const BESIDE_PROPERTY: &str = "parquet";
 
 /// Whether a path is a URL of another storage than the local file system.
 pub(crate) fn is_url(path: &Path) -> bool {
@@ -31,4 +35,9 @@ pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
 pub(crate) fn may_be_store(folder: &Path) -> bool {
     let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     is_url(folder) || paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_)))
+}
+
+/// Whether a table holds an index of Parquet files.
+pub(crate) fn is_beside(table: &Table) -> bool {
+    table.property(BESIDE_PROPERTY).is_some()
 }

@@ -112,7 +112,7 @@ pub(crate) struct BuildArguments {
                unchanged"
     )]
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",
-          "delimiter", "quote", "lenient", "no_header"])]
+          "delimiter", "quote", "lenient", "no_header", "keyspace"])]
     external: bool,
 
     /// With --external, for Parquet files: bring the index up to date with the files that are there now
@@ -131,9 +131,9 @@ pub(crate) struct BuildArguments {
     #[arg(long = "partition", value_name = "COL=TYPE", requires = "external", help_heading = "Parquet")]
     partitions: Vec<crate::input::ColumnType>,
 
-    /// If INPUT is a store: the keyspace to read
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    keyspace: String,
+    /// If INPUT is a store: the keyspace to read [default: default]
+    #[arg(long, value_name = "NAME")]
+    keyspace: Option<String>,
 
     #[command(flatten)]
     workload: WorkloadOptions,
@@ -184,7 +184,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     }
     arguments.workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = arguments.workload.read_lookups()?;
-    let stored = if arguments.external { None } else { stored::open(&arguments.input, &arguments.keyspace)? };
+    let stored = if arguments.external { None } else { stored::open(&arguments.input, arguments.keyspace.as_deref())? };
     if !arguments.external && stored.is_none() {
         arguments.input.refuse_table()?;
     }
@@ -277,7 +277,7 @@ fn make(
         if arguments.exact {
             let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
             let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
-            let again = stored::open(&arguments.input, &arguments.keyspace)?;
+            let again = stored::open(&arguments.input, arguments.keyspace.as_deref())?;
             return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
         }
         pour(&mut *stored, &target, false, "building", interrupt)

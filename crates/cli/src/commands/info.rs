@@ -2,7 +2,7 @@
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -21,6 +21,8 @@ const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
   ogive info fruit.db --json    a store, as JSON
+  ogive info fruit.db --keyspace ids
+                                one keyspace of a store
   ogive info events.idx         an index of Parquet files: its key, their columns, and the files
 
 Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
@@ -32,13 +34,20 @@ pub(crate) struct InfoArguments {
     /// File or folder to look at
     #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
+
+    /// For a store: show this keyspace alone
+    #[arg(long, value_name = "NAME")]
+    keyspace: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
     let shown = path.display();
-    let info = look(path)?;
+    let info = look(path, arguments.keyspace.as_deref())?;
+    if arguments.keyspace.is_some() && info.kind != "store" {
+        return Err(Failure::usage(format!("--keyspace is for a store, but {shown} is {}", info.text), "remove it"));
+    }
     if output.is_json() {
         let mut object =
             Map::from_iter([("path".to_owned(), json!(shown.to_string())), ("kind".into(), json!(info.kind))]);
@@ -52,9 +61,9 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
     Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
 }
 
-fn look(path: &Path) -> Result<Info> {
+fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
     if is_folder(path)? {
-        return folder(path);
+        return folder(path, keyspace);
     }
     match FileFormat::at(path)? {
         Some(FileFormat::Table) => table(path),
@@ -107,12 +116,12 @@ fn look(path: &Path) -> Result<Info> {
 
 /// Whether a file, which has no content of its own, is the lock of a store.
 fn is_lock_of_store(path: &Path) -> Result<bool> {
-    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder_of(path))?.is_some())
+    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder_of(path), None)?.is_some())
 }
 
 /// What a folder is: a store, a folder of backups, or neither.
-fn folder(path: &Path) -> Result<Info> {
-    if let Some(info) = db::info(path)? {
+fn folder(path: &Path, keyspace: Option<&str>) -> Result<Info> {
+    if let Some(info) = db::info(path, keyspace)? {
         return Ok(info);
     }
     let BackupList { backups, damaged, .. } = Backups::at(path)?.list()?;
@@ -143,7 +152,8 @@ fn folder(path: &Path) -> Result<Info> {
 }
 
 fn table(path: &Path) -> Result<Info> {
-    let table = Table::open(path, &TableOptions::default())?;
+    let opened = Table::open(path, &TableOptions::default());
+    let table = opened.map_err(|error| Failure::of_opening(path, error))?;
     #[cfg(feature = "parquet")]
     if let Some(info) = crate::beside::info(path, table.clone())? {
         return Ok(info);

@@ -2,6 +2,8 @@
 
 use super::index::PayloadOptions;
 use super::place::{PlaceArguments, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::PlaceUse;
 use super::verbs;
 use crate::failure::Result;
 use crate::outcome::Outcome;
@@ -50,7 +52,7 @@ fn position(text: &str) -> Result<i64, String> {
 pub(crate) fn run(arguments: &NthArguments, output: &mut Output) -> Result<Outcome> {
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    arguments.rows.check(place.is_beside())?;
+    arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
         place,
         map => verbs::nth(&*map, arguments.position, output),

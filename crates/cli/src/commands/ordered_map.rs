@@ -89,7 +89,7 @@ pub(crate) trait OrderedMap {
     /// The value of a key by itself, which may be longer than what is held in memory.
     fn value_reader<'a>(&'a self, key: &Self::Key) -> Result<Option<Box<dyn Read + 'a>>>;
 
-    /// A remark on an absent key of a map without any records. Only keyspaces make one.
+    /// A remark on a map without any records, if there are others with some. Only keyspaces make one.
     fn remark_on_emptiness(&self) -> Result<Option<String>> {
         Ok(None)
     }
