@@ -5,6 +5,7 @@
 use super::place::PlaceKind::{self, Beside, Index, Store, Table};
 use crate::failure::{Failure, Result};
 use crate::places::may_be_store;
+use crate::shell::shell_path;
 use std::path::Path;
 
 /// Flags, the kinds of places that they are for, and how these are called.
@@ -67,7 +68,7 @@ pub(crate) fn check(flags: &[&str], path: &Path, kind: PlaceKind, asked: PlaceUs
 
 /// What to do instead.
 fn advice(flag: &str, path: &Path, kind: PlaceKind) -> String {
-    let shown = path.display();
+    let shown = shell_path(path);
     match (flag, kind) {
         ("--explain", Index) => format!("`ogive explain {shown} KEY` shows the nodes that a lookup visits"),
         ("--explain", _) => format!("`ogive explain {shown} KEY` shows the tables that a lookup goes through"),
