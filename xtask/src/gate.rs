@@ -11,8 +11,6 @@ use std::process::Command;
 
 /// Rounds of processor time, unless said.
 const ROUNDS: usize = 9;
-/// With Valgrind a program takes some 30 times as long, so it makes 1/50 of the calls.
-const COUNTED_SHARE: &str = "50";
 /// Ratio above which a call is named as slower.
 const RATIO_MAX: f64 = 1.03;
 
@@ -105,7 +103,7 @@ impl Side {
             return printed.trim().parse().map_err(|_| unreadable(&printed));
         }
         // The line "Collected : 12345".
-        let told = self.output(&["run", name, &data, COUNTED_SHARE], true)?;
+        let told = self.output(&["count", name, &data], true)?;
         let count = told.lines().find_map(|line| line.split_once("Collected :")).map(|(_, count)| count.trim());
         count.and_then(|count| count.parse().ok()).ok_or_else(|| unreadable(&told))
     }

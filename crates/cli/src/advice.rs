@@ -1,8 +1,10 @@
 //! Advice on errors of the engine, by the kind of the file that they are about.
 
-use crate::places::{is_folder, is_url, may_be_store};
+use crate::places::{self, folder_of, is_folder, is_url, may_be_store};
+use crate::shell::shell_path;
 use crate::voice::Command;
 use ogive::lsm::is_store_file;
+use ogive::table::{Table, TableOptions};
 use ogive::{Advice, Call, Cause, Error, FileFormat, Profile, Voice};
 use std::fmt;
 use std::fs::File;
@@ -137,30 +139,29 @@ fn foreign_in_place(error: &Error) -> Option<(&Path, Foreign, &'static str)> {
 /// What to do with a foreign file in the place of a table or an index; `None` for any other error.
 fn advice_on_foreign(error: &Error) -> Option<String> {
     let (path, foreign, wanted) = foreign_in_place(error)?;
-    let path = path.strip_prefix(".").unwrap_or(path);
+    let shown = shell_path(path);
     Some(match (foreign, wanted) {
-        (Foreign::Profile(_), _) => format!("`ogive tune KEYS --for {}` uses it", path.display()),
+        (Foreign::Profile(_), _) => format!("`ogive tune KEYS --for {shown}` uses it"),
         (Foreign::Other, _) => "check the path, or restore the file from a copy".into(),
-        (Foreign::Input(_), "a table") => format!(
-            "`ogive build {} -o {}` makes a table of it",
-            path.display(),
-            path.with_extension("ogive").display()
-        ),
-        (Foreign::Input(_), _) => format!("`ogive index load INDEX {}` loads it into an index", path.display()),
+        (Foreign::Input(_), "a table") => {
+            let table = shell_path(&path.with_extension("ogive"));
+            format!("`ogive build {shown} -o {table}` makes a table of it")
+        }
+        (Foreign::Input(_), _) => format!("`ogive index load INDEX {shown}` loads it into an index"),
     })
 }
 
 /// What to do about a damaged file, by its kind.
 pub(crate) fn advice_on_damage(path: &Path) -> String {
     let both = |verify: &str, repair: &str, path: &Path| {
-        let path = path.strip_prefix(".").unwrap_or(path).display();
+        let path = shell_path(path);
         format!("`ogive {verify} {path}` says what is damaged; `ogive {repair} {path}` saves what is not")
     };
     if is_store_file(path).unwrap_or(false) {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        return both("verify", "repair", folder);
+        return both("verify", "repair", folder_of(path));
     }
     match FileFormat::at(path) {
+        Ok(Some(FileFormat::Table)) if is_beside(path) => build_anew(path),
         Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
         Ok(Some(FileFormat::PageFile)) => both("verify", "repair", path),
         // A segment of the log, which may be missing.
@@ -171,6 +172,17 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
     }
 }
 
+/// What to do about a damaged index of Parquet files, of which a copy of the undamaged records would be none.
+fn build_anew(path: &Path) -> String {
+    let shown = shell_path(path);
+    format!("`ogive build DATA --external --key COL -o {shown}` makes it anew")
+}
+
+/// Whether a file is an index of Parquet files that opens.
+fn is_beside(path: &Path) -> bool {
+    Table::open(path, &TableOptions::default()).is_ok_and(|table| places::is_beside(&table))
+}
+
 /// What to do about a folder in the place of a file.
 pub(crate) fn advice_on_folder(path: &Path) -> String {
     if is_store_file(path).unwrap_or(false) {
@@ -179,7 +191,7 @@ pub(crate) fn advice_on_folder(path: &Path) -> String {
     match may_be_store(path) {
         false => "give a file, not a folder".into(),
         // Even one that cannot be opened now.
-        true => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", path.display()),
+        true => format!("it is a store: use `ogive scan {}`, for example, or `ogive db`", shell_path(path)),
     }
 }
 

@@ -127,7 +127,7 @@ fn open(path: &Path, profile: &Profile, workload: &WorkloadOptions) -> Result<Ta
             format!("{} is not a table, and --assess is about the index that a table has", path.display()),
             "remove --assess to compare designs, or build a table first",
         )),
-        table => Ok(table?),
+        table => table.map_err(|error| Failure::of_opening(path, error)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::query::{OpenTable, TableFile};
-use crate::commands::verbs::{LookupKeys, from_start, no_record};
+use crate::commands::verbs::{RecordAt, from_start, no_record};
 use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::input::{ColumnType, stated_twice};
@@ -10,13 +10,14 @@ use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::reading::bounds::{Bounds, bounds};
-use crate::urls;
+use crate::shell::shell_path;
 use crate::values::key;
 use crate::values::size::{counted, grouped, human_bytes, human_us};
 use ogive::io::{Profile, ScratchFolder, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::{KeyType, TimeUnit};
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
+use ogive_terminal::shell_word;
 use rows::{RowFormat, RowWriter};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -25,12 +26,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) mod fields;
+pub(crate) mod lookup;
 pub(crate) mod records;
 pub(crate) mod report;
 pub(crate) mod rows;
+pub(crate) mod verify;
 
-/// Keys of standard input that are looked up in one round.
-const KEYS_A_ROUND: usize = 1024;
+/// The member of JSON answers with the requests, as in those on tables.
+const READS: &str = "reads";
 /// Data files that `ogive info` lists.
 const FILES_SHOWN: usize = 10;
 
@@ -215,13 +218,11 @@ impl BesideIndex {
         Ok(self.index.asked_for(bounds(from, to))?)
     }
 
-    /// Prints a number, and the requests if asked for.
-    fn answer(&self, name: &str, number: u64, output: &mut Output) -> Result<Outcome> {
+    /// Prints a number, in JSON as the last member of an object, and the requests if asked for.
+    fn answer(&self, mut object: Value, name: &str, number: u64, output: &mut Output) -> Result<Outcome> {
         if output.is_json() {
-            let mut object = json!({ name: number });
-            if self.explain {
-                object["requests"] = requests_json(&self.trace);
-            }
+            object[name] = number.into();
+            self.add_trace(&mut object);
             output.json(&object)?;
             return Ok(Outcome::Done);
         }
@@ -230,60 +231,20 @@ impl BesideIndex {
         Ok(Outcome::Done)
     }
 
+    /// Adds the requests to a JSON answer if asked for.
+    fn add_trace(&self, object: &mut Value) {
+        if self.explain {
+            object[READS] = reads_json(&self.trace);
+        }
+    }
+
     fn print_trace(&self, output: &mut Output) -> Result<()> {
         match (self.explain, output.is_json()) {
             (false, _) => Ok(()),
-            (true, true) => output.json(&json!({ "requests": requests_json(&self.trace) })),
+            (true, true) => output.json(&json!({ READS: reads_json(&self.trace) })),
             (true, false) => trace_lines(&self.trace).into_iter().try_for_each(|line| output.line(line)),
         }
     }
-}
-
-/// Prints the rows of keys.
-pub(crate) fn get(
-    open: BesideIndex,
-    keys: &LookupKeys,
-    raw: bool,
-    format: &RowFormat,
-    output: &mut Output,
-) -> Result<Outcome> {
-    if raw {
-        let message = "--raw writes one value, but rows of Parquet files have columns";
-        return Err(Failure::usage(message, "remove --raw, and choose columns with --columns"));
-    }
-    let BesideIndex { index, mut trace, explain } = open;
-    let mut writer = RowWriter::new(format, &index, output)?;
-    let columns = writer.columns();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let (mut asked, mut absent): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
-    let mut find = |asked: &mut Vec<Vec<u8>>| -> Result<()> {
-        let keys: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
-        let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace))?;
-        for (key, batch) in asked.drain(..).zip(&found) {
-            writer.write(batch)?;
-            if batch.num_rows() > 0 {
-                continue;
-            }
-            if writer.is_json() {
-                writer.print_absent(&key::to_json(index.key_type(), &key))?;
-            }
-            absent.push(key);
-        }
-        Ok(())
-    };
-    keys.each(&mut |key| {
-        asked.push(key::from_argument(index.key_type(), key)?);
-        if asked.len() < KEYS_A_ROUND { Ok(()) } else { find(&mut asked) }
-    })?;
-    find(&mut asked)?;
-    writer.finish()?;
-    let open = BesideIndex { index, trace, explain };
-    open.print_trace(output)?;
-    output.flush()?;
-    for key in &absent {
-        note(format_args!("{}: not found", key::shown(open.key_type(), key)));
-    }
-    Ok(if absent.is_empty() { Outcome::Done } else { Outcome::Negative })
 }
 
 /// Prints the rows of a range in key order.
@@ -296,7 +257,7 @@ pub(crate) fn scan(
 ) -> Result<Outcome> {
     if window.keys_only {
         let key: Vec<&str> = open.index.key_columns().collect();
-        let hint = format!("use --columns '{}'", key.join(","));
+        let hint = format!("use --columns {}", shell_word(&key.join(",")));
         return Err(Failure::usage("--keys-only is not for indexes of Parquet files", hint));
     }
     let range = open.range(range)?;
@@ -327,14 +288,14 @@ pub(crate) fn scan(
 pub(crate) fn count(mut open: BesideIndex, range: &RangeOptions, output: &mut Output) -> Result<Outcome> {
     let range = open.range(range)?;
     let count = open.index.count_traced(range, Some(&mut open.trace))?;
-    open.answer("count", count, output)
+    open.answer(json!({}), "count", count, output)
 }
 
 /// Prints the number of rows with smaller keys.
 pub(crate) fn rank(mut open: BesideIndex, key: &OsStr, output: &mut Output) -> Result<Outcome> {
     let key = key::from_argument(open.key_type(), key)?;
     let rank = open.index.rank_traced(&key, Some(&mut open.trace))?;
-    open.answer("rank", rank, output)
+    open.answer(json!({ "key": key::to_json(open.key_type(), &key) }), "rank", rank, output)
 }
 
 /// Prints the row at a position in key order.
@@ -348,68 +309,24 @@ pub(crate) fn nth(mut open: BesideIndex, position: i64, format: &RowFormat, outp
         Some(index) => open.index.nth_traced(index, Some(&columns), Some(&mut open.trace))?,
         None => None,
     };
-    if let Some(row) = &row {
-        writer.write(row)?;
+    if writer.is_json() {
+        let record = row.as_ref().map(|row| writer.objects(row)).transpose()?.and_then(|rows| rows.into_iter().next());
+        let mut trace = json!({});
+        open.add_trace(&mut trace);
+        let index = index.map_or(json!(position), Value::from);
+        output.json(&RecordAt { index, found: record.is_some(), record, trace })?;
+    } else {
+        if let Some(row) = &row {
+            writer.write(row)?;
+        }
+        writer.finish()?;
+        open.print_trace(output)?;
     }
-    writer.finish()?;
-    if row.is_none() && output.is_json() {
-        output.json(&json!({ "index": index.map_or(json!(position), Value::from), "found": false }))?;
-    }
-    open.print_trace(output)?;
     if row.is_some() {
         return Ok(Outcome::Done);
     }
     output.flush()?;
     no_record(position, "the index of Parquet files", total);
-    Ok(Outcome::Negative)
-}
-
-/// Compares every row with the index, and prints the findings; with `accept`, the times of files may be others.
-pub(crate) fn verify(file: &TableFile, open: OpenTable, accept: bool, output: &mut Output) -> Result<Outcome> {
-    let (report, accepted) = match accept {
-        false => {
-            let index = index_of(file, open)?;
-            (Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?, 0)
-        }
-        true => {
-            let folder = Arc::new(PathFolder::of_index(file.path())?);
-            let (storage, name) = urls::place(file.path(), false)?;
-            let table = TableWriteOptions::default().profile(urls::profile_of(file.path())?);
-            let mut options = BuildOptions::new("", &[]).table(table);
-            let scratch = if storage.is_object_store() { Some(ScratchFolder::create()?) } else { None };
-            if let Some(scratch) = &scratch {
-                options = options.scratch(scratch.storage());
-            }
-            let accept =
-                |progress: &mut dyn FnMut(u64, u64)| ParquetIndex::accept(storage, &name, folder, options, progress);
-            Progress::during("verifying", Unit::Items, accept)?
-        }
-    };
-    let accepted = if report.is_sound() { accepted } else { 0 };
-    if output.is_json() {
-        output.json(&json!({
-            "sound": report.is_sound(),
-            "accepted_files": accepted,
-            "files": report.files,
-            "rows": report.rows,
-            "findings": report.findings,
-        }))?;
-    } else if report.is_sound() {
-        let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
-        output.line(format_args!("{file}: sound; {rows} in {files} compared"))?;
-        if accepted > 0 {
-            let files = counted(accepted, "file");
-            output.line(format_args!("  {files} of another time accepted; the index has the times of now"))?;
-        }
-    } else {
-        report.findings.iter().try_for_each(|finding| output.line(finding))?;
-    }
-    output.flush()?;
-    if report.is_sound() {
-        return Ok(Outcome::Done);
-    }
-    note(format_args!("error: {file}: {}", counted(report.findings.len() as u64, "finding")));
-    note("hint: `ogive build DATA --external --update` makes the index anew for the files of now");
     Ok(Outcome::Negative)
 }
 
@@ -485,7 +402,7 @@ pub(crate) fn info(path: &Path, table: Table) -> Result<Option<Info>> {
         text: summary(&index),
         details,
         facts: facts(&index).into(),
-        next: format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display()),
+        next: format!("`ogive get {0} KEY`, `ogive explain {0}`", shell_path(path)),
     }))
 }
 
@@ -495,14 +412,15 @@ fn summary(index: &ParquetIndex) -> String {
     format!("an index of {rows} in {files}, {order} by the key")
 }
 
-fn requests_json(trace: &Trace) -> Value {
+/// The requests in JSON: the members that reads of tables have, the round, and the file.
+fn reads_json(trace: &Trace) -> Value {
     let request = |request: &ogive_parquet::TracedRequest| {
         json!({
-            "round": request.round,
-            "path": request.path.display().to_string(),
+            "purpose": request.parts.join(", "),
             "offset": request.offset,
             "size_bytes": request.bytes,
-            "parts": request.parts,
+            "round": request.round,
+            "path": request.path.display().to_string(),
         })
     };
     trace.requests.iter().map(request).collect()

@@ -4,9 +4,8 @@
 //! takes a key: `--from -x`. Anything else with a hyphen must be a known flag, so that a mistyped one is never taken
 //! for a key; after `--`, all words are keys or values.
 
-use crate::hints;
+use crate::hints::{self, has_one_hyphen};
 use crate::short_help::brief;
-use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, Error};
 use std::ffi::{OsStr, OsString};
@@ -29,7 +28,7 @@ pub(crate) fn parse(command: &Command, words: &[OsString]) -> Result<ArgMatches,
     let mut plain = words.to_vec();
     values.iter().for_each(|&index| plain[index] = "0".into());
     if values.is_empty() || command.clone().try_get_matches_from(&plain).is_err() {
-        return Err(hints::on_option(with_tip(error, &words[..end]), command, words));
+        return Err(hints::on_option(with_word(error, &words[..end]), command, words));
     }
     with_hyphens(command.clone()).try_get_matches_from(words)
 }
@@ -58,20 +57,13 @@ fn is_negative(word: &OsStr) -> bool {
     is_word || first.starts_with(|character: char| character.is_ascii_digit() || character == '.')
 }
 
-fn has_one_hyphen(word: &OsStr) -> bool {
-    let bytes = word.as_encoded_bytes();
-    bytes.len() > 1 && bytes[0] == b'-' && bytes[1] != b'-'
-}
-
-/// Replaces the tip of clap, which names the first letter of a word with one hyphen, by one that names the word.
-fn with_tip(mut error: Error, words: &[OsString]) -> Error {
+/// Names the whole word with one hyphen in an error, of which clap names the first letter.
+fn with_word(mut error: Error, words: &[OsString]) -> Error {
     let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return error };
     let letter = letter.clone();
     let begins = |word: &&str| word.starts_with(&letter) && has_one_hyphen(OsStr::new(word));
     if let Some(word) = words.iter().filter_map(|word| word.to_str()).find(begins) {
-        let tip = format!("to pass '{word}' as a key or value, put `--` before it: -- {word}");
         error.insert(ContextKind::InvalidArg, ContextValue::String(word.to_owned()));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     }
     error
 }

@@ -5,6 +5,7 @@ use ogive::{Cause, Error};
 #[cfg(feature = "parquet")]
 use ogive_parquet::ParquetVoice;
 use std::io;
+use std::path::Path;
 
 /// The exit code of commands that were interrupted: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -94,6 +95,17 @@ impl Failure {
     /// A [`Failure::Refused`].
     pub(crate) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), hint: hint.into() }
+    }
+
+    /// The failure to open the table at a path. If what is missing is the data that an external index is of, says so.
+    pub(crate) fn of_opening(path: &Path, error: Error) -> Self {
+        let data = error.path().filter(|data| data.file_name() != path.file_name()).map(Path::to_owned);
+        let (Cause::Io(io::ErrorKind::NotFound), Some(data)) = (error.cause, data) else { return error.into() };
+        let data = data.strip_prefix(".").unwrap_or(&data).display();
+        Self::refused(
+            format!("{} is an index of the data in {data}, and that is not there", path.display()),
+            "put the data back beside the index, under the name and with the content that they had",
+        )
     }
 
     /// Adds what remains of the work done so far. A closed pipe stays a closed pipe.

@@ -4,7 +4,6 @@ use crate::failure::{Failure, Result};
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, BufWriter, StdoutLock, Write};
-#[cfg(feature = "parquet")]
 use std::sync::{Mutex, PoisonError};
 
 /// The only writer to standard output. Notes and progress go to standard error, so that a pipe receives results only.
@@ -49,11 +48,16 @@ impl Output {
 /// Prints a warning to standard error, unless it was printed before: an input may be read more than once.
 #[cfg(feature = "parquet")]
 pub(crate) fn warn_once(warning: &str) {
+    note_once(format!("warning: {warning}"));
+}
+
+/// Prints a remark to standard error, unless it was printed before: an input may be read more than once.
+pub(crate) fn note_once(remark: String) {
     static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !told.iter().any(|one| one == warning) {
-        note(format_args!("warning: {warning}"));
-        told.push(warning.to_owned());
+    if !told.contains(&remark) {
+        note(&remark);
+        told.push(remark);
     }
 }
 

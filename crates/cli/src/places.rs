@@ -1,7 +1,11 @@
-//! Kinds of places: URLs, addresses of the web, folders, stores.
+//! Kinds of places: URLs, addresses of the web, folders, stores, indexes of Parquet files.
 
 use ogive::lsm::is_store_file;
+use ogive::table::Table;
 use std::path::Path;
+
+/// The property of tables that hold indexes of Parquet files.
+const BESIDE_PROPERTY: &str = "parquet";
 
 /// Whether a path is a URL of another storage than the local file system.
 pub(crate) fn is_url(path: &Path) -> bool {
@@ -11,6 +15,11 @@ pub(crate) fn is_url(path: &Path) -> bool {
 /// Whether a path is an address of the web, which is read only.
 pub(crate) fn is_http(path: &Path) -> bool {
     is_url(path) && path.to_str().is_some_and(|url| url.to_ascii_lowercase().starts_with("http"))
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether a path is a folder, or a URL behind which there is a store.
@@ -26,4 +35,9 @@ pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
 pub(crate) fn may_be_store(folder: &Path) -> bool {
     let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     is_url(folder) || paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_)))
+}
+
+/// Whether a table holds an index of Parquet files.
+pub(crate) fn is_beside(table: &Table) -> bool {
+    table.property(BESIDE_PROPERTY).is_some()
 }

@@ -4,9 +4,11 @@ use crate::args::Arguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
+use crate::shell::{set_program_name, under_own_name};
 use crate::{command_line, disk_cache, interrupt, urls};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use serde_json::json;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::process::ExitCode;
@@ -54,6 +56,7 @@ pub fn main_with(extension: Extension) -> ExitCode {
     let Extension { name, about, commands, run: run_own } = extension;
     let names: Vec<String> = commands.iter().map(|command| command.get_name().to_owned()).collect();
     let commands = commands.into_iter().map(|command| command.display_order(BEHIND_ALL));
+    set_program_name(name);
     EXTENDED.get_or_init(|| Arguments::command().name(name).about(about).subcommands(commands));
     run(|matches, json| {
         let is_own = matches.subcommand_name().is_some_and(|name| names.iter().any(|own| own == name));
@@ -96,7 +99,10 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let json_asked = words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json");
     if code != 0 && json_asked {
         let rendered = error.to_string();
-        let hint = rendered.lines().find_map(|line| line.trim().strip_prefix("tip: ")).unwrap_or("run `ogive --help`");
+        let hint = rendered
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("tip: "))
+            .map_or_else(|| under_own_name("run `ogive --help`"), Cow::Borrowed);
         let _ = Output::new(true).json(&json!({ "error": first_paragraph(&rendered), "hint": hint }));
     }
     ExitCode::from(code)
@@ -112,13 +118,16 @@ fn first_paragraph(rendered: &str) -> String {
 /// Prints a failure to standard error and, with `--json`, as an object to standard output.
 fn report(failure: &Failure, output: &mut Output) -> ExitCode {
     if !matches!(failure, Failure::ClosedPipe) {
-        note(format_args!("error: {failure}"));
-        if let Some(hint) = failure.hint() {
+        let told = failure.to_string();
+        let (error, hint) = (under_own_name(&told), failure.hint());
+        let hint = hint.as_deref().map(under_own_name);
+        note(format_args!("error: {error}"));
+        if let Some(hint) = &hint {
             note(format_args!("hint: {hint}"));
         }
         if output.is_json() {
             // A second failure of the same stream adds nothing.
-            let _ = output.json(&json!({ "error": failure.to_string(), "hint": failure.hint() }));
+            let _ = output.json(&json!({ "error": error, "hint": hint }));
         }
     }
     let _ = output.flush();

@@ -7,11 +7,15 @@
 //! | any other regular file | refuse; replace with `--force` |
 //! | an input of the command; a file of a store or an index; a folder, device or pipe | refuse, even with `--force` |
 //!
+//! A folder with a store is the store's alone: nothing is written there, whatever its name. Behind URLs, where tables
+//! are put for a store to adopt, this holds for the names that a store uses.
+//!
 //! Text, rows and plain records do not identify their writer, so an existing file never counts as one of the kind.
 //! Files are compared by identity, not by name: symbolic links are followed, and hard links to one file are equal.
 
 use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
+use crate::places::may_be_store;
 use crate::system::is_same_file;
 use crate::urls::{self, is_url};
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
@@ -29,7 +33,7 @@ const PAGE_HEAD_BYTES: u64 = 4096;
 /// The `--force` flag of all commands that write a file.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Force {
-    /// Replace an existing file of any kind, except inputs, files of a store or an index, and non-regular files
+    /// Replace an existing file: any except inputs, files of a store or an index, and non-regular files
     #[arg(long)]
     force: bool,
 }
@@ -146,13 +150,19 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     }
 }
 
-/// Refuses a path that belongs to a store, or is the lock or a log segment of an index, whether the file exists or not.
+/// Refuses a path in the folder of a store, or one that is the lock or a log segment of an index, whether the file
+/// exists or not.
 pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
     let place = OutputFile::of(output)?;
     match is_store_file(&place.path) {
         Ok(true) => return Err(in_store(&place.shown)),
         Err(Error { cause: Cause::Io(ErrorKind::NotFound), .. }) => {}
         found => _ = found?,
+    }
+    let folder = if place.folder.as_os_str().is_empty() { Path::new(".") } else { &place.folder };
+    if may_be_store(folder) {
+        let what = "in the folder of a store, where the store alone writes";
+        return Err(kept(&place.shown, what, "choose another folder"));
     }
     let log_of =
         place.name.rsplit_once(".log-").filter(|(_, number)| number.bytes().all(|digit| digit.is_ascii_digit()));

@@ -87,7 +87,17 @@ fn clause(text: &str) -> &str {
         ends.min().map_or(text, |end| &text[..start + end])
     };
     let clause = ended(&[". ", "; ", ": ", " [default", " ("]);
-    if clause.len() <= TEXT_LENGTH_MAX { clause } else { ended(&[". ", "; ", ": ", " [default", " (", ", "]) }
+    let cut = || clause.match_indices(", ").find(|(at, comma)| *at > start && !is_in_list(&clause[at + comma.len()..]));
+    match clause.len() > TEXT_LENGTH_MAX {
+        true => cut().map_or(clause, |(at, _)| &clause[..at]),
+        false => clause,
+    }
+}
+
+/// Whether what is behind a comma goes on with the list, or with the exception, before it: without it, a text would
+/// say something else.
+fn is_in_list(rest: &str) -> bool {
+    ["or ", "and ", "except "].iter().any(|word| rest.starts_with(word) || rest.contains(&format!(", {word}")))
 }
 
 #[cfg(test)]
@@ -122,9 +132,24 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_not_cut_within() {
+        let place = "Table, index, store, or index of Parquet files, by its path or URL";
+        assert_eq!(clause(place), "Table, index, store, or index of Parquet files");
+        for text in [
+            "Table, external index, index, index beside Parquet files, or store to report on",
+            "Replace an existing file of any kind, except inputs, files of a store or an index, and pipes",
+            "Folder on the device to measure, or URL of a folder in an object store",
+        ] {
+            assert_eq!(clause(text), text);
+        }
+    }
+
+    #[test]
     fn a_clause_ends_where_a_list_begins() {
         let text = "Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, uuid, date";
         assert_eq!(clause(text), "Type of the keys");
         assert_eq!(clause("Memory; more is faster"), "Memory; more is faster");
+        let text = "Parts of the records to print in the order in which they are written, as one line each";
+        assert_eq!(clause(text), "Parts of the records to print in the order in which they are written");
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::values::size::exact_size;
 use ogive::{Advice, Call, Setting, Voice};
+#[cfg(feature = "parquet")]
+use ogive_terminal::shell_word;
 
 /// The words of the command.
 pub(crate) struct Command;
@@ -94,7 +96,9 @@ impl Command {
                 "check the network and the endpoint, or allow more time (--storage-option deadline=SECONDS)"
             }
             Call::AskAgain => "try again, and if it goes on, check the endpoint, and proxies and caches before it",
-            Call::UpdateIndex => "update the index (`ogive build --external --update`), or restore the file",
+            Call::UpdateIndex => {
+                "update the index (`ogive build DATA --external --update -o INDEX`), or restore the file"
+            }
             Call::ListFiles => "list the files of one version, and give them (--files LIST)",
             Call::IgnoreTableLog => {
                 "export the table to plain Parquet files with an engine that reads it, or take the files as they are \
@@ -103,7 +107,7 @@ impl Command {
             Call::NameKey => "name the column or the columns of the key (--key COLUMN)",
             Call::AcceptCopies => {
                 "if it was only copied, `ogive verify --accept` compares its keys and takes its time; if not, update \
-                 the index (`ogive build --external --update`), or restore the file"
+                 the index (`ogive build DATA --external --update -o INDEX`), or restore the file"
             }
             Call::Report => "please report it with this message, the options, and the keys if you can",
             _ => return None,
@@ -118,14 +122,18 @@ impl ogive_parquet::ParquetVoice for Command {
         Some(match remedy {
             Remedy::Take(advice) => return self.advise(advice),
             Remedy::Microseconds { column, column_type } => format!(
-                "read the column in microseconds: leave out --type '{column}={column_type}', and build an index of an \
-                 earlier version again"
+                "read the column in microseconds: leave out --type {}, and build an index of an earlier version again",
+                shell_word(&format!("{column}={column_type}"))
             ),
             Remedy::Nanoseconds { column, column_type } => {
-                format!("if all its years are 1677 to 2262, read the column with --type '{column}={column_type}'")
+                let given = format!("{column}={column_type}");
+                format!("if all its years are 1677 to 2262, read the column with --type {}", shell_word(&given))
             }
             Remedy::PartitionType { column, types } => {
-                let flags: Vec<String> = types.iter().map(|name| format!("--partition {column}={name}")).collect();
+                let flags: Vec<String> = types
+                    .iter()
+                    .map(|name| format!("--partition {}", shell_word(&format!("{column}={name}"))))
+                    .collect();
                 format!("state its type with {}", flags.join(" or "))
             }
             _ => return None,

@@ -78,6 +78,8 @@ pub enum FileFormat {
 
 impl FileFormat {
     const MAGICS: [(Self, [u8; 8]); 8] = [
+        // Before those of a store: the record of a backup contains a manifest.
+        (Self::Backup, BACKUP_MAGIC),
         (Self::Table, TABLE_MAGIC),
         (Self::PageFile, PAGE_FILE_MAGIC),
         (Self::PageLog, PAGE_LOG_MAGIC),
@@ -85,7 +87,6 @@ impl FileFormat {
         (Self::StoreFile, STORE_LOG_MAGIC),
         (Self::StoreFile, VALUE_FILE_MAGIC),
         (Self::StoreFile, VALUE_FILE_FOOTER_MAGIC),
-        (Self::Backup, BACKUP_MAGIC),
     ];
 
     /// The format of a file, even a damaged one, by a magic number and a version within 8 KiB of its ends; `None` for a
@@ -176,7 +177,7 @@ mod tests {
             }
         }
         assert_eq!(format_of(Vec::new()), None);
-        for (_, magic) in &FileFormat::MAGICS[..6] {
+        for (_, magic) in &FileFormat::MAGICS[..7] {
             assert_eq!(format_of([&magic[..], b"\n1\n2\n"].concat().repeat(1000)), None);
         }
     }

@@ -20,6 +20,8 @@ pub struct VerifyReport {
     pub rows: u64,
     /// What is wrong, each with the file that it is about; at most 100.
     pub findings: Vec<String>,
+    /// Whether the index itself is damaged: an update cannot go on from it, and it is to be built again.
+    pub is_index_damaged: bool,
 }
 
 impl VerifyReport {
@@ -27,6 +29,12 @@ impl VerifyReport {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
+    }
+
+    /// Adds a finding about the index itself.
+    fn add_damage(&mut self, finding: String) {
+        self.is_index_damaged = true;
+        self.add(finding);
     }
 
     fn add(&mut self, finding: String) {
@@ -51,7 +59,12 @@ impl ParquetIndex {
         let mut report = VerifyReport::default();
         let table = inner.table.verify(&mut |_, _| ())?;
         for finding in &table.findings {
-            report.add(format!("{}: at byte {}: {}", inner.table.path().display(), finding.offset, finding.detail));
+            report.add_damage(format!(
+                "{}: at byte {}: {}",
+                inner.table.path().display(),
+                finding.offset,
+                finding.detail
+            ));
         }
         for file in 0..inner.data.catalog.files.len() {
             match inner.verify_file(file, &mut report, progress, self.rows()) {
@@ -133,7 +146,7 @@ impl Inner {
         if hash != self.data.catalog.groups[group].key_hash {
             report.add(format!("{}: keys of row group {group} have changed since they were indexed", path.display()));
         } else if let Some(row) = missed {
-            report.add(format!("{}: the index does not lead to row {row} of row group {group}", path.display()));
+            report.add_damage(format!("{}: the index does not lead to row {row} of row group {group}", path.display()));
         }
         Ok(())
     }
@@ -152,13 +165,13 @@ impl Inner {
             let group = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
             match hashes.get_mut(group) {
                 Some(hash) => *hash = hash.wrapping_add(row_hash(row - self.first_rows[group], &key)),
-                None => report.add(format!("{}: there is no row {row}", self.table.path().display())),
+                None => report.add_damage(format!("{}: there is no row {row}", self.table.path().display())),
             }
         }
         for (number, (group, hash)) in self.data.catalog.groups.iter().zip(hashes).enumerate() {
             if group.key_hash != hash {
                 let path = self.table.path().display();
-                report.add(format!("{path}: its records of row group {number} are not those that were written"));
+                report.add_damage(format!("{path}: its records of row group {number} are not those that were written"));
             }
         }
         Ok(())

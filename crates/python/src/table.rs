@@ -268,7 +268,7 @@ impl Table {
                 task.check()
             };
             let picture = TablePicture::of(&self.uncached()?, &name, &options, &mut watch)?;
-            Ok(picture.to_html(&format!("ogive report {name}")))
+            Ok(picture.to_html(&format!("ogive report {}", ogive_terminal::shell_word(&name))))
         })
     }
 

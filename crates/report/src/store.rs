@@ -8,6 +8,7 @@ use crate::page::Page;
 use crate::section::Section;
 use crate::svg::{Axis, BarChart, RangeChart, Unit};
 use ogive::lsm::{DbStats, KeyspaceStats};
+use ogive_terminal::shell_word;
 use serde::Serialize;
 
 /// Most tables that a picture draws.
@@ -146,7 +147,7 @@ impl StorePicture {
             "No table yet: everything is in the logs of the store, and in memory (in memtables) while the store is \
             open, so there are no levels, key ranges or filters to show.{logs} A program writes tables when its \
             memtables are full or it calls Db::flush; `ogive db compact {}` writes them now.",
-            self.name
+            shell_word(&self.name)
         )
     }
 

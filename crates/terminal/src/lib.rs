@@ -1,11 +1,13 @@
-//! Sizes, counts, times and mistyped names, as programs read and write them.
+//! Sizes, counts, times, mistyped names and words of command lines, as programs read and write them.
 
 #![doc = include_str!("../README.md")]
 
 mod closest;
 mod count;
+mod shell;
 mod size;
 
 pub use closest::{closest, did_you_mean};
 pub use count::{counted, grouped, the_first};
+pub use shell::shell_word;
 pub use size::{ByteSize, exact_size, human_bytes, human_us};

@@ -1,10 +1,12 @@
 //! The catalogue of generated key sets: our own, and those that a program has registered.
 
+use std::collections::BTreeMap;
+
 use super::extend::{KeyGenerator, registered};
 use super::source::{Source, SourceResult};
-use super::spec::Plan;
+use super::spec::{Fields, Plan, format_count};
 use super::{arithmetic, distributions, hardness, nasty, poison, zipf};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A generated key set.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +33,33 @@ enum Maker {
 }
 
 impl Generator {
+    /// The plan of parsed fields: completes them with the defaults, and checks them.
+    pub(super) fn plan(&self, spec: &str, fields: Fields, default_count: u64) -> Result<Plan> {
+        let unknown = |name: &str| {
+            let known: Vec<&str> = self.options.iter().map(|(option, _)| *option).chain(["seed"]).collect();
+            Error::spec(spec, format!("{} has no option {name:?}; it has {}", self.name, known.join(", ")))
+        };
+        let mut options: BTreeMap<&'static str, f64> = self.options.iter().copied().collect();
+        for (name, value) in &fields.options {
+            let option = self.options.iter().find(|(option, _)| option == name).ok_or_else(|| unknown(name))?;
+            if !(value.is_finite() && *value >= 0.0) {
+                return Err(Error::spec(spec, format!("{name} must be a finite number, not negative")));
+            }
+            options.insert(option.0, *value);
+        }
+        let count = fields.count.unwrap_or(default_count.min(self.most_keys));
+        let seed = fields.seed.unwrap_or(1);
+        let mut name = format!("{}:{}:seed={seed}", self.name, format_count(count));
+        for (option, value) in fields.options {
+            name.push_str(&format!(":{option}={value}"));
+        }
+        let plan = Plan { name, count, seed, options };
+        if count > self.most_keys {
+            return Err(plan.too_many(format!("this set has at most {} keys", self.most_keys)));
+        }
+        Ok(plan)
+    }
+
     /// The keys of a plan, from the first.
     pub(super) fn make(&self, plan: &Plan) -> SourceResult {
         match self.maker {

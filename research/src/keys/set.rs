@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::catalog::{Generator, generators};
 use super::sosd::SosdReader;
 use super::source::KeyStream;
-use super::spec::{Fields, Plan, parse_fields, plan};
+use super::spec::{Fields, Plan, parse_fields};
 use super::text::{self, Lines};
 use crate::error::{Error, Result};
 use ogive_terminal::did_you_mean;
@@ -52,7 +52,7 @@ pub fn open_with(spec: &str, default_count: u64, default_seed: Option<u64>) -> R
         Some(generator) => {
             let fields = parse_fields(spec)?;
             let fields = Fields { seed: fields.seed.or(default_seed), ..fields };
-            let plan = plan(&generator, spec, fields, default_count)?;
+            let plan = generator.plan(spec, fields, default_count)?;
             // Made once for its errors: what the generator refuses is refused here.
             generator.make(&plan)?;
             Ok(KeySet { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(generator, plan) })
@@ -105,7 +105,7 @@ impl KeySet {
         let own = former.options.iter().filter(|(option, value)| !generator.options.contains(&(**option, **value)));
         let options = own.map(|(option, value)| ((*option).to_string(), *value)).collect();
         let fields = Fields { count: Some(count), seed: Some(former.seed), options };
-        let plan = plan(generator, &self.name, fields, count)?;
+        let plan = generator.plan(&self.name, fields, count)?;
         generator.make(&plan)?;
         Ok(Self { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(*generator, plan) })
     }

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use super::catalog::Generator;
 use crate::error::{Error, Result};
 
 /// The parsed fields after a generator's name.
@@ -96,33 +95,6 @@ pub fn format_count(count: u64) -> String {
         }
     }
     count.to_string()
-}
-
-/// Completes parsed fields with the generator's defaults, and checks them.
-pub(super) fn plan(generator: &Generator, spec: &str, fields: Fields, default_count: u64) -> Result<Plan> {
-    let unknown = |name: &str| {
-        let known: Vec<&str> = generator.options.iter().map(|(option, _)| *option).chain(["seed"]).collect();
-        Error::spec(spec, format!("{} has no option {name:?}; it has {}", generator.name, known.join(", ")))
-    };
-    let mut options: BTreeMap<&'static str, f64> = generator.options.iter().copied().collect();
-    for (name, value) in &fields.options {
-        let option = generator.options.iter().find(|(option, _)| option == name).ok_or_else(|| unknown(name))?;
-        if !(value.is_finite() && *value >= 0.0) {
-            return Err(Error::spec(spec, format!("{name} must be a finite number, not negative")));
-        }
-        options.insert(option.0, *value);
-    }
-    let count = fields.count.unwrap_or(default_count.min(generator.most_keys));
-    let seed = fields.seed.unwrap_or(1);
-    let mut name = format!("{}:{}:seed={seed}", generator.name, format_count(count));
-    for (option, value) in fields.options {
-        name.push_str(&format!(":{option}={value}"));
-    }
-    let plan = Plan { name, count, seed, options };
-    if count > generator.most_keys {
-        return Err(plan.too_many(format!("this set has at most {} keys", generator.most_keys)));
-    }
-    Ok(plan)
 }
 
 #[cfg(test)]

@@ -7,14 +7,16 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 
+use super::catalog::papers;
 use super::command::command_of;
 use super::estimate::{Estimate, duration};
-use super::plan::{Paper, papers};
+use super::options::PaperOptions;
+use super::plan::Paper;
 use super::results::{MissingRun, PaperResults, StepResult};
 use super::scale::Scale;
 use super::step::Step;
 use crate::error::with_causes;
-use crate::experiments::{Context, MemoryGauge, caught};
+use crate::experiments::{Context, caught};
 use crate::output::{Record, Reporter, machine};
 use crate::pages::Run;
 use crate::{Error, Result};
@@ -25,27 +27,6 @@ const PART: &str = "part";
 const RECORDS: &str = "records";
 /// Name of the file that a run locks.
 const LOCK: &str = ".lock";
-
-/// Options of a run.
-#[derive(Clone, Debug)]
-pub struct PaperOptions {
-    /// Folder of the results, with a folder for each paper.
-    pub folder: PathBuf,
-    /// Size of the run.
-    pub scale: Scale,
-    /// Whether steps that ended with the same settings are not run again.
-    pub resume: bool,
-    /// Experiments of the steps that are run, with the results of former runs of the others; empty for all.
-    pub only: Vec<String>,
-    /// Structures of indexes, or programs, that are measured beside those that a step names.
-    pub structures: Vec<String>,
-    /// Folder of files of real keys, used in addition to generated sets.
-    pub keys_folder: Option<PathBuf>,
-    /// Folder on the device to measure; `None` for modelled times.
-    pub device: Option<PathBuf>,
-    /// The memory gauge, if the program has one.
-    pub memory: Option<MemoryGauge>,
-}
 
 /// Runs all steps of a paper in order. A step that fails is part of the results, and the run goes on.
 ///

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::runner::PaperOptions;
+use super::options::PaperOptions;
 use super::scale::Scale;
 use crate::experiments::{Context, Experiment, experiments, is_program, takes_programs};
 

@@ -1,4 +1,4 @@
-//! A cluster of processes on this machine, which end with the one that started them.
+//! A cluster of processes on this machine, which end with the process that started them.
 
 use datafusion::error::{DataFusionError, Result};
 use std::io::{BufRead, BufReader, Read, Write};

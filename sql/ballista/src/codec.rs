@@ -1,4 +1,4 @@
-//! Codecs of plans: tables, scans and joins of ours as messages, and all others by the codecs of Ballista.
+//! Codecs of plans: Ogive tables, scans and joins as messages, and all else by the codecs of Ballista.
 
 use crate::error::PlanError;
 use crate::join_codec::{key_join, key_join_message, look_up, look_up_message};

@@ -1,4 +1,4 @@
-//! Tests of the codecs: plans come back as they went, and whatever else comes is an error.
+//! Tests of the codecs: decoded plans equal the encoded ones, and any other message is an error.
 
 use crate::allowed::Allowed;
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec, table_message};

@@ -1,4 +1,4 @@
-//! Rows without a table on their way through a cluster.
+//! Constant rows, without a table, in the plans of a cluster.
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;

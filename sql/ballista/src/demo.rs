@@ -1,4 +1,4 @@
-//! A cluster on this machine that loses an executor in the middle of a query, and answers it all the same.
+//! A cluster on this machine that loses an executor during a query, and still answers it.
 
 use crate::cluster::{ClusterOptions, LocalCluster};
 use crate::session::{connect_with, session_config};

@@ -1,4 +1,4 @@
-//! Rows in order behind exchanges and joins, and limits of rows in order.
+//! The order of rows after exchanges and joins, and limits on ordered rows.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::config::ConfigOptions;

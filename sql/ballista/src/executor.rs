@@ -1,4 +1,4 @@
-//! An executor of a cluster: it runs tasks of queries, and reads the storage of their tables itself.
+//! An executor of a cluster: it runs tasks of queries and reads the storage of their tables directly.
 
 use crate::arguments::{SharedArguments, external_host, free_port, parse_bytes};
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};

@@ -1,6 +1,6 @@
-//! Object stores of the engine that open what is allowed, and nothing else.
+//! Object stores of the engine that open only allowed paths and URLs.
 //!
-//! Tables of ours are checked when they are opened; Parquet, CSV and JSON files, and what `COPY` writes, go through the
+//! Ogive tables are checked when they are opened; Parquet, CSV and JSON files, and the output of `COPY`, go through the
 //! stores of the engine.
 
 use crate::allowed::Allowed;

@@ -1,4 +1,4 @@
-//! Joins by key as messages. Their inputs travel by themselves.
+//! Joins by key as messages. Their inputs are encoded separately.
 
 use crate::error::PlanError;
 use crate::message::{KeyJoinMessage, LookUpMessage};

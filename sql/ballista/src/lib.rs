@@ -2,12 +2,12 @@
 //! several machines.
 //!
 //! [`connect`] gives a session whose queries a cluster runs; `'users.ogive'` in a query is the table at this path, and
-//! every partition of its scan is a range of keys, a task for itself. Executors open the table and read its storage
-//! themselves. The cluster is `ogive-scheduler` and some `ogive-executor`, binaries of this crate: those of Ballista do
-//! not know our scans.
+//! every partition of its scan is a range of keys and a separate task. Executors open the table and read its storage
+//! directly. The cluster consists of an `ogive-scheduler` and several `ogive-executor`s, binaries of this crate: those
+//! of Ballista do not know Ogive's scans.
 //!
-//! * [`OgiveLogicalCodec`], [`OgivePhysicalCodec`]: plans as messages, for schedulers and executors of others.
-//! * [`OpenTables`]: the tables that a process has open, [`Allowed`]: which ones it may.
+//! * [`OgiveLogicalCodec`], [`OgivePhysicalCodec`]: plans as messages, for other schedulers and executors.
+//! * [`OpenTables`]: the tables that a process has open, [`Allowed`]: the paths and URLs that it may open.
 //! * [`standalone`]: a cluster within a process, for tests.
 //! * [`demo`]: a cluster of three processes, which loses one.
 

@@ -1,7 +1,7 @@
-//! The messages in which tables and scans travel between processes, each in a frame that names its version.
+//! Messages that carry tables and scans between processes, each in a frame with its version.
 //!
 //! A frame is `OGVP`, a byte for the kind of the message, its version (two bytes, little-endian), the message in the
-//! encoding of Protocol Buffers, and a checksum of all before (four bytes). No message of Ballista begins like this:
+//! encoding of Protocol Buffers, and a checksum of all this (four bytes). No message of Ballista begins like this:
 //! `O` would be a field of a type that does not exist.
 
 use crate::error::PlanError;

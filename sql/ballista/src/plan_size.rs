@@ -1,4 +1,4 @@
-//! Plans that fit into the messages in which they travel.
+//! Limits on the size of plans and of the messages that carry them.
 
 use async_trait::async_trait;
 use ballista_core::extension::SessionConfigExt;

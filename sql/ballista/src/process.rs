@@ -1,4 +1,4 @@
-//! Processes of a cluster: their threads, their end, and the messages of their failures.
+//! Processes of a cluster: their threads, shutdown and error messages.
 
 use ballista_core::error::BallistaError;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! Tests of recovery: whatever executors are lost, and whenever, no task reads an output twice, or misses one. Tasks
-//! are not run: what they write stands for the partitions that they read.
+//! Tests of recovery: whichever executors are lost, at any time, no task reads an output twice or misses one. Tasks are
+//! not run: their outputs are sets of the partitions that they read.
 
 use crate::session::session_config;
 use crate::vcores::CountedVcores;

@@ -1,4 +1,4 @@
-//! The scheduler of a cluster: it plans queries, and hands their tasks to executors.
+//! The scheduler of a cluster: it plans queries and assigns their tasks to executors.
 
 use crate::arguments::{SharedArguments, external_host};
 use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};

@@ -1,4 +1,4 @@
-//! Sessions: of clients, in which quoted paths are tables, and of schedulers and executors.
+//! Sessions of clients, in which quoted paths are tables, and of schedulers and executors.
 
 use crate::allowed::Allowed;
 use crate::cluster::is_ready;

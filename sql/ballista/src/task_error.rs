@@ -1,5 +1,5 @@
-//! Errors of jobs, as Ballista passes them on: the names of all layers, and within them an error as Rust's `Debug`
-//! prints it, for developers. People need the innermost message, once.
+//! Errors of jobs as Ballista passes them on: the names of all layers around an error in the form of Rust's `Debug`,
+//! which is for developers. Users need the innermost message, once.
 
 use datafusion::error::DataFusionError;
 

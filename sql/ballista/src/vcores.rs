@@ -1,5 +1,4 @@
-//! Free vcores of executors, counted from the tasks that run, and queries that recover from the loss of one, which is
-//! noticed at once.
+//! Free vcores of executors, counted from the running tasks, and queries that recover from the loss of an executor.
 
 use crate::recovery::RecoveringGraph;
 use crate::watch::Watch;

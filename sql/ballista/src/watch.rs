@@ -1,4 +1,4 @@
-//! Executors whose process has ended, as their connection tells at once.
+//! Detection of executors whose process has ended, by their closed connections.
 
 use ballista_core::serde::scheduler::ExecutorMetadata;
 use std::collections::{BTreeMap, HashSet};

@@ -1,4 +1,4 @@
-//! Statements that write rows of Ogive: tasks write tables, and the client gives them to their target by one commit.
+//! Statements that write Ogive rows: tasks write tables, and the client adds them to their target in one commit.
 
 use crate::codec::check_place;
 use crate::plan_size::check_logical;

@@ -1,4 +1,4 @@
-//! Steps of statements that write rows, as messages. Their inputs travel by themselves.
+//! Steps of statements that write rows, as messages. Their inputs are encoded separately.
 
 use crate::allowed::Allowed;
 use crate::codec::check_place;

@@ -1,7 +1,8 @@
-//! An object store on the local disk that answers as slowly as a profile says, and counts what it is asked for.
+//! An object store emulated on the local disk, with the latency of a profile and counters of requests and bytes.
 //!
-//! A request waits for one of the places of the profile, and then takes T(n) for its n bytes; `HEAD` and `LIST` take
-//! T(0). Ranges of one call are joined as clients of S3 join them: `object_store` reads gaps of up to 1 MiB along.
+//! A request waits for one of the concurrent slots of the profile, then takes T(n) for its n bytes; `HEAD` and `LIST`
+//! take T(0). Ranges of one call are joined as clients of S3 join them: `object_store` also reads the gaps of up to 1
+//! MiB between them.
 
 use async_trait::async_trait;
 use datafusion::object_store::local::LocalFileSystem;

@@ -1,4 +1,4 @@
-//! Text of JSON: results are lines of objects.
+//! JSON text of results, one object a line.
 
 use std::fmt::Write;
 

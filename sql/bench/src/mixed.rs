@@ -1,4 +1,4 @@
-//! Numbers that look random, from any number.
+//! A hash that maps numbers to pseudo-random numbers.
 
 use ogive_testkit::Random;
 

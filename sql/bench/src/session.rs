@@ -1,4 +1,4 @@
-//! Sessions of DataFusion over Ogive tables and over Parquet files: the only place that says how tables are registered.
+//! Sessions of DataFusion over Ogive tables and over Parquet files: the only place that registers tables.
 
 use crate::error::{engine, failed};
 use crate::files::TableName;

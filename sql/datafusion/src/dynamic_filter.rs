@@ -1,6 +1,6 @@
 //! Conditions that become known while a query runs, such as the keys of the other side of a join, as sets of keys.
 //!
-//! These sets may have more keys than the conditions let through: who asked checks every row again.
+//! These sets may contain more keys than the conditions accept: the caller checks every row again.
 
 use crate::key_columns::{KeyColumns, KeyPart};
 use crate::key_set::KeySet;

@@ -1,7 +1,7 @@
-//! Casts that change no value: of rows that are inserted, to the types of the columns that take them.
+//! Exact casts of inserted rows to the types of their columns.
 //!
-//! DataFusion casts what `INSERT` is given as `CAST` does, which cuts off what the type does not have: 6.7 became 6 in
-//! a column of integers.
+//! DataFusion casts the rows of an `INSERT` as `CAST` does, which cuts off digits that the type cannot represent: 6.7
+//! became 6 in a column of integers.
 
 use crate::exact_text::is_finer;
 use crate::table::OgiveTable;

@@ -1,13 +1,15 @@
-//! Literals that are finer than what they are compared with.
+//! Exact comparisons with literals that are finer than the type of the column.
 //!
 //! DataFusion 55 compares a column and a literal of another type as values of a type for both, in which neither may be
 //! exact: text becomes a timestamp of the unit of the column, a decimal number a float, and so does an integer of the
-//! column beside a fraction. A row is then not found, or one too many. A comparison with a literal that the type of the
-//! column does not have is the same as one with the value below it: `t < 1.5` as `t <= 1` for integers.
+//! column that is compared with a fraction. A row is then missed, or one too many found. A comparison with a literal
+//! that the type of the column cannot represent equals one with the next lower value: `t < 1.5` is `t <= 1` for
+//! integers.
 //!
 //! The setting `parse_float_as_decimal` would make every fraction of a statement a decimal number: `1e300` is then an
-//! error, `select 1.5` has another type, and columns of floats beside a fraction are cast to decimal numbers, which
-//! have no NaN. So fractions stay floats, of which the shortest digits are those of the statement, up to fifteen.
+//! error, `select 1.5` has another type, and columns of floats that are compared with a fraction are cast to decimal
+//! numbers, which have no NaN. So fractions stay floats, whose shortest digits are those of the statement, up to
+//! fifteen.
 
 use crate::exact_numbers::FLOAT_DIGITS_MAX;
 use crate::exact_text::is_finer;

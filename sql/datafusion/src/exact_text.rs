@@ -1,4 +1,4 @@
-//! Texts of times that are finer than a type of times.
+//! Texts of times that are finer than a time type.
 
 use arrow_schema::{DataType, TimeUnit};
 use datafusion::arrow::array::timezone::Tz;

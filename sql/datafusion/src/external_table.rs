@@ -1,7 +1,7 @@
 //! `CREATE EXTERNAL TABLE name STORED AS OGIVE LOCATION '...'`.
 
 use crate::blocking::blocking;
-use crate::open::OgiveOptions;
+use crate::relation::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};

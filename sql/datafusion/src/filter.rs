@@ -1,7 +1,7 @@
-//! Conditions of a query as sets of keys, exactly: what a set was made of need not be checked again.
+//! Conditions of a query as exact sets of keys: a condition that became a set need not be checked again.
 
+use crate::in_list::unpacked;
 use crate::key_columns::{KeyColumns, KeyPart};
-use crate::key_lists::unpacked;
 use crate::key_set::KeySet;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::expr::{InList, Like, ScalarFunction};

@@ -1,9 +1,9 @@
 //! Parquet files without the bounds of their floats.
 //!
 //! A writer of Parquet leaves NaN out of the least and the greatest value of a column, and writes zeros of either sign
-//! for both. DataFusion 55 takes these bounds for exact: rows beside a NaN read as the number that both bounds are, the
-//! greatest value is no NaN, and parts of a file are left out whose NaN is greater than any number, as DataFusion
-//! compares them. Bounds of other columns, numbers of rows and of nulls stay known.
+//! for both. DataFusion 55 takes these bounds for exact: if both are the same number, a NaN is read as this number; the
+//! greatest value is never NaN; and parts of a file that contain NaN are skipped, although DataFusion orders NaN above
+//! all numbers. Bounds of other columns, and counts of rows and nulls, stay known.
 
 use arrow_schema::{DataType, Schema};
 use datafusion::common::stats::Precision;

@@ -1,8 +1,8 @@
 //! The columns of a key: conditions on them as sets of keys.
 //!
-//! A key is one component, or a tuple of several. The bytes of the components of a tuple follow each other, and none is
-//! the beginning of another, so that a range of values of the first component is a range of keys; and so is a range of
-//! values of the second, where the first is a single value.
+//! A key is one component, or a tuple of several. The bytes of the components of a tuple follow each other, and no
+//! component is a prefix of another, so that a range of values of the first component is a range of keys; so is a range
+//! of values of the second, where the first is a single value.
 
 use crate::key_set::{KeyRange, KeySet, point};
 use crate::packed_keys::{KeyBuffer, PackedKeys};

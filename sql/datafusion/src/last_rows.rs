@@ -1,4 +1,4 @@
-//! Scans from the end that stop when they have the rows of a limit.
+//! Scans from the end that stop at a limit of rows.
 
 use crate::source::OgiveSource;
 use datafusion::common::tree_node::{Transformed, TreeNode};

@@ -3,9 +3,9 @@
 //! [`OgiveTable`] is a [`TableProvider`](datafusion::catalog::TableProvider) for a table file. Conditions on its key
 //! become ranges and look-ups, exactly: `=`, `IN`, `<`, `BETWEEN`, `LIKE 'a%'`, `starts_with`, and `AND`, `OR` of
 //! these. A query that reads no value column reads no values; `count(*)` over a range reads the blocks at its ends.
-//! Rows come in the order of the key, in partitions that are ranges of equal numbers of rows.
+//! Rows are in the order of the key, in partitions that are ranges of equal numbers of rows.
 //!
-//! A key of several columns, or of 128 bits, which Arrow has no integers for, is read as a whole.
+//! A key of several columns, or of 128 bits, for which Arrow has no integers, is read as a whole.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -43,6 +43,7 @@ mod exact_text;
 mod external_table;
 mod filter;
 mod float_bounds;
+mod in_list;
 mod join;
 mod key_columns;
 mod key_lists;
@@ -72,9 +73,8 @@ pub use exact_cast::scalar_function;
 pub use external_table::OgiveTableFactory;
 pub use join::{FenceExec, Hidden, KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
 pub use key_set::KeyRange;
-pub use open::{OgiveOptions, stores_and_keyspaces};
 pub use parse::parse_statements;
-pub use relation::RelationIdentity;
+pub use relation::{OgiveOptions, RelationIdentity, stores_and_keyspaces};
 pub use session::{configure, with_key_joins, with_long_timestamps, with_ogive};
 pub use single_value::aggregate_function;
 pub use source::{OgiveSource, PartitionRows, partition_rows};

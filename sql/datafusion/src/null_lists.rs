@@ -1,4 +1,4 @@
-//! Lists with nulls.
+//! Lists of `IN` that contain nulls.
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, ScalarValue};

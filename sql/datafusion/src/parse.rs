@@ -1,4 +1,4 @@
-//! Parsing of statements with the right operand of `IS [NOT] DISTINCT FROM` that the standard says.
+//! Parsing of statements, with the right operand of `IS [NOT] DISTINCT FROM` as in the SQL standard.
 
 use crate::exact_numbers::keep_digits;
 use datafusion::error::{DataFusionError, Result};

@@ -1,14 +1,15 @@
-//! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
+//! Sessions with support for Ogive: joins by key, external tables, and conditions that become known at run time.
 
 use crate::exact_cast::{CastInsertedExactly, EXACT_CAST};
 use crate::exact_literals::CompareLiteralsExactly;
 use crate::external_table::OgiveTableFactory;
 use crate::float_bounds::{LeaveOutFloatBounds, LeaveOutFloatConditions};
+use crate::in_list::KEY_LIST;
 use crate::join::{FenceMerges, FencePlanner, KeyJoinPlanner, MarkKeyJoins, with_fenced_unions};
-use crate::key_lists::{KEY_LIST, PackKeyLists, UnpackKeyLists};
+use crate::key_lists::{PackKeyLists, UnpackKeyLists};
 use crate::last_rows::ReadLastRows;
 use crate::null_lists::SeparateNullsOfLists;
-use crate::open::OgiveOptions;
+use crate::relation::OgiveOptions;
 use crate::single_value::{AggregateScalarSubqueries, SINGLE_VALUE};
 use crate::unambiguous_filters::UnambiguousFilters;
 use crate::write::{OgiveFormatFactory, PartsPlanner};

@@ -1,7 +1,7 @@
-//! The source of a scan: which keys of relations are read, and which columns.
+//! The source of a scan: the keys and the columns of relations that it reads.
 
 use crate::dynamic_filter::keys_within;
-use crate::key_lists::in_words;
+use crate::in_list::in_words;
 use crate::key_set::{KeyRange, KeySet};
 use crate::metrics::ScanMetrics;
 use crate::partition::split;

@@ -2,7 +2,7 @@
 
 use crate::blocking::blocking;
 use crate::error::external;
-use crate::open::{OgiveOptions, decided, keyspace_of};
+use crate::relation::{OgiveOptions, decided, keyspace_of};
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};

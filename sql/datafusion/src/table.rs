@@ -3,9 +3,8 @@
 use crate::blocking::blocking;
 use crate::filter::keys_of;
 use crate::key_set::KeySet;
-use crate::open::OgiveOptions;
 use crate::partition::{count, cut};
-use crate::relation::{Relation, RelationIdentity, RowCount, TableRelation};
+use crate::relation::{OgiveOptions, Relation, RelationIdentity, RowCount, TableRelation};
 use crate::side_by_side::side_by_side;
 use crate::source::{Conditions, OgiveSource, PartitionKeys, PartitionRows};
 use crate::write::{RowSink, WriteRequest, WriteTarget};
@@ -70,7 +69,7 @@ impl StaleTable {
         let opened = self.options.open_again(&self.identity);
         // A query after one that failed must not be answered by the rows before the insert.
         let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
-        *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
+        *self.relations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new([opened]);
         Ok(())
     }
 }
@@ -164,14 +163,6 @@ impl OgiveTable {
             is_stale: self.is_stale.clone(),
             reopening: self.reopening.clone(),
         })
-    }
-
-    /// The only relation.
-    pub(crate) fn into_relation(self) -> Result<Arc<dyn Relation>> {
-        match &*self.relations() {
-            [relation] => Ok(relation.clone()),
-            _ => plan_err!("several Ogive tables are where one was"),
-        }
     }
 
     /// The same table for engines that cannot move ranges of keys between machines: its scans do not tell theirs.

@@ -1,4 +1,4 @@
-//! Conditions that become known at run time, kept away from columns of the same name.
+//! Conditions that become known at run time, without pushdown where columns have the same name.
 
 use crate::unary::one_input;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

@@ -1,4 +1,4 @@
-//! The common methods of operators of one input.
+//! The common methods of operators with one input.
 
 /// Name and input of an operator; a changed input is taken by `with_input`.
 macro_rules! one_input {

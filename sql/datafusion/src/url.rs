@@ -1,7 +1,7 @@
 //! Paths and URLs as tables of a query: `select * from 'users.ogive'`.
 
 use crate::blocking::blocking;
-use crate::open::OgiveOptions;
+use crate::relation::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};

@@ -1,4 +1,4 @@
-//! The words of SQL for what to do about errors: statements, the names of files in them, and options of the session.
+//! Advice on errors in terms of SQL: statements, the names of files in them, and options of the session.
 
 use ogive::{Call, Setting, Voice};
 use ogive_parquet::{ParquetVoice, Remedy};

@@ -1,7 +1,8 @@
-//! The command line: options, and what each argument is.
+//! The command line: options, and the meaning of each argument.
 
 use crate::failure::Failure;
 use crate::output::{Format, RowLimit};
+use crate::paths::has_table_name;
 use crate::size;
 use clap::Parser;
 use ogive::FileFormat;
@@ -109,9 +110,6 @@ const BEGINNINGS: [&str; 23] = [
     "with",
 ];
 
-/// Ends of the names of tables.
-const TABLES: [&str; 4] = ["ogive", "parquet", "csv", "json"];
-
 fn parse_partitions(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "give a number of at least 1".to_owned())
 }
@@ -155,12 +153,6 @@ pub(crate) fn input(argument: &str) -> Result<Input, Failure> {
         format!("'{argument}' is no file, no table and no statement"),
         "check the path, or put a statement in quotes, such as \"select 1\"",
     ))
-}
-
-/// Whether a name is that of a file with rows.
-pub(crate) fn has_table_name(path: &str) -> bool {
-    let end = path.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
-    end.is_some_and(|end| TABLES.contains(&end.as_str()))
 }
 
 /// Whether a file is a table or an index, whatever its name.

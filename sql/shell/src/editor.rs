@@ -1,4 +1,4 @@
-//! The line editor's view of SQL: where a statement ends, and what can be completed.
+//! SQL in the line editor: the ends of statements, and completions.
 
 use crate::command::command;
 use crate::names::Names;

@@ -1,12 +1,12 @@
-//! Errors of the command: one line with what failed, where, and what to do.
+//! Errors of the command: one line that says what failed, where, and what to do.
 
-use crate::arguments::has_table_name;
 use crate::names::WORDS;
-use crate::session::Session;
+use crate::paths::has_table_name;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::common::utils::datafusion_strsim::levenshtein;
 use datafusion::error::DataFusionError;
+use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::parser::ParserError;
 use ogive::io::locate_folder;
 use ogive_ballista::{error_of_job, is_layer, is_lost_connection, plain_message};
@@ -75,7 +75,7 @@ impl Failure {
     }
 
     /// Adds the table that was meant, if one of the session has nearly the name of one that is not there.
-    pub(crate) fn among(self, session: &Session) -> Self {
+    pub(crate) fn among(self, context: &SessionContext) -> Self {
         let Self::Query(error) = &self else { return self };
         let line = message(error);
         let Some(name) =
@@ -83,7 +83,7 @@ impl Failure {
         else {
             return self;
         };
-        let state = session.context.state();
+        let state = context.state();
         let names = state.schema_for_ref(name).map(|schema| schema.table_names()).unwrap_or_default();
         match similar(name, names.iter().map(String::as_str)) {
             Some(meant) => Self::Mistyped { message: format!("there is no table '{name}'"), meant: meant.to_owned() },

@@ -1,8 +1,8 @@
 //! Names that completion offers: words of SQL, tables, and their columns.
 
-use crate::session::Session;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, INFORMATION_SCHEMA_TABLES};
+use datafusion::prelude::SessionContext;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that statements are written with: a choice, since all of SQL's would hide the names.
@@ -122,10 +122,10 @@ impl Names {
     }
 
     /// Replaces all by the tables that are registered now. Tables that queries named by their paths are kept.
-    pub(crate) async fn refresh(&mut self, session: &Session) {
+    pub(crate) async fn refresh(&mut self, context: &SessionContext) {
         self.schemas.clear();
         self.tables.retain(|name, _| name.contains(['.', '/']));
-        let catalogs = session.context.state().catalog_list().clone();
+        let catalogs = context.state().catalog_list().clone();
         for catalog in catalogs.catalog_names().into_iter().filter_map(|name| catalogs.catalog(&name)) {
             for name in catalog.schema_names() {
                 let Some(schema) = catalog.schema(&name) else { continue };

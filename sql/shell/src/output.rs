@@ -1,4 +1,4 @@
-//! Rows as text: CSV and JSON as they come, tables when all are known.
+//! Rows as text: CSV and JSON as rows arrive, a table once all rows are known.
 
 use crate::failure::{Failure, Result};
 use arrow_array::RecordBatch;

@@ -1,10 +1,19 @@
-//! Relative paths of tables in statements for a cluster.
+//! Paths of tables: their suffixes, and relative paths in statements for a cluster.
 
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, ExplainStatement, Statement};
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, VisitMut, visit_relations_mut};
 use ogive_datafusion::stores_and_keyspaces;
 use std::ops::ControlFlow;
 use std::path::Path;
+
+/// Suffixes of the names of tables.
+const SUFFIXES: [&str; 4] = ["ogive", "parquet", "csv", "json"];
+
+/// Whether a path has the suffix of a file with rows.
+pub(crate) fn has_table_name(path: &str) -> bool {
+    let suffix = path.rsplit_once('.').map(|(_, suffix)| suffix.to_ascii_lowercase());
+    suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()))
+}
 
 /// Writes `'./users.ogive'` for `'users.ogive'` if this is a path here: on the way to a scheduler, DataFusion 55 takes
 /// a name with a dot, and without a slash, for those of a schema and a table.

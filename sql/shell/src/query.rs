@@ -1,4 +1,4 @@
-//! Execution of one statement: planned and run by a task of its own, so that an interrupt is answered at once.
+//! Execution of one statement: a separate task plans and runs it, so that an interrupt takes effect at once.
 
 use crate::failure::{Failure, Result};
 use crate::interrupts::Interrupts;
@@ -23,6 +23,7 @@ use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use ogive::io::{local_path, remote_url};
 use ogive_datafusion::{parse_statements, stores_and_keyspaces};
+use ogive_terminal::shell_word;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub(crate) async fn run(
         planned.refresh(&statement).await?;
         Ok(plan(&planned.context, statement).await?)
     };
-    let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(session));
+    let started = by_task(work, interrupts, &mut progress).await.map_err(|failure| failure.among(&session.context));
     let Started { plan, tables, is_whole, rows: stream } = started?;
     let schema = plan.schema();
     let has_rows = !schema.fields().is_empty();
@@ -186,6 +187,7 @@ fn refuse_drop(state: &SessionState, plan: &LogicalPlan) -> Result<(), DataFusio
     let is_there = |path: &str| remote_url(Path::new(path)).is_some() || Path::new(path).exists();
     let found = stores_and_keyspaces(name).find(|(store, _)| is_there(store) && !Path::new(name).exists());
     if let Some((store, keyspace)) = found {
+        let (store, keyspace) = (shell_word(store), shell_word(keyspace));
         return plan_err!(
             "DROP TABLE removes names of tables, and no keyspaces; use `ogive db drop-keyspace {store} {keyspace}`"
         );

@@ -1,4 +1,4 @@
-//! Statements that hold credentials, which are kept out of the history and of pictures.
+//! Statements that contain credentials, which are kept out of the history and of pictures.
 
 /// Parts of the names of options and parameters whose values are secret.
 const MARKS: [&str; 16] = [

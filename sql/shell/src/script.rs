@@ -1,4 +1,4 @@
-//! Statements of arguments, files and the standard input, run one after the other until one fails.
+//! Statements from arguments, files and the standard input, which run one after the other until one fails.
 
 use crate::arguments::Input;
 use crate::failure::{Failure, Result};

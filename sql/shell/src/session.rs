@@ -1,4 +1,4 @@
-//! The session: DataFusion with tables of ours, and its memory.
+//! The session: DataFusion with Ogive tables and a memory limit.
 
 use crate::arguments::Input;
 use crate::failure::{Failure, Result};

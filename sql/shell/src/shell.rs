@@ -120,7 +120,7 @@ impl Shell<'_> {
         let (session, runtime) = (self.session, self.runtime);
         if let Some(helper) = self.editor.helper_mut() {
             helper.dialect = session.dialect().0;
-            runtime.block_on(helper.names.refresh(session));
+            runtime.block_on(helper.names.refresh(&session.context));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Amounts of memory as arguments, and times for people.
+//! Amounts of memory in arguments, and readable times.
 
 use ogive_terminal::ByteSize;
 use std::time::Duration;

@@ -37,11 +37,9 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
     found
 }
 
-/// Source folders of the crates of the product and of its tools, such as `crates/model/src/`. Those of `research` and
-/// `sql` have larger circles still.
+/// Source folders of the crates, such as `crates/model/src/`.
 fn crate_roots(sources: &[Source]) -> BTreeSet<&str> {
-    let of_product = |source: &&Source| !source.path.starts_with("research/") && !source.path.starts_with("sql/");
-    let roots = sources.iter().filter(of_product).filter_map(|source| {
+    let roots = sources.iter().filter_map(|source| {
         let end = source.path.find("/src/")? + "/src/".len();
         matches!(&source.path[end..], "lib.rs" | "main.rs").then(|| &source.path[..end])
     });

@@ -42,7 +42,15 @@ const RULES: &[Rule] = &[
     Rule { path: "research/own-bench/Cargo.toml", ours: &["ogive", "ogive-research"], outside: true },
     Rule {
         path: "crates/python/Cargo.toml",
-        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report", "ogive-text"],
+        ours: &[
+            "ogive",
+            "ogive-arrow",
+            "ogive-object-store",
+            "ogive-parquet",
+            "ogive-report",
+            "ogive-terminal",
+            "ogive-text",
+        ],
         outside: true,
     },
     Rule {

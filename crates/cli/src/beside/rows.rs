@@ -1,6 +1,8 @@
 //! Rows of Parquet files on standard output: CSV, JSON lines, or the stream format of Arrow.
 
 use super::fields::{Fields, member};
+use crate::commands::place_flags::given;
+use crate::commands::verbs::{FoundRecords, raw_json};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use arrow_array::RecordBatch;
@@ -9,6 +11,8 @@ use arrow_array::types::UInt32Type;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive_parquet::{ParquetIndex, SCHEMA_COLUMN};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// How rows of Parquet files are printed.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -32,29 +36,10 @@ impl RowFormat {
         (!self.columns.is_empty()).then(|| self.columns.iter().map(String::as_str).collect())
     }
 
-    /// Refuses the options for what is no index of Parquet files.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check(&self, is_beside: bool) -> Result<()> {
-        if is_beside || !self.csv && !self.arrow {
-            return check_columns(&self.columns, is_beside);
-        }
-        Err(not_for_tables())
+    /// The flags that are given.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        given(&[("--columns", !self.columns.is_empty()), ("--csv", self.csv), ("--arrow", self.arrow)])
     }
-}
-
-/// Refuses columns of what is no index of Parquet files.
-///
-/// # Errors
-/// [`Failure::Usage`].
-pub(crate) fn check_columns(columns: &[String], is_beside: bool) -> Result<()> {
-    if is_beside || columns.is_empty() { Ok(()) } else { Err(not_for_tables()) }
-}
-
-fn not_for_tables() -> Failure {
-    let message = "--columns, --csv and --arrow are for indexes of Parquet files";
-    Failure::usage(message, "remove them; `ogive export` writes other formats")
 }
 
 /// A writer of the rows of an index.
@@ -106,9 +91,20 @@ impl<'a> RowWriter<'a> {
         }
     }
 
-    /// Prints as JSON that a key has no rows.
-    pub(crate) fn print_absent(&mut self, key: &serde_json::Value) -> Result<()> {
-        self.output.line(format_args!("{{\"key\":{key},\"found\":false}}"))
+    /// Prints the rows of a key, all or only the first, in JSON as the answer to the lookup; `trace` is added to that.
+    /// Returns the number of rows that are left out.
+    pub(crate) fn answer(&mut self, key: Value, rows: &RecordBatch, all: bool, trace: &Value) -> Result<u64> {
+        let more = if all { 0 } else { rows.num_rows().saturating_sub(1) };
+        let shown = rows.slice(0, rows.num_rows() - more);
+        let (found, more) = (rows.num_rows() > 0, more as u64);
+        if !self.is_json() {
+            self.write(&shown)?;
+            return Ok(more);
+        }
+        let rows = self.objects(&shown)?;
+        let (records, record) = if all { (Some(rows), None) } else { (None, rows.into_iter().next()) };
+        self.output.json(&FoundRecords { key, found, record, records, more, trace: trace.clone() })?;
+        Ok(more)
     }
 
     /// Whether rows are printed as JSON.
@@ -131,24 +127,29 @@ impl<'a> RowWriter<'a> {
         named.map(|(field, array)| Fields::new(array, self.index.is_uuid(field.name()))).collect()
     }
 
-    /// Prints rows as objects with the columns that their files have.
-    fn write_json(&mut self, batch: &RecordBatch) -> Result<()> {
+    /// Rows as objects with the columns that their files have.
+    pub(crate) fn objects(&self, batch: &RecordBatch) -> Result<Vec<Box<RawValue>>> {
         let fields = self.fields(batch).map_err(failed)?;
         let schemas = batch.column_by_name(SCHEMA_COLUMN).map(|column| column.as_primitive::<UInt32Type>());
-        for row in 0..batch.num_rows() {
-            let mut line = String::from("{");
+        let object = |row: usize| {
+            let mut object = String::from("{");
             for (field, column) in fields.iter().zip(self.schema.fields()) {
                 let has = |schema: u32| self.index.has_column(schema, column.name());
                 if schemas.is_some_and(|schemas| !has(schemas.value(row))) {
                     continue;
                 }
-                member(column.name(), line.len() == 1, &mut line);
-                field.json(row, &mut line).map_err(failed)?;
+                member(column.name(), object.len() == 1, &mut object);
+                field.json(row, &mut object).map_err(failed)?;
             }
-            line.push('}');
-            self.output.line(line)?;
-        }
-        Ok(())
+            object.push('}');
+            Ok(raw_json(object))
+        };
+        (0..batch.num_rows()).map(object).collect()
+    }
+
+    fn write_json(&mut self, batch: &RecordBatch) -> Result<()> {
+        let objects = self.objects(batch)?;
+        objects.into_iter().try_for_each(|object| self.output.line(object.get()))
     }
 
     fn write_arrow(&mut self, batch: &RecordBatch) -> Result<()> {

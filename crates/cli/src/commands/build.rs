@@ -14,7 +14,7 @@ use crate::reading::source::Source;
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;
 use crate::urls::{self, path_argument};
-use crate::values::size::{ByteSize, exact_size, human_bytes, sort_memory};
+use crate::values::size::{ByteSize, exact_size, human_bytes, sort_memory, whole_number};
 use crate::workload::WorkloadOptions;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
@@ -94,7 +94,7 @@ pub(crate) struct BuildArguments {
 
     /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits give about
     /// 1 % false positives)
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", value_parser = whole_number::<u32>)]
     filter: Option<u32>,
 
     /// Limit on the memory that the index keeps while the table is open
@@ -103,16 +103,16 @@ pub(crate) struct BuildArguments {
 
     #[cfg_attr(
         feature = "parquet",
-        doc = "Write only an external index, for a sorted file of fixed-size records, for a table, or for a Parquet \
+        doc = "Write only an external index: for a sorted file of fixed-size records, for a table, or for a Parquet \
                file or a folder of them with --key; INPUT stays unchanged"
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays \
+        doc = "Write only an external index: for a sorted file of fixed-size records or for a table; INPUT stays \
                unchanged"
     )]
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress", "keys_only",
-          "delimiter", "quote", "lenient", "no_header"])]
+          "delimiter", "quote", "lenient", "no_header", "keyspace"])]
     external: bool,
 
     /// With --external, for Parquet files: bring the index up to date with the files that are there now
@@ -131,9 +131,9 @@ pub(crate) struct BuildArguments {
     #[arg(long = "partition", value_name = "COL=TYPE", requires = "external", help_heading = "Parquet")]
     partitions: Vec<crate::input::ColumnType>,
 
-    /// If INPUT is a store: the keyspace to read
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    keyspace: String,
+    /// If INPUT is a store: the keyspace to read [default: default]
+    #[arg(long, value_name = "NAME")]
+    keyspace: Option<String>,
 
     #[command(flatten)]
     workload: WorkloadOptions,
@@ -184,7 +184,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     }
     arguments.workload.refuse_one_pipe(&arguments.input.path)?;
     let lookups = arguments.workload.read_lookups()?;
-    let stored = if arguments.external { None } else { stored::open(&arguments.input, &arguments.keyspace)? };
+    let stored = if arguments.external { None } else { stored::open(&arguments.input, arguments.keyspace.as_deref())? };
     if !arguments.external && stored.is_none() {
         arguments.input.refuse_table()?;
     }
@@ -277,7 +277,7 @@ fn make(
         if arguments.exact {
             let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
             let target = Target { options: target.options.tuning(|tuning| tuning.sample(sample)), ..target };
-            let again = stored::open(&arguments.input, &arguments.keyspace)?;
+            let again = stored::open(&arguments.input, arguments.keyspace.as_deref())?;
             return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
         }
         pour(&mut *stored, &target, false, "building", interrupt)

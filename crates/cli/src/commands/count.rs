@@ -29,7 +29,7 @@ pub(crate) struct CountArguments {
     #[command(flatten)]
     range: TableRangeOptions,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long)]
     explain: bool,
 }

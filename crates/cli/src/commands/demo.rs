@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::values::size::grouped;
+use crate::values::size::{grouped, whole_number};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -36,11 +36,11 @@ pub(crate) struct DemoArguments {
     dir: Option<PathBuf>,
 
     /// Stop after N files
-    #[arg(long, value_name = "N", default_value = "1000000")]
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole_number::<usize>)]
     files: usize,
 
     /// Stop after N seconds
-    #[arg(long, value_name = "N", default_value = "10")]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = whole_number::<u64>)]
     seconds: u64,
 }
 

@@ -1,8 +1,10 @@
 //! `ogive export`: writes the records of a table, an index or a store to a file of another format.
 
 use super::ordered_map::RangeOptions;
-use super::place::{PlaceArguments, Reading, with_map};
-use super::verbs::RangeRecords;
+use super::place::{PlaceArguments, PlaceKind, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::{PlaceUse, given};
+use super::verbs::{RangeRecords, note_emptiness};
 use crate::export::{RecordFormat, export};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
@@ -69,15 +71,20 @@ pub(crate) fn run(arguments: &ExportArguments, output: &mut Output) -> Result<Ou
     let format = RecordFormat::of_path(target, output.is_json(), arguments.quote)?;
     let place = arguments.place.open(Reading::default())?;
     #[cfg(feature = "parquet")]
-    crate::beside::rows::check_columns(&arguments.columns, place.is_beside())?;
+    {
+        let flags = given(&[("--columns", !arguments.columns.is_empty())]);
+        arguments.place.check(place.kind(), PlaceUse::Records, &flags)?;
+    }
     // The folder of a store is no file that could be written.
-    let input = if place.is_store() { None } else { Some(arguments.place.path()) };
+    let input = if place.kind() == PlaceKind::Store { None } else { Some(arguments.place.path()) };
     let (inputs, force) = (input.as_slice(), arguments.force);
     let count = with_map!(
         place,
         map => {
             let records = RangeRecords::of(&*map, &arguments.range)?;
-            export(&records, (target, format), force, inputs, output, &interrupt)?
+            let count = export(&records, (target, format), force, inputs, output, &interrupt)?;
+            note_emptiness(&*map, output)?;
+            count
         },
         beside => {
             let records = crate::beside::records::BesideRecords::of(&beside, &arguments.range, &arguments.columns)?;

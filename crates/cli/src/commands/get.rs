@@ -2,6 +2,8 @@
 
 use super::index::PayloadOptions;
 use super::place::{PlaceArguments, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::PlaceUse;
 use super::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::outcome::Outcome;
@@ -18,7 +20,8 @@ Examples:
   ogive get rows.ogive 1234 --all          print the values of all records with this key
   ogive get films.db night --raw >night    write a value of any length, unchanged
 
-Prints 'not found' to standard error and exits with 1 if the key is absent.";
+Prints 'not found' to standard error and exits with 1 if the key is absent. With --json, the answer to each key is an
+object: key, found, and record, or with --all records; more is the number of further records with the key.";
 
 /// Look up keys in a table, an index or a store
 #[derive(Debug, clap::Args)]
@@ -41,7 +44,7 @@ pub(crate) struct GetArguments {
     #[arg(long, conflicts_with_all = ["all", "json", "values"])]
     raw: bool,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
 
@@ -58,7 +61,7 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
     let GetArguments { keys, all, raw, .. } = arguments;
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    arguments.rows.check(place.is_beside())?;
+    arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
         place,
         map => {
@@ -66,9 +69,11 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
                 true => verbs::get_raw(&*map, keys, output)?,
                 false => verbs::get_each(&*map, keys, *all, output)?,
             };
-            verbs::note_emptiness(&*map, outcome)?;
+            if outcome == Outcome::Negative {
+                verbs::note_emptiness(&*map, output)?;
+            }
             Ok(outcome)
         },
-        beside => crate::beside::get(*beside, keys, *raw, &arguments.rows, output),
+        beside => crate::beside::lookup::get(*beside, keys, (*all, *raw), &arguments.rows, output),
     )
 }

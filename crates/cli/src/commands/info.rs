@@ -2,14 +2,17 @@
 
 use super::{db, index};
 use crate::advice::{Foreign, foreign};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::info::Info;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::places::folder_of;
+use crate::shell::{shell_path, under_own_name};
 use crate::urls::{is_folder, path_argument, refuse_updated};
-use crate::values::size::{counted, human_bytes};
+use crate::values::size::{counted, grouped, human_bytes};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
+use ogive::backup::{BackupList, Backups};
 use ogive::table::{Table, TableOptions};
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
@@ -18,24 +21,33 @@ const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
   ogive info fruit.db --json    a store, as JSON
+  ogive info fruit.db --keyspace ids
+                                one keyspace of a store
   ogive info events.idx         an index of Parquet files: its key, their columns, and the files
 
 Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
 
-/// Show what a file or folder is: a table, an index, a store, a profile, or none of these
+/// Show what a file or folder is: a table, an index, a store, backups, a profile, or none of these
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InfoArguments {
     /// File or folder to look at
     #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
+
+    /// For a store: show this keyspace alone
+    #[arg(long, value_name = "NAME")]
+    keyspace: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
     let shown = path.display();
-    let info = look(path)?;
+    let info = look(path, arguments.keyspace.as_deref())?;
+    if arguments.keyspace.is_some() && info.kind != "store" {
+        return Err(Failure::usage(format!("--keyspace is for a store, but {shown} is {}", info.text), "remove it"));
+    }
     if output.is_json() {
         let mut object =
             Map::from_iter([("path".to_owned(), json!(shown.to_string())), ("kind".into(), json!(info.kind))]);
@@ -43,22 +55,15 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
         output.json(&object)?;
     } else {
         output.line(format_args!("{shown}: {}", info.text))?;
-        info.details.iter().try_for_each(|line| output.line(line))?;
-        output.line(format_args!("next: {}", info.next))?;
+        info.details.iter().try_for_each(|line| output.line(under_own_name(line)))?;
+        output.line(format_args!("next: {}", under_own_name(&info.next)))?;
     }
     Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
 }
 
-fn look(path: &Path) -> Result<Info> {
-    let shown = path.display();
+fn look(path: &Path, keyspace: Option<&str>) -> Result<Info> {
     if is_folder(path)? {
-        return Ok(db::info(path)?.unwrap_or_else(|| Info {
-            kind: "other",
-            text: "a folder without a store".into(),
-            details: Vec::new(),
-            facts: json!({}),
-            next: "`ogive db put STORE KEY VALUE` creates a store".into(),
-        }));
+        return folder(path, keyspace);
     }
     match FileFormat::at(path)? {
         Some(FileFormat::Table) => table(path),
@@ -71,14 +76,21 @@ fn look(path: &Path) -> Result<Info> {
             text: "a segment of the log of an index; it belongs beside the index".into(),
             details: Vec::new(),
             facts: json!({}),
-            next: format!("`ogive info {}`", without_number(path).display()),
+            next: format!("`ogive info {}`", shell_path(&without_number(path))),
+        }),
+        Some(FileFormat::Backup) => Ok(Info {
+            kind: "backup",
+            text: "the record of a backup of a store; the files that it names are beside it".into(),
+            details: Vec::new(),
+            facts: json!({}),
+            next: format!("`ogive db backups {}` lists all", shell_path(folder_of(path))),
         }),
         found if found.is_some() || is_lock_of_store(path)? => Ok(Info {
             kind: "store file",
             text: "a file of a store; its name and its neighbours belong to it".into(),
             details: Vec::new(),
             facts: json!({}),
-            next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
+            next: format!("`ogive info {}`", shell_path(folder_of(path))),
         }),
         _ => Ok(match foreign(path) {
             Some(Foreign::Profile(profile)) => Info {
@@ -86,7 +98,7 @@ fn look(path: &Path) -> Result<Info> {
                 text: Foreign::Profile(profile.clone()).to_string(),
                 details: Vec::new(),
                 facts: json!({ "name": profile.name() }),
-                next: format!("`ogive tune KEYS --for {shown}`"),
+                next: format!("`ogive tune KEYS --for {}`", shell_path(path)),
             },
             found => Info {
                 kind: "other",
@@ -94,7 +106,8 @@ fn look(path: &Path) -> Result<Info> {
                 details: Vec::new(),
                 facts: json!({}),
                 next: format!(
-                    "`ogive build {shown} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys"
+                    "`ogive build {} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys",
+                    shell_path(path)
                 ),
             },
         }),
@@ -103,12 +116,44 @@ fn look(path: &Path) -> Result<Info> {
 
 /// Whether a file, which has no content of its own, is the lock of a store.
 fn is_lock_of_store(path: &Path) -> Result<bool> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder)?.is_some())
+    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder_of(path), None)?.is_some())
+}
+
+/// What a folder is: a store, a folder of backups, or neither.
+fn folder(path: &Path, keyspace: Option<&str>) -> Result<Info> {
+    if let Some(info) = db::info(path, keyspace)? {
+        return Ok(info);
+    }
+    let BackupList { backups, damaged, .. } = Backups::at(path)?.list()?;
+    let count = backups.len() + damaged.len();
+    if count == 0 {
+        return Ok(Info {
+            kind: "other",
+            text: "a folder without a store".into(),
+            details: Vec::new(),
+            facts: json!({}),
+            next: "`ogive db put STORE KEY VALUE` creates a store".into(),
+        });
+    }
+    let damage = match damaged.len() as u64 {
+        0 => String::new(),
+        damaged => format!(", {} of them with a damaged record", grouped(damaged)),
+    };
+    Ok(Info {
+        kind: "backups",
+        text: format!("a folder with {} of a store{damage}", counted(count as u64, "backup")),
+        details: Vec::new(),
+        facts: json!({ "backups": backups.iter().map(|backup| backup.number).collect::<Vec<_>>() }),
+        next: format!(
+            "`ogive db backups {0}` lists them, `ogive db restore {0} STORE` restores the newest",
+            shell_path(path)
+        ),
+    })
 }
 
 fn table(path: &Path) -> Result<Info> {
-    let table = Table::open(path, &TableOptions::default())?;
+    let opened = Table::open(path, &TableOptions::default());
+    let table = opened.map_err(|error| Failure::of_opening(path, error))?;
     #[cfg(feature = "parquet")]
     if let Some(info) = crate::beside::info(path, table.clone())? {
         return Ok(info);
@@ -140,7 +185,7 @@ fn table(path: &Path) -> Result<Info> {
             "file_bytes": report.file_bytes,
             "designs": report.designs,
         }),
-        next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", path.display()),
+        next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", shell_path(path)),
     })
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod nth;
 pub(crate) mod ordered_map;
 pub(crate) mod place;
+pub(crate) mod place_flags;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod rank;

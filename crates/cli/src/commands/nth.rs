@@ -2,6 +2,8 @@
 
 use super::index::PayloadOptions;
 use super::place::{PlaceArguments, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::PlaceUse;
 use super::verbs;
 use crate::failure::Result;
 use crate::outcome::Outcome;
@@ -26,10 +28,10 @@ pub(crate) struct NthArguments {
     place: PlaceArguments,
 
     /// Position, counted from 0; -1 is the last record, -2 the one before
-    #[arg(value_name = "POSITION", allow_negative_numbers = true)]
+    #[arg(value_name = "POSITION", allow_negative_numbers = true, value_parser = position)]
     position: i64,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long)]
     explain: bool,
 
@@ -41,11 +43,16 @@ pub(crate) struct NthArguments {
     rows: crate::beside::rows::RowFormat,
 }
 
+/// A position as an argument.
+fn position(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "a position is an integer: 0 is the first record, and -1 the last".into())
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &NthArguments, output: &mut Output) -> Result<Outcome> {
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    arguments.rows.check(place.is_beside())?;
+    arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
         place,
         map => verbs::nth(&*map, arguments.position, output),

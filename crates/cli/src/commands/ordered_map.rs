@@ -89,7 +89,7 @@ pub(crate) trait OrderedMap {
     /// The value of a key by itself, which may be longer than what is held in memory.
     fn value_reader<'a>(&'a self, key: &Self::Key) -> Result<Option<Box<dyn Read + 'a>>>;
 
-    /// A remark on an absent key of a map without any records. Only keyspaces make one.
+    /// A remark on a map without any records, if there are others with some. Only keyspaces make one.
     fn remark_on_emptiness(&self) -> Result<Option<String>> {
         Ok(None)
     }
@@ -218,7 +218,8 @@ pub(crate) struct RangeOptions {
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     pub(crate) from: Option<OsString>,
 
-    /// End of the range, exclusive [default: the end]
+    /// End of the range, exclusive [default: the end]. A range with a bound contains no nulls in an index of Parquet
+    /// files
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     pub(crate) to: Option<OsString>,
 
@@ -231,14 +232,14 @@ pub(crate) struct RangeOptions {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Window {
     /// Print at most N entries
-    #[arg(long, value_name = "N", value_parser = whole_number)]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>)]
     pub(crate) limit: Option<u64>,
 
     /// Print the entries in reverse order
     #[arg(long)]
     pub(crate) reverse: bool,
 
-    /// Print keys only; a store reads no long values
+    /// For a table, an index or a store: print keys only; a store reads no long values
     #[arg(long)]
     pub(crate) keys_only: bool,
 }

@@ -4,12 +4,13 @@
 
 #[cfg(feature = "parquet")]
 use crate::beside::BesideIndex;
-use crate::commands::db::{KeyspaceOptions, OpenKeyspace, StoreFolder};
+use crate::commands::db::{KeyspaceOptions, OpenKeyspace, StoreFolder, StorePart};
 use crate::commands::index::{Form, IndexFile, OpenIndex};
+use crate::commands::place_flags::{self, PlaceUse, given};
 use crate::commands::query::{OpenTable, TableFile};
 use crate::failure::{Failure, Result};
 use crate::urls::{is_folder, is_url, path_argument};
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::{FileFormat, KeyType};
 use std::fmt;
@@ -36,6 +37,10 @@ pub(crate) struct PlaceArguments {
     key_type: Option<KeyType>,
 
     /// Upper limit of memory, caches included [default: 64MiB, of a store 256MiB]
+    ///
+    /// A store that takes more is refused with the memory that suffices, and so is a table whose opening read is larger
+    /// than the limit and than 1 MiB. Below that, the limit binds what is kept: the blocks of a table and the pages of
+    /// an index that a lookup is designed to read are read with any memory.
     #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
     memory: Option<ByteSize>,
 
@@ -48,15 +53,17 @@ pub(crate) struct PlaceArguments {
     resident: Option<ByteSize>,
 
     /// For a store: maximum number of open files [default: half of the limit of the process]
-    #[arg(long, value_name = "N", help_heading = "Place", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Place", hide_short_help = true)]
     open_files: Option<usize>,
 }
 
 /// What is at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceKind {
-    /// A table, perhaps one that holds an index of Parquet files.
+    /// A table; before it is open, perhaps one that holds an index of Parquet files.
     Table,
+    /// A table that holds an index of Parquet files.
+    Beside,
     Index,
     Store,
 }
@@ -95,7 +102,8 @@ macro_rules! with_map {
 pub(crate) use with_map;
 
 impl PlaceKind {
-    /// What a path or URL leads to; `None` for a file that is none of these, or is no part of a place of its own.
+    /// What a path or URL leads to, before it is opened; `None` for a file that is none of these, or is no part of a
+    /// place of its own.
     ///
     /// # Errors
     /// Those of reading it.
@@ -110,10 +118,16 @@ impl PlaceKind {
         })
     }
 
+    /// What an open table is.
+    pub(crate) fn of_open(table: &OpenTable) -> Self {
+        if table.is_beside() { Self::Beside } else { Self::Table }
+    }
+
     /// What it is, with an article.
-    fn named(self) -> &'static str {
+    pub(crate) fn named(self) -> &'static str {
         match self {
             Self::Table => "a table",
+            Self::Beside => "an index of Parquet files",
             Self::Index => "an index",
             Self::Store => "a store",
         }
@@ -121,15 +135,15 @@ impl PlaceKind {
 }
 
 impl OpenPlace {
-    /// Whether it is a store.
-    pub(crate) fn is_store(&self) -> bool {
-        matches!(self, Self::Store(_))
-    }
-
-    /// Whether it is an index of Parquet files.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn is_beside(&self) -> bool {
-        matches!(self, Self::Beside(_))
+    /// What it is.
+    pub(crate) fn kind(&self) -> PlaceKind {
+        match self {
+            Self::Table(_) => PlaceKind::Table,
+            #[cfg(feature = "parquet")]
+            Self::Beside(_) => PlaceKind::Beside,
+            Self::Index(_) => PlaceKind::Index,
+            Self::Store(_) => PlaceKind::Store,
+        }
     }
 }
 
@@ -145,14 +159,17 @@ impl PlaceArguments {
         &self.path
     }
 
-    /// What the place is, after a check that the options are for it. What is none of the kinds, or cannot be told, is
-    /// left to the opening of a table, which says more of it.
+    /// What the place is, after a check of the options, and of these flags of the command, if it is an index or a
+    /// store. Those of a table are checked when it is open ([`Self::check`]). What is none of the kinds, or cannot be
+    /// told, is left to the opening of a table, which says more of it.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an option of another kind.
-    pub(crate) fn kind(&self) -> Result<PlaceKind> {
+    pub(crate) fn kind(&self, asked: PlaceUse, flags: &[&'static str]) -> Result<PlaceKind> {
         let kind = PlaceKind::of(&self.path).ok().flatten().unwrap_or(PlaceKind::Table);
-        self.check_options(kind)?;
+        if kind != PlaceKind::Table {
+            self.check(kind, asked, flags)?;
+        }
         Ok(kind)
     }
 
@@ -166,61 +183,48 @@ impl PlaceArguments {
             return self.open_as(PlaceKind::Store, reading);
         }
         match self.open_table(reading) {
-            Err(failure @ (Failure::Engine(_) | Failure::File { .. })) => match self.kind()? {
-                PlaceKind::Table => Err(failure),
-                kind => self.open_as(kind, reading),
-            },
+            Err(failure @ (Failure::Engine(_) | Failure::File { .. })) => {
+                match PlaceKind::of(&self.path).ok().flatten().filter(|kind| *kind != PlaceKind::Table) {
+                    None => Err(failure),
+                    Some(kind) => self.open_as(kind, reading),
+                }
+            }
             opened => opened,
         }
     }
 
-    fn open_as(&self, kind: PlaceKind, Reading { explain, form }: Reading) -> Result<OpenPlace> {
-        self.check_options(kind)?;
-        if explain {
-            let hint = match kind {
-                PlaceKind::Index => format!("`ogive explain {self} KEY` shows the nodes that a lookup visits"),
-                _ => format!("`ogive stats {self}` shows its levels, and `ogive report {self} -o PAGE` draws them"),
-            };
-            let message = format!("--explain shows the reads of tables, but {self} is {}", kind.named());
-            return Err(Failure::usage(message, hint));
-        }
+    fn open_as(&self, kind: PlaceKind, reading: Reading) -> Result<OpenPlace> {
+        self.check(kind, PlaceUse::Records, &reading.flags())?;
         if kind == PlaceKind::Index {
-            return Ok(OpenPlace::Index(Box::new(self.index().read(form)?)));
+            return Ok(OpenPlace::Index(Box::new(self.index().read(reading.form)?)));
         }
-        check_form(form, self, kind)?;
         Ok(OpenPlace::Store(Box::new(self.keyspace().read()?)))
     }
 
-    fn open_table(&self, Reading { explain, form }: Reading) -> Result<OpenPlace> {
+    fn open_table(&self, reading: Reading) -> Result<OpenPlace> {
         let file = self.table();
-        let open = file.open_any(explain)?;
-        self.check_options(PlaceKind::Table)?;
-        check_form(form, self, PlaceKind::Table)?;
+        let open = file.open_any(reading.explain)?;
+        self.check(PlaceKind::of_open(&open), PlaceUse::Records, &reading.flags())?;
         #[cfg(feature = "parquet")]
         if open.is_beside() {
-            return Ok(OpenPlace::Beside(Box::new(BesideIndex::new(&file, open, explain)?)));
+            return Ok(OpenPlace::Beside(Box::new(BesideIndex::new(&file, open, reading.explain)?)));
         }
         Ok(OpenPlace::Table(Box::new(file.plain(open)?)))
     }
 
-    /// Refuses options of other kinds.
-    fn check_options(&self, kind: PlaceKind) -> Result<()> {
-        let given = [
-            ("--keyspace", self.keyspace.is_some(), PlaceKind::Store),
-            ("--key-type", self.key_type.is_some(), PlaceKind::Store),
-            ("--open-files", self.open_files.is_some(), PlaceKind::Store),
-            ("--resident", self.resident.is_some(), PlaceKind::Index),
-        ];
-        let is_other = |(_, is_given, of): &&(&str, bool, PlaceKind)| *is_given && *of != kind;
-        if let Some((flag, _, of)) = given.iter().find(is_other) {
-            let message = format!("{flag} is for {}, but {self} is {}", of.named(), kind.named());
-            return Err(Failure::usage(message, format!("remove {flag}")));
-        }
-        if self.direct && kind == PlaceKind::Store {
-            let message = format!("--direct is for tables and indexes, but {self} is a store");
-            return Err(Failure::usage(message, "remove --direct"));
-        }
-        Ok(())
+    /// Refuses options of other kinds, and flags of the command that are.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check(&self, kind: PlaceKind, asked: PlaceUse, flags: &[&'static str]) -> Result<()> {
+        let own = given(&[
+            ("--keyspace", self.keyspace.is_some()),
+            ("--key-type", self.key_type.is_some()),
+            ("--open-files", self.open_files.is_some()),
+            ("--resident", self.resident.is_some()),
+            ("--direct", self.direct),
+        ]);
+        place_flags::check(&[&own[..], flags].concat(), &self.path, kind, asked)
     }
 
     /// The place as a table.
@@ -234,21 +238,24 @@ impl PlaceArguments {
         IndexFile::at(self.path.clone(), self.memory.unwrap_or(FILE_MEMORY), resident, self.direct)
     }
 
-    /// The place as a store.
-    pub(crate) fn store(&self) -> StoreFolder {
-        StoreFolder::at(self.path.clone(), self.memory.unwrap_or(STORE_MEMORY), self.open_files)
+    /// The place as a store, or as one keyspace of it if that is given.
+    pub(crate) fn store(&self) -> StorePart {
+        StorePart { store: self.folder(), keyspace: self.keyspace.clone() }
     }
 
     /// The place as a keyspace of a store.
-    fn keyspace(&self) -> KeyspaceOptions {
-        KeyspaceOptions::at(self.store(), self.keyspace.clone(), self.key_type)
+    pub(crate) fn keyspace(&self) -> KeyspaceOptions {
+        KeyspaceOptions::at(self.folder(), self.keyspace.clone(), self.key_type)
+    }
+
+    fn folder(&self) -> StoreFolder {
+        StoreFolder::at(self.path.clone(), self.memory.unwrap_or(STORE_MEMORY), self.open_files)
     }
 }
 
-/// Refuses a form of payloads where values have types.
-fn check_form(form: Option<Form>, place: &PlaceArguments, kind: PlaceKind) -> Result<()> {
-    if form.is_none() {
-        return Ok(());
+impl Reading {
+    /// The flags that ask for it.
+    fn flags(self) -> Vec<&'static str> {
+        given(&[("--explain", self.explain), ("--values", self.form.is_some())])
     }
-    Err(Failure::usage(format!("--values is for an index, but {place} is {}", kind.named()), "remove --values"))
 }

@@ -6,6 +6,7 @@ use crate::output::{Output, note};
 use crate::page_file::{self, PageOption};
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputFile, OutputKind, claim};
+use crate::shell::{shell_path, under_own_name};
 use crate::urls::{is_url, measure_url_profile, path_argument};
 use crate::values::size::{ByteSize, grouped, human_bytes, human_us};
 use crate::values::table_text::plain_table;
@@ -144,7 +145,8 @@ fn print_url(profile: &Profile, opening_bytes: u64, stored: Option<&Path>, outpu
 fn next_step(stored: Option<&Path>, output: &mut Output) -> Result<()> {
     match stored {
         Some(file) => {
-            output.line(format_args!("saved to {0}; next: ogive build INPUT -o TABLE --for {0}", file.display()))
+            let next = format!("`ogive build INPUT -o TABLE --for {}`", shell_path(file));
+            output.line(format_args!("saved to {}; next: {}", file.display(), under_own_name(&next)))
         }
         None => output.line("save it with -o FILE, and tune tables for it with --for FILE"),
     }

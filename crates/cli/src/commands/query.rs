@@ -124,7 +124,7 @@ impl TableFile {
 
     fn open_at(&self, (storage, name): (Arc<dyn Storage>, String), explain: bool) -> Result<OpenTable> {
         let options = TableOptions::default().memory_bytes(self.memory.0).profile(urls::profile_of(&self.path)?);
-        let table = Table::open((storage, &name), &options)?;
+        let table = Table::open((storage, &name), &options).map_err(|error| Failure::of_opening(&self.path, error))?;
         let cold = (self.direct && !is_url(&self.path)).then(|| table.is_direct());
         if cold == Some(false) {
             note(format_args!(
@@ -150,7 +150,7 @@ impl TableRangeOptions {
 impl OpenTable {
     /// Whether it holds an index of Parquet files.
     pub(crate) fn is_beside(&self) -> bool {
-        crate::input::is_beside(&self.table)
+        crate::places::is_beside(&self.table)
     }
 
     /// Calls `work` with the table, and traces its reads.

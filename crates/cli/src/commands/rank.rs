@@ -27,7 +27,7 @@ pub(crate) struct RankArguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// For a table: show every read
+    /// For a table or an index of Parquet files: show every read
     #[arg(long)]
     explain: bool,
 }

@@ -6,8 +6,10 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
+use crate::places::{folder_of, may_be_store};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
+use crate::shell::shell_path;
 use crate::values::key;
 use crate::values::size::{ByteSize, counted, grouped};
 use ogive::index::IndexOptions;
@@ -65,7 +67,7 @@ pub(crate) struct RepairArguments {
     #[arg(long, requires = "in_place")]
     accept_loss: bool,
 
-    /// Upper limit of the memory of an index or a store, caches included
+    /// Upper limit of memory, caches included
     #[arg(long, value_name = "N", default_value = "256MiB")]
     memory: ByteSize,
 }
@@ -87,11 +89,11 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
         ));
     }
     if path.is_dir() {
-        if arguments.output.is_some() {
+        if arguments.output.is_some() && may_be_store(path) {
             let hint = "leave out -o; copy the folder first";
             return Err(Failure::usage("a store is repaired in its folder, not in a new one", hint));
         }
-        if arguments.in_place {
+        if arguments.in_place && may_be_store(path) {
             return Err(Failure::usage("a store is always repaired in its folder", "leave out --in-place"));
         }
         return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory, None), output);
@@ -107,17 +109,17 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     storage.open(&name)?;
     let storage = LenientStorage::around(&storage);
     let kind = kind_of(path, (&storage, &name))?;
-    if is_sound(kind, (&storage, &name), &pages)? {
+    let is_sound = match beside(kind, (&storage, &name), &pages) {
+        Some(table) => check_beside(path, table).map(|()| true)?,
+        None => is_sound(path, kind, (&storage, &name), &pages)?,
+    };
+    if is_sound {
         if output.is_json() {
             output.json(&json!({ "sound": true, "repaired": false }))?;
         } else {
             output.line(format_args!("{}: sound; nothing to repair", path.display()))?;
         }
         return Ok(Outcome::Done);
-    }
-    if is_beside(kind, (&storage, &name), &pages) {
-        let hint = format!("`ogive build DATA --external --key COL -o {}` makes it anew", path.display());
-        return Err(Failure::refused(format!("{} is a damaged index of Parquet files", path.display()), hint));
     }
     let new = arguments.output.clone().unwrap_or_else(|| name_of_new(path));
     let place = claim(&new, OutputKind::Plain, &[path], None)?;
@@ -159,8 +161,7 @@ fn all_lost(records: u64, cause_of_lost_commits: Option<&str>) -> String {
 fn kind_of(path: &Path, (storage, name): (&Arc<dyn Storage>, &str)) -> Result<Kind> {
     let shown = path.display();
     if is_store_file(path).unwrap_or(false) {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let hint = format!("`ogive repair {}` repairs the store", folder.join("").display());
+        let hint = format!("`ogive repair {}` repairs the store", shell_path(folder_of(path)));
         return Err(Failure::refused(format!("{shown} is a file of a store"), hint));
     }
     let format = FileFormat::of_file(&*storage.open(name)?)?;
@@ -172,7 +173,7 @@ fn kind_of(path: &Path, (storage, name): (&Arc<dyn Storage>, &str)) -> Result<Ki
         Some(FileFormat::PageFile) => Ok(Kind::Index),
         Some(FileFormat::PageLog) => {
             let index = index_of_segment(path).unwrap_or_default();
-            let hint = format!("`ogive repair {}` uses it", index.display());
+            let hint = format!("`ogive repair {}` uses it", shell_path(&index));
             Err(Failure::refused(format!("{shown} is a log segment of an index"), hint))
         }
         _ => Err(Failure::refused(
@@ -201,7 +202,7 @@ fn name_of_new(path: &Path) -> PathBuf {
     new.into()
 }
 
-fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
+fn is_sound(path: &Path, kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
     match kind {
         Kind::Table => {
             match Table::open((Arc::clone(storage), name), &TableOptions::default().memory_bytes(pages.memory_bytes)) {
@@ -211,18 +212,30 @@ fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &Page
                 }
                 // An error that the repair explains.
                 Err(Error { cause: Cause::Damaged | Cause::NotATable | Cause::Changed, .. }) => Ok(false),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(Failure::of_opening(path, error)),
             }
         }
         Kind::Index => Ok(index::verify_at(storage, name, pages)?.is_ok()),
     }
 }
 
-/// Whether a table holds an index of Parquet files, which a copy of some of its records would not be.
-fn is_beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> bool {
+/// The table that holds an index of Parquet files, if the file is one that opens.
+fn beside(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Option<Table> {
     let options = TableOptions::default().memory_bytes(pages.memory_bytes);
-    matches!(kind, Kind::Table)
-        && Table::open((Arc::clone(storage), name), &options).is_ok_and(|table| crate::input::is_beside(&table))
+    let open = || Table::open((Arc::clone(storage), name), &options).ok();
+    matches!(kind, Kind::Table).then(open).flatten().filter(crate::places::is_beside)
+}
+
+/// Checks an index of Parquet files, which a copy of some of its records would not be.
+#[cfg(feature = "parquet")]
+fn check_beside(path: &Path, table: Table) -> Result<()> {
+    crate::beside::verify::check_sound(path, table)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn check_beside(path: &Path, _: Table) -> Result<()> {
+    let message = format!("{} is an index of Parquet files", path.display());
+    Err(Failure::refused(message, "this program was built without the feature parquet"))
 }
 
 fn copy(

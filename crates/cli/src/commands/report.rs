@@ -10,9 +10,10 @@ use crate::output::Output;
 use crate::page_file;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
+use crate::shell::shell_path;
 use crate::urls::{self, path_argument};
 use crate::values::key;
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::{FastPaths, Profile};
 use ogive::table::{Table, TableOptions};
@@ -40,6 +41,9 @@ The page is one file that loads nothing. For a table it shows the key curve unde
 is made of, where the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB: of
 a larger index, it contains the parts around the keys of --key. Reads the index and a few blocks of data.";
 
+/// Data blocks that are read for the curve, unless their number is given.
+const SAMPLES: u32 = 64;
+
 /// Write a page about a table, an index or a store: its parts, and what a lookup does
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,7 +57,7 @@ pub(crate) struct ReportArguments {
     #[arg(required_unless_present = "json")]
     output: Option<PathBuf>,
 
-    /// Key to look up in the page, as `ogive get` takes it; may be repeated
+    /// For all but a store: key to look up in the page, as `ogive get` takes it; may be repeated for a table
     #[arg(long = "key", value_name = "KEY", allow_negative_numbers = true)]
     keys: Vec<OsString>,
 
@@ -61,9 +65,9 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_enum, value_name = "NAME", requires = "output", conflicts_with = "json")]
     figure: Option<Figure>,
 
-    /// Data blocks to read for the curve if the index does not have the separators of all blocks
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    samples: u32,
+    /// Data blocks to read for the curve if the index does not have the separators of all blocks [default: 64]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>)]
+    samples: Option<u32>,
 
     /// Upper limit of memory, caches included
     #[arg(long, value_name = "N", default_value = "64MiB")]
@@ -122,6 +126,7 @@ impl Picture {
             if !arguments.keys.is_empty() {
                 return Err(Failure::usage("a store's report follows no key", "leave out --key"));
             }
+            refuse_samples(arguments, "a store")?;
             return db::picture(path, &name, arguments.memory).map(Self::Store);
         }
         if let Some(foreign) = foreign(path) {
@@ -133,6 +138,7 @@ impl Picture {
         if arguments.keys.len() > 1 {
             return Err(Failure::usage("an index's report follows one key", "give --key once"));
         }
+        refuse_samples(arguments, "an index")?;
         let (storage, object) = urls::place(path, false)?;
         let mut picture = index::picture(&storage, &object, arguments.memory.0, arguments.keys.first())?;
         picture.name = name;
@@ -184,12 +190,21 @@ impl Picture {
     }
 }
 
+/// Refuses samples of the key curve, which a report of what this is called does not show.
+fn refuse_samples(arguments: &ReportArguments, what: &str) -> Result<()> {
+    if arguments.samples.is_none() {
+        return Ok(());
+    }
+    let message = format!("--samples is for the curve of a table, but {} is {what}", arguments.path.display());
+    Err(Failure::usage(message, "remove --samples"))
+}
+
 /// The failure on a file that no report is made of.
 fn not_reported(path: &Path, foreign: &Foreign) -> Failure {
     let taken = "a report takes a table, an index, an index beside Parquet files, or the folder of a store";
     let shown = path.strip_prefix(".").unwrap_or(path).display();
     let hint = match foreign {
-        Foreign::Input(_) => format!("{taken}; `ogive build {shown} -o TABLE` makes a table of it"),
+        Foreign::Input(_) => format!("{taken}; `ogive build {} -o TABLE` makes a table of it", shell_path(path)),
         Foreign::Profile(_) | Foreign::Other => taken.to_owned(),
     };
     Failure::refused(format!("{shown} is {foreign}"), &hint)
@@ -204,8 +219,9 @@ fn of_table(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Pictur
         .profile(profile.clone())
         // Lookups of the page show all of their reads.
         .fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
-    let table = Table::open((storage, &name), &options)?;
-    if crate::input::is_beside(&table) {
+    let opened = Table::open((storage, &name), &options);
+    let table = opened.map_err(|error| Failure::of_opening(&arguments.path, error))?;
+    if crate::places::is_beside(&table) {
         return of_parquet(arguments, interrupt, table, profile);
     }
     let key_type = table.key_type();
@@ -219,7 +235,7 @@ fn of_parquet(arguments: &ReportArguments, interrupt: &Interrupt, table: Table, 
         path: &arguments.path,
         name: shown(arguments),
         keys: &arguments.keys,
-        samples: u64::from(arguments.samples),
+        samples: u64::from(arguments.samples.unwrap_or(SAMPLES)),
         profile,
     };
     let of_table = |table: &Table, keys| picture(arguments, interrupt, table, keys);
@@ -244,7 +260,11 @@ fn picture(
     table: &Table,
     keys: Vec<Vec<u8>>,
 ) -> Result<TablePicture> {
-    let options = PictureOptions { keys, sampled_blocks: u64::from(arguments.samples), ..PictureOptions::default() };
+    let options = PictureOptions {
+        keys,
+        sampled_blocks: u64::from(arguments.samples.unwrap_or(SAMPLES)),
+        ..PictureOptions::default()
+    };
     let mut progress =
         Progress::start(format!("reading the index of {}", arguments.path.display()), Some(100), Unit::Parts);
     let mut watch = |done: u64, total: u64| {

@@ -3,6 +3,8 @@
 use super::index::PayloadOptions;
 use super::ordered_map::Window;
 use super::place::{PlaceArguments, Reading, with_map};
+#[cfg(feature = "parquet")]
+use super::place_flags::PlaceUse;
 use super::query::TableRangeOptions;
 use super::verbs;
 use crate::failure::Result;
@@ -39,7 +41,7 @@ pub(crate) struct ScanArguments {
     #[command(flatten)]
     window: Window,
 
-    /// For a table: show every read, after the records
+    /// For a table or an index of Parquet files: show every read, after the records
     #[arg(long)]
     explain: bool,
 
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: &ScanArguments, output: &mut Output) -> Result<Outc
     let (range, window) = (arguments.range.range(), arguments.window);
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
     #[cfg(feature = "parquet")]
-    arguments.rows.check(place.is_beside())?;
+    arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
         place,
         map => verbs::scan(&*map, &range, window, output),

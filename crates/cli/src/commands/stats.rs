@@ -4,6 +4,7 @@ use super::db::OpenKeyspace;
 use super::index::OpenIndex;
 use super::ordered_map::Report;
 use super::place::{PlaceArguments, PlaceKind};
+use super::place_flags::PlaceUse;
 use super::query::OpenTable;
 use super::verbs;
 use crate::failure::Result;
@@ -43,8 +44,8 @@ impl Report for TableReport {
 
 /// Runs the command.
 pub(crate) fn run(place: &PlaceArguments, output: &mut Output) -> Result<Outcome> {
-    match place.kind()? {
-        PlaceKind::Table => of_table(place, output),
+    match place.kind(PlaceUse::Structure, &[])? {
+        PlaceKind::Table | PlaceKind::Beside => of_table(place, output),
         PlaceKind::Index => verbs::stats::<OpenIndex>(&place.index(), output),
         PlaceKind::Store => verbs::stats::<OpenKeyspace>(&place.store(), output),
     }
@@ -53,12 +54,11 @@ pub(crate) fn run(place: &PlaceArguments, output: &mut Output) -> Result<Outcome
 /// Shows the parts of a table, or of the index of Parquet files that it holds.
 pub(crate) fn of_table(place: &PlaceArguments, output: &mut Output) -> Result<Outcome> {
     let file = place.table();
+    let open = file.open_any(false)?;
+    place.check(PlaceKind::of_open(&open), PlaceUse::Structure, &[])?;
     #[cfg(feature = "parquet")]
-    {
-        let open = file.open_any(false)?;
-        if open.is_beside() {
-            return crate::beside::explain(&file, open, output);
-        }
+    if open.is_beside() {
+        return crate::beside::explain(&file, open, output);
     }
     verbs::stats::<OpenTable>(&file, output)
 }

@@ -6,23 +6,31 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions, open_to_see, table_input};
 use crate::urls;
 
-/// The records of an input that is a table, an index or a store; `None` for any other, and if a format is given.
+/// The records of an input that is a table, an index or a store, of which this or the default keyspace is read; `None`
+/// for any other, and if a format is given.
 ///
 /// # Errors
-/// [`Failure::Usage`] for options that choose or type columns, which these have already; errors of opening it.
-pub(crate) fn open(options: &InputOptions, keyspace: &str) -> Result<Option<Box<dyn Input>>> {
+/// [`Failure::Usage`] for options that choose or type columns, which these have already, and for a keyspace of what is
+/// no store; errors of opening it.
+pub(crate) fn open(options: &InputOptions, keyspace: Option<&str>) -> Result<Option<Box<dyn Input>>> {
     let path = &options.path;
-    if options.format.is_some() || (!path.is_file() && !path.is_dir() && !urls::is_url(path)) {
-        return Ok(None);
+    let may_be_stored = options.format.is_none() && (path.is_file() || path.is_dir() || urls::is_url(path));
+    let kind = if may_be_stored { PlaceKind::of(path)? } else { None };
+    if keyspace.is_some() && kind != Some(PlaceKind::Store) && (may_be_stored || path.exists()) {
+        let message = format!("--keyspace is for a store, but {} is none", path.display());
+        return Err(Failure::usage(message, "remove --keyspace"));
     }
-    let found: Option<Box<dyn Input>> = match PlaceKind::of(path)? {
+    let found: Option<Box<dyn Input>> = match kind {
         None => None,
         Some(PlaceKind::Store) => Some(db::input(path, keyspace)?),
         Some(kind) => {
             let (storage, name) = urls::place(path, false)?;
             Some(match kind {
                 PlaceKind::Index => index::input(path, &storage, &name)?,
-                _ => Box::new(table_input(path, &open_to_see(&storage, &name)?)),
+                _ => {
+                    let table = open_to_see(&storage, &name).map_err(|error| Failure::of_opening(path, error))?;
+                    Box::new(table_input(path, &table))
+                }
             })
         }
     };

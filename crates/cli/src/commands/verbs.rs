@@ -55,6 +55,11 @@ impl LookupKeys {
         Ok(())
     }
 
+    /// Whether it is one key, and not from standard input.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(&self.lookups[..], [key] if key != "-")
+    }
+
     /// The key, if there is one.
     ///
     /// # Errors
@@ -69,10 +74,8 @@ impl LookupKeys {
 
 /// Prints the values of keys: all of each, or only the first.
 pub(crate) fn get_each<M: OrderedMap>(map: &M, keys: &LookupKeys, all: bool, output: &mut Output) -> Result<Outcome> {
-    if let [key] = &keys.lookups[..]
-        && key != "-"
-    {
-        return get(map, key, all, output);
+    if keys.is_one() {
+        return get(map, keys.only()?, all, output);
     }
     let mut outcome = Outcome::Done;
     keys.each(&mut |key| {
@@ -129,20 +132,20 @@ pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut O
 
 /// The answer to a lookup in JSON.
 #[derive(Debug, Serialize)]
-struct FoundRecords {
-    key: Value,
-    found: bool,
+pub(crate) struct FoundRecords {
+    pub(crate) key: Value,
+    pub(crate) found: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<Box<RawValue>>,
+    pub(crate) record: Option<Box<RawValue>>,
     /// All records, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    records: Option<Vec<Box<RawValue>>>,
+    pub(crate) records: Option<Vec<Box<RawValue>>>,
     /// Further records with the key, which `--all` prints.
     #[serde(skip_serializing_if = "is_zero")]
-    more: u64,
+    pub(crate) more: u64,
     /// The reads, if they were asked for.
     #[serde(flatten)]
-    trace: Value,
+    pub(crate) trace: Value,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -151,7 +154,12 @@ fn is_zero(count: &u64) -> bool {
 
 /// A record in JSON, as a part of an answer, with its columns in order.
 pub(crate) fn record<M: OrderedMap>(map: &M, key: &M::Key, value: &[u8]) -> Box<RawValue> {
-    RawValue::from_string(map.record_to_json(key, Some(value))).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    raw_json(map.record_to_json(key, Some(value)))
+}
+
+/// Text that is JSON, as a part of an answer.
+pub(crate) fn raw_json(text: String) -> Box<RawValue> {
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// Prints the value of a key by itself: that of the column if it is a row of one. Text and bytes are printed unchanged,
@@ -229,11 +237,10 @@ pub(crate) fn not_found(shown_key: impl Display, output: &mut Output) -> Result<
     Ok(Outcome::Negative)
 }
 
-/// Says what else there is, if a key is absent because there are no records at all.
-pub(crate) fn note_emptiness<M: OrderedMap>(map: &M, outcome: Outcome) -> Result<()> {
-    if outcome == Outcome::Negative
-        && let Some(remark) = map.remark_on_emptiness()?
-    {
+/// Says where there are records, if there are none here.
+pub(crate) fn note_emptiness<M: OrderedMap>(map: &M, output: &mut Output) -> Result<()> {
+    if let Some(remark) = map.remark_on_emptiness()? {
+        output.flush()?;
         note(remark);
     }
     Ok(())
@@ -278,6 +285,7 @@ pub(crate) fn scan<M: OrderedMap>(
         map.scan(range, window, output)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
@@ -292,6 +300,7 @@ pub(crate) fn count<M: OrderedMap>(map: &M, range: &RangeOptions, output: &mut O
         output.line(count)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
@@ -307,19 +316,20 @@ pub(crate) fn rank<M: OrderedMap>(map: &M, key: &OsStr, output: &mut Output) -> 
         output.line(rank)?;
         map.print_trace(output)?;
     }
+    note_emptiness(map, output)?;
     Ok(Outcome::Done)
 }
 
 /// The answer of `nth` in JSON.
 #[derive(Debug, Serialize)]
-struct RecordAt {
-    index: Value,
-    found: bool,
+pub(crate) struct RecordAt {
+    pub(crate) index: Value,
+    pub(crate) found: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<Box<RawValue>>,
+    pub(crate) record: Option<Box<RawValue>>,
     /// The reads, if they were asked for.
     #[serde(flatten)]
-    trace: Value,
+    pub(crate) trace: Value,
 }
 
 /// A position counted from 0, of one that may be counted from the end; `None` before the first.
@@ -351,6 +361,7 @@ pub(crate) fn nth<M: OrderedMap>(map: &M, position: i64, output: &mut Output) ->
     }
     output.flush()?;
     no_record(position, M::WHAT, map.total()?);
+    note_emptiness(map, output)?;
     Ok(Outcome::Negative)
 }
 

@@ -4,15 +4,17 @@ use super::db::OpenKeyspace;
 use super::index::OpenIndex;
 use super::ordered_map::Report;
 use super::place::{PlaceArguments, PlaceKind};
+use super::place_flags::PlaceUse;
+#[cfg(feature = "parquet")]
+use super::place_flags::given;
 use super::query::OpenTable;
 use super::verbs;
-#[cfg(feature = "parquet")]
-use crate::failure::Failure;
 use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::values::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
+use ogive_terminal::shell_word;
 use serde::Serialize;
 use serde_json::json;
 
@@ -68,7 +70,8 @@ impl Report for TableVerifyReport {
             return Vec::new();
         }
         let findings = counted(self.findings.len() as u64 + self.further_findings, "finding");
-        let advice = format!("`ogive repair {name}` saves its undamaged records; or restore it from a backup");
+        let advice =
+            format!("`ogive repair {}` saves its undamaged records; or restore it from a backup", shell_word(name));
         vec![format!("error: {name} is damaged: {findings}"), format!("hint: {advice}, or build it again")]
     }
 
@@ -95,22 +98,21 @@ pub(crate) struct VerifyArguments {
 pub(crate) fn run(arguments: &VerifyArguments, output: &mut Output) -> Result<Outcome> {
     let place = &arguments.place;
     crate::disk_cache::bypass();
-    let kind = place.kind()?;
     #[cfg(feature = "parquet")]
-    {
-        let file = place.table();
-        if kind == PlaceKind::Table {
+    let flags = given(&[("--accept", arguments.accept)]);
+    #[cfg(not(feature = "parquet"))]
+    let flags = Vec::new();
+    match place.kind(PlaceUse::Verification, &flags)? {
+        PlaceKind::Table | PlaceKind::Beside => {
+            let file = place.table();
             let open = file.open_leniently()?;
+            place.check(PlaceKind::of_open(&open), PlaceUse::Verification, &flags)?;
+            #[cfg(feature = "parquet")]
             if open.is_beside() {
-                return crate::beside::verify(&file, open, arguments.accept, output);
+                return crate::beside::verify::run(&file, open, arguments.accept, output);
             }
+            verbs::verify::<OpenTable>(&file, output)
         }
-        if arguments.accept {
-            return Err(Failure::usage("--accept is for indexes of Parquet files", "remove it"));
-        }
-    }
-    match kind {
-        PlaceKind::Table => verbs::verify::<OpenTable>(&place.table(), output),
         PlaceKind::Index => verbs::verify::<OpenIndex>(&place.index(), output),
         PlaceKind::Store => verbs::verify::<OpenKeyspace>(&place.store(), output),
     }

@@ -5,7 +5,7 @@ use super::tables::Data;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::values::key;
-use std::borrow::Cow;
+use ogive_terminal::shell_word;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub(super) fn print_next(all: &[Data], files: &Files, output: &mut Output) -> Re
     let program = program();
     output.line("\nNext:\n")?;
     for made in all.iter().filter_map(|data| Some((data.order, data.tables.first()?))) {
-        let table = quoted(&made.1.path.to_string_lossy()).into_owned();
+        let table = shell_word(&made.1.path.to_string_lossy()).into_owned();
         match (made.0, files.at(Order::Path, files.len() / 2)) {
             (Order::Path, Some(file)) => {
-                let shown = |key: &[u8]| quoted(&key::shown(made.1.table.key_type(), key)).into_owned();
+                let shown = |key: &[u8]| shell_word(&key::shown(made.1.table.key_type(), key)).into_owned();
                 let folder = file.path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
                 output.line(format_args!("  {program} info {table}"))?;
                 output.line(format_args!("  {program} get {table} {} --explain", shown(&file.path)))?;
@@ -48,33 +48,9 @@ fn program() -> String {
     }
     let below = env::current_dir().ok().and_then(|folder| Some(path.strip_prefix(folder).ok()?.to_owned()));
     let below = below.map(|below| if below.components().count() == 1 { Path::new(".").join(below) } else { below });
-    quoted(&below.unwrap_or(path).to_string_lossy()).into_owned()
+    shell_word(&below.unwrap_or(path).to_string_lossy()).into_owned()
 }
 
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> Cow<'_, str> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        Cow::Borrowed(word)
-    } else {
-        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_asks_for_it() {
-        for (word, expected) in
-            [("/usr/bin/a-b.txt", "/usr/bin/a-b.txt"), ("", "''"), ("it's", "'it'\\''s'"), ("a b", "'a b'")]
-        {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

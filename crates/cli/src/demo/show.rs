@@ -13,6 +13,7 @@ use crate::values::key;
 use crate::values::size::{grouped, human_us};
 use crate::values::table_text::plain_table;
 use ogive::table::{ReadTrace, Record, TableReport};
+use ogive_terminal::shell_word;
 use serde_json::{Value, json};
 use std::ops::Bound;
 
@@ -80,7 +81,7 @@ fn print_two_look_ups(order: Order, made: &DemoTable, files: &Files, output: &mu
     for key in keys.into_iter().flatten() {
         let shown = key::shown(made.table.key_type(), &key);
         let (value, trace) = made.get(&key)?;
-        output.line(format_args!("\n$ ogive get {} '{shown}' --explain", made.name))?;
+        output.line(format_args!("\n$ ogive get {} {} --explain", made.name, shell_word(&shown)))?;
         match value {
             Some(value) => output.line(shown_value(order, &value))?,
             None => output.line(format_args!("{shown}: not found"))?,

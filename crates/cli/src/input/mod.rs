@@ -33,7 +33,7 @@ pub(crate) use record::{Input, InputFacts, Record};
 pub(crate) use schema::stated_twice;
 pub(crate) use schema::{Schema, blame_holder};
 pub(crate) use stored::StoredInput;
-pub(crate) use table::{is_beside, open_to_look, open_to_see, refuse_beside, table_input};
+pub(crate) use table::{open_to_look, open_to_see, refuse_beside, table_input};
 
 #[cfg(test)]
 mod tests;

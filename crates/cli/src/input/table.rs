@@ -2,14 +2,12 @@
 
 use super::record::InputFacts;
 use super::stored::StoredInput;
+use crate::places::is_beside;
 use ogive::io::Storage;
 use ogive::table::{Table, TableOptions, TableRange};
 use ogive::{Cause, Error};
 use std::path::Path;
 use std::sync::Arc;
-
-/// The property of tables that hold indexes of Parquet files.
-const BESIDE_PROPERTY: &str = "parquet";
 
 /// Opens a table to examine it, with as much memory as that takes.
 ///
@@ -33,11 +31,6 @@ pub(crate) fn open_to_look(storage: &Arc<dyn Storage>, name: &str) -> Result<Tab
         }
         opened => opened,
     }
-}
-
-/// Whether a table holds an index of Parquet files.
-pub(crate) fn is_beside(table: &Table) -> bool {
-    table.property(BESIDE_PROPERTY).is_some()
 }
 
 /// Refuses a table that holds an index of Parquet files: its records, if it has any, are not those rows.

@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::load::Target;
 use crate::progress::{Progress, Unit};
 use crate::urls;
+use crate::values::size::whole_number;
 use ogive::io::{LocalStorage, StoppableStorage};
 use ogive::table::TableReport;
 use ogive::table::external::{RecordFile, index_records, index_table};
@@ -16,15 +17,18 @@ use std::path::Path;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordLayout {
     /// With --external: bytes per record, including its key [default: the size of the key]
-    #[arg(long, value_name = "N", requires = "external", help_heading = "External index")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>, requires = "external")]
+    #[arg(help_heading = "External index")]
     record_size: Option<u32>,
 
     /// With --external: bytes of the key at the start of each record, 8 or 16
-    #[arg(long, value_name = "N", requires = "external", default_value = "8", help_heading = "External index")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>, requires = "external")]
+    #[arg(default_value = "8", help_heading = "External index")]
     key_size: u32,
 
     /// With --external: bytes before the first record [default: 8 (a count, as in SOSD files), or 0 with --record-size]
-    #[arg(long, value_name = "N", requires = "external", help_heading = "External index")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>, requires = "external")]
+    #[arg(help_heading = "External index")]
     header_size: Option<u64>,
 
     /// With --external: keys are big-endian instead of little-endian

@@ -2,13 +2,18 @@
 
 use ogive::SortingWriter;
 pub(crate) use ogive_terminal::{ByteSize, counted, exact_size, grouped, human_bytes, human_us, the_first};
+use std::num::{IntErrorKind, ParseIntError};
+use std::str::FromStr;
 
 /// A number of records or the like as an argument.
 ///
 /// # Errors
-/// A message for the user for what is not a whole number below 2^64.
-pub(crate) fn whole_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "use a whole number in digits, without units".into())
+/// A message for the user for what is not a whole number of the type.
+pub(crate) fn whole_number<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "the number is too large".into(),
+        _ => "use a whole number in digits, without units".into(),
+    })
 }
 
 /// As [`whole_number`], and at least 1.
@@ -16,7 +21,7 @@ pub(crate) fn whole_number(text: &str) -> Result<u64, String> {
 /// # Errors
 /// As there.
 pub(crate) fn positive_count(text: &str) -> Result<u64, String> {
-    match whole_number(text)? {
+    match whole_number::<u64>(text)? {
         0 => Err("use at least 1".into()),
         count => Ok(count),
     }

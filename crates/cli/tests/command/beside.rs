@@ -41,7 +41,8 @@ fn rows_of_a_parquet_file_are_found_by_its_index() {
     folder.run(&["get", "id.idx", "7"]).exits_with(0).prints("id,name,level\n7,name 49,1\n");
     folder.run(&["get", "name.idx", "name 49", "--columns", "level,id"]).exits_with(0).prints("level,id\n1,7\n");
     let rows = folder.run(&["get", "id.idx", "7", "8", "--json", "--columns", "id"]).exits_with(0).json_lines();
-    assert_eq!(rows, [json!({ "id": 7 }), json!({ "id": 8 })]);
+    let found = |id: u32| json!({ "key": id, "found": true, "record": { "id": id } });
+    assert_eq!(rows, [found(7), found(8)]);
     folder.run(&["get", "id.idx", "500"]).exits_with(1).complains_of("500: not found");
     folder.run(&["scan", "id.idx", "--from", "3", "--to", "5", "--columns", "id"]).exits_with(0).prints("id\n3\n4\n");
     folder.run(&["scan", "id.idx", "--limit", "1", "--columns", "id"]).exits_with(0).prints("id\n0\n");
@@ -60,12 +61,12 @@ fn rows_are_found_by_position_and_printed_backwards() {
     folder.run(&["nth", "id.idx", "7"]).exits_with(0).prints("id,name,level\n7,name 49,1\n");
     folder.run(&["nth", "id.idx", "-1", "--columns", "id"]).exits_with(0).prints("id\n499\n");
     folder.run(&["nth", "name.idx", "1", "--columns", "name"]).exits_with(0).prints("name\nname 1\n");
-    assert_eq!(folder.run(&["nth", "id.idx", "3", "--json"]).exits_with(0).json()["id"], json!(3));
+    assert_eq!(folder.run(&["nth", "id.idx", "3", "--json"]).exits_with(0).json()["record"]["id"], json!(3));
     let absent = folder.run(&["nth", "id.idx", "500", "--json"]).exits_with(1);
     assert_eq!(absent.complains_of("has 500 records").json(), json!({ "index": 500, "found": false }));
     folder.run(&["nth", "id.idx", "-501"]).exits_with(1).prints("").complains_of("no record at position -501");
-    let explained = folder.run(&["nth", "name.idx", "1", "--explain", "--json"]).exits_with(0).json_lines();
-    assert!(explained[1]["requests"].is_array(), "{explained:?}");
+    let explained = folder.run(&["nth", "name.idx", "1", "--explain", "--json"]).exits_with(0).json();
+    assert!(explained["reads"].is_array(), "{explained:?}");
     for name in ["id.idx", "name.idx"] {
         let lines = |flags: &[&str]| {
             let run = folder.run(&[&["scan", name, "--json"], flags].concat()).exits_with(0);
@@ -134,12 +135,52 @@ fn a_damaged_index_is_built_again_and_not_repaired() {
     let mut content = std::fs::read(folder.path("name.idx")).unwrap();
     content[100] ^= 1;
     folder.write("name.idx", content);
-    folder
-        .run(&["repair", "name.idx"])
-        .exits_with(1)
-        .complains_of("`ogive build DATA --external --key COL -o name.idx`");
+    let anew = "`ogive build DATA --external --key name -o name.idx` makes it anew";
+    for verb in ["verify", "repair"] {
+        folder.run(&[verb, "name.idx"]).exits_with(1).complains_of(anew).keeps_quiet_about("--update");
+    }
+    // Another command does not lead around in a circle.
+    let anew = "`ogive build DATA --external --key COL -o name.idx` makes it anew";
+    let update = ["build", "events.parquet", "--external", "--update", "-o", "name.idx"];
+    folder.run(&update).exits_with(1).complains_of(anew).keeps_quiet_about("ogive repair");
     index(&folder, "name", "name.idx");
     folder.run(&["repair", "name.idx"]).exits_with(0).prints("name.idx: sound; nothing to repair\n");
+}
+
+#[test]
+fn what_verify_rejects_is_not_sound_to_repair() {
+    let folder = events();
+    std::fs::create_dir(folder.path("d")).unwrap();
+    std::fs::copy(folder.path("events.parquet"), folder.path("d/a.parquet")).unwrap();
+    std::fs::copy(folder.path("events.parquet"), folder.path("d/b.parquet")).unwrap();
+    folder.run(&["build", "d", "--external", "--key", "id", "-o", "d.idx"]).exits_with(0);
+    std::fs::remove_file(folder.path("d/b.parquet")).unwrap();
+    for verb in ["verify", "repair"] {
+        let run = folder.run(&[verb, "d.idx"]).exits_with(1);
+        assert!(format!("{}{}", run.stdout, run.stderr).contains("is indexed, but is gone"), "{}", run.stderr);
+        run.complains_of("`ogive build DATA --external --update -o d.idx` brings it up to date");
+    }
+    folder.run(&["build", "d", "--external", "--update", "-o", "d.idx"]).exits_with(0);
+    for verb in ["verify", "repair"] {
+        folder.run(&[verb, "d.idx"]).exits_with(0);
+    }
+}
+
+#[test]
+fn of_rows_with_one_key_the_first_is_printed_unless_all_are_asked_for() {
+    let folder = events();
+    index(&folder, "level", "level.idx");
+    let one = folder.run(&["get", "level.idx", "2", "--columns", "level,id"]).exits_with(0);
+    one.prints("level,id\n2,2\n").complains_of("165 more records with this key; --all prints them");
+    let all = folder.run(&["get", "level.idx", "2", "--columns", "level,id", "--all"]).exits_with(0);
+    assert_eq!(all.stdout.lines().count(), 167);
+    all.keeps_quiet_about("--all");
+    let one = folder.run(&["get", "level.idx", "2", "--columns", "id", "--json"]).exits_with(0);
+    assert_eq!(one.json(), json!({ "key": 2, "found": true, "record": { "id": 2 }, "more": 165 }));
+    let all = folder.run(&["get", "level.idx", "2", "--columns", "id", "--json", "--all"]).exits_with(0).json();
+    assert_eq!(all["records"].as_array().map(Vec::len), Some(166));
+    let several = folder.run(&["get", "level.idx", "1", "2", "--columns", "id"]).exits_with(0);
+    several.prints("id\n1\n2\n").keeps_quiet_about("more");
 }
 
 #[test]
@@ -174,8 +215,8 @@ fn null_keys_are_in_ranges_that_ask_for_them_whatever_the_layout() {
         folder.run(&["count", "ids.idx", "--to", "9"]).exits_with(0).prints("3\n");
         folder.run(&["rank", "ids.idx", "5"]).exits_with(0).prints("2\n");
         folder.run(&["count", "ids.idx"]).exits_with(0).prints("5\n");
-        let lines = folder.run(&["get", "ids.idx", "", "--json"]).exits_with(0).json_lines();
-        assert_eq!(lines.len(), 2, "{name}");
+        let all = folder.run(&["get", "ids.idx", "", "--json", "--all"]).exits_with(0).json();
+        assert_eq!(all["records"].as_array().map(Vec::len), Some(2), "{name}");
     }
 }
 
@@ -184,9 +225,21 @@ fn each_request_of_a_lookup_is_shown() {
     let folder = events();
     for (key, name, rounds) in [("id", "7", 2), ("name", "name 49", 3)] {
         index(&folder, key, "i.idx");
-        let answer = folder.run(&["get", "i.idx", name, "--explain", "--json"]).exits_with(0).json_lines();
-        let requests = answer[1]["requests"].as_array().cloned().unwrap_or_default();
+        let answer = folder.run(&["get", "i.idx", name, "--explain", "--json"]).exits_with(0).json();
+        assert_eq!(answer["record"]["id"], json!(7));
+        let requests = answer["reads"].as_array().cloned().unwrap_or_default();
         assert_eq!(requests.last().map(|request| &request["round"]), Some(&json!(rounds)), "{requests:?}");
+        for member in ["purpose", "offset", "size_bytes", "path"] {
+            assert!(requests.iter().all(|request| !request[member].is_null()), "{requests:?}");
+        }
+        // Keys that are looked up together have their requests in common.
+        let several = folder.run(&["get", "i.idx", name, name, "--explain", "--json"]).exits_with(0).json_lines();
+        assert_eq!(several.len(), 3);
+        assert!(several[0]["reads"].is_null() && several[2]["reads"].is_array(), "{several:?}");
+    }
+    for line in [&["rank", "i.idx", "name 49"][..], &["count", "i.idx"]] {
+        let answer = folder.run(&[line, &["--explain", "--json"]].concat()).exits_with(0).json();
+        assert!(answer["reads"].is_array(), "{answer}");
     }
 }
 
@@ -194,7 +247,7 @@ fn each_request_of_a_lookup_is_shown() {
 fn what_an_index_of_parquet_files_does_not_have_is_refused() {
     let folder = events();
     index(&folder, "id", "id.idx");
-    folder.run(&["scan", "id.idx", "--keys-only"]).exits_with(2).complains_of("--columns 'id'");
+    folder.run(&["scan", "id.idx", "--keys-only"]).exits_with(2).complains_of("--columns id");
     folder.run(&["get", "id.idx", "7", "--raw"]).exits_with(2).complains_of("--columns");
     folder.run(&["get", "id.idx", "7", "--keyspace", "k"]).exits_with(2).complains_of("--keyspace is for a store");
     folder.run(&["explain", "id.idx", "7"]).exits_with(2).complains_of("ogive get id.idx 7 --explain");
@@ -287,10 +340,10 @@ fn the_page_of_an_index_has_its_files_and_the_requests_of_its_lookups() {
         let grouped = ogive_report::format::grouped;
         assert!(html.contains(&grouped(bytes("events.parquet"))), "{key}");
         assert!(html.contains("1 Parquet file with 500 rows"), "{key}");
-        let answer = folder.run(&["get", "i.idx", value, "--explain", "--json"]).exits_with(0).json_lines();
+        let answer = folder.run(&["get", "i.idx", value, "--explain", "--json"]).exits_with(0).json();
         let data = folder.run(&["report", "i.idx", "--json", "--key", value]).exits_with(0).json();
         assert_eq!(data["lookups"][0]["rows"], 1);
-        let (shown, made) = (&data["lookups"][0]["requests"], answer[1]["requests"].as_array().unwrap());
+        let (shown, made) = (&data["lookups"][0]["requests"], answer["reads"].as_array().unwrap());
         assert_eq!(shown.as_array().unwrap().len(), made.len());
         for (shown, made) in shown.as_array().unwrap().iter().zip(made) {
             assert_eq!([&shown["round"], &shown["offset"]], [&made["round"], &made["offset"]]);
@@ -397,10 +450,10 @@ fn json_has_every_value_and_is_read_back() {
 {"id":6}
 "#;
     rows.prints(expected);
-    folder
-        .run(&["get", "i.idx", "1", "6", "--json", "--columns", "id,x"])
-        .exits_with(0)
-        .prints("{\"id\":1,\"x\":\"NaN\"}\n{\"id\":6}\n");
+    folder.run(&["get", "i.idx", "1", "6", "--json", "--columns", "id,x"]).exits_with(0).prints(
+        "{\"key\":1,\"found\":true,\"record\":{\"id\":1,\"x\":\"NaN\"}}\n\
+             {\"key\":6,\"found\":true,\"record\":{\"id\":6}}\n",
+    );
     let flat = folder.run(&["scan", "i.idx", "--json", "--columns", "id,x"]).exits_with(0).stdout.clone();
     folder.write("rows.jsonl", &flat);
     folder.build("rows.jsonl", "again.ogive", &[]);
@@ -411,7 +464,7 @@ fn json_has_every_value_and_is_read_back() {
     folder
         .run(&["get", "i.idx", "9", "1", "--json", "--columns", "id"])
         .exits_with(1)
-        .prints("{\"key\":9,\"found\":false}\n{\"id\":1}\n");
+        .prints("{\"key\":9,\"found\":false}\n{\"key\":1,\"found\":true,\"record\":{\"id\":1}}\n");
 }
 
 #[test]

@@ -23,6 +23,28 @@ fn a_file_is_indexed_where_it_lies() {
 }
 
 #[test]
+fn an_index_without_its_data_says_what_it_is_an_index_of() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(100)));
+    folder.build("keys.u64", "keys.ogive", &["--external"]);
+    std::fs::rename(folder.path("keys.u64"), folder.path("away")).unwrap();
+    for line in [
+        &["info", "keys.ogive"][..],
+        &["get", "keys.ogive", "0"],
+        &["verify", "keys.ogive"],
+        &["repair", "keys.ogive"],
+        &["stats", "keys.ogive"],
+        &["report", "keys.ogive", "-o", "r.html"],
+        &["build", "keys.ogive", "-o", "x.ogive"],
+        &["join", "keys.ogive", "keys.ogive", "-o", "-"],
+    ] {
+        let run = folder.run(line).exits_with(1);
+        run.complains_of("keys.ogive is an index of the data in keys.u64, and that is not there");
+    }
+    folder.run(&["info", "absent"]).exits_with(1).keeps_quiet_about("an index of");
+}
+
+#[test]
 fn options_that_an_external_index_does_not_take_are_refused() {
     let folder = Folder::new();
     folder.write("keys.u64", sosd(&uneven_keys(100)));

@@ -40,6 +40,21 @@ fn every_kind_of_file_is_recognised() {
 }
 
 #[test]
+fn a_folder_of_backups_is_told_from_one_without_a_store() {
+    let folder = Folder::new();
+    folder.run(&["db", "put", "s", "key", "value"]).exits_with(0);
+    folder.run(&["db", "backup", "s", "my backups"]).exits_with(0);
+    let told = folder.run(&["info", "my backups"]).exits_with(0).stdout;
+    assert!(told.contains("a folder with 1 backup of a store"), "{told}");
+    assert!(told.contains("`ogive db backups 'my backups'`"), "{told}");
+    assert!(told.contains("`ogive db restore 'my backups' STORE`"), "{told}");
+    let told = folder.run(&["info", "my backups", "--json"]).exits_with(0).json();
+    assert_eq!((&told["kind"], &told["backups"]), (&json!("backups"), &json!([1])));
+    let told = folder.run(&["info", "my backups/000001.backup", "--json"]).exits_with(0).json();
+    assert_eq!(told["kind"], json!("backup"));
+}
+
+#[test]
 fn a_damaged_table_is_an_error_and_not_a_stranger() {
     let folder = Folder::new();
     folder.write("fruit.txt", "apple\nbanana\n");

@@ -1,7 +1,7 @@
 //! Messages that name the file, the cause and the way out. Goal: a user who got something wrong learns what to do, and
 //! nothing stays behind. Method: whole runs that fail.
 
-use super::run::{Folder, Run, grouped};
+use super::run::{Folder, Run, grouped, sosd};
 use ogive::index::{Index, IndexOptions};
 use ogive::io::LocalStorage;
 use std::ffi::OsStr;
@@ -89,6 +89,33 @@ fn messages_about_stores_do_not_speak_of_tables() {
     for command in [&["put", "store", &long, "x"][..], &["get", "store", "1", "--keys", "u64"]] {
         let run = folder.run(&grouped("db", command)).exits_with(1);
         assert!(!run.stderr.contains("table"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_path_in_a_hint_is_one_word_of_a_shell() {
+    let folder = Folder::new();
+    folder.write("my file.csv", "name,colour\napple,red\n");
+    let hint = "`ogive build 'my file.csv' -o 'my file.ogive'`";
+    folder.run(&["get", "my file.csv", "apple"]).exits_with(1).complains_of(hint);
+    let told = folder.run(&["info", "my file.csv"]).exits_with(1).stdout;
+    assert!(told.contains("`ogive build 'my file.csv' -o OUT.ogive`"), "{told}");
+    folder.build("my file.csv", "it's.ogive", &[]);
+    let told = folder.run(&["info", "it's.ogive"]).exits_with(0).stdout;
+    assert!(told.contains("`ogive explain 'it'\\''s.ogive'`"), "{told}");
+    folder.run(&["explain", "it's.ogive", "a b"]).exits_with(2).complains_of("'it'\\''s.ogive' 'a b' --explain");
+    folder.run(&["db", "put", "sp ace", "key", "value"]).exits_with(0);
+    let told = folder.run(&["info", "sp ace"]).exits_with(0).stdout;
+    assert!(told.contains("`ogive stats 'sp ace'`"), "{told}");
+}
+
+#[test]
+fn a_design_of_papers_is_told_with_the_program_that_has_it() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&[1, 2, 3]));
+    for design in ["rmi", "pgm:64", "layers=1,builder=plr,error=4"] {
+        let run = folder.run(&["tune", "keys.u64", "--design", design]).exits_with(2);
+        run.complains_of("is one of papers").complains_of("`ogive-research`");
     }
 }
 

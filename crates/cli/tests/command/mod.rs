@@ -8,6 +8,7 @@ mod dbs;
 mod demo;
 mod every_type;
 mod external;
+mod flags;
 mod floats;
 mod indexes;
 mod info;

@@ -223,11 +223,31 @@ fn names_that_a_store_or_the_log_of_an_index_may_take_are_no_outputs() {
     folder.run(&["index", "create", "i.ogx"]).exits_with(1);
     folder.run(&["index", "load", "i.ogx", "i.ogx", "--format", "lines"]).exits_with(1).complains_of("an input");
     assert!(contents(&folder) == before);
-    // Beside them anything may lie.
+    // Outside of the store's folder they may be used.
     folder.build("rows.csv", "rows.log-1", &[]);
     folder.build("rows.csv", "000999.table", &[]);
-    folder.build("rows.csv", "s/report.ogive", &[]);
     folder.run(&["verify", "s"]).exits_with(0);
+}
+
+#[test]
+fn the_folder_of_a_store_takes_no_output_of_any_name() {
+    let folder = full();
+    symlink(folder.path("s"), folder.path("way")).unwrap();
+    let before = contents(&folder);
+    for (writer, at) in WRITERS.iter().zip(0..) {
+        for place in ["s", "way"] {
+            let name = format!("{place}/out-{at}.{}", writer.extension);
+            for force in [false, true] {
+                writer.run(&folder, &name, force).exits_with(1).complains_of("in the folder of a store");
+            }
+        }
+    }
+    folder.run(&["export", "s", "s/x.csv"]).exits_with(1).complains_of("in the folder of a store");
+    folder.run(&["index", "create", "s/x.ogx"]).exits_with(1).complains_of("in the folder of a store");
+    folder.run(&["repair", "a.ogive", "-o", "s/x.ogive"]).exits_with(0);
+    let inside = folder.command(&["export", ".", "x.csv"]).current_dir(folder.path("s")).output().unwrap();
+    assert!(String::from_utf8_lossy(&inside.stderr).contains("in the folder of a store"), "{inside:?}");
+    assert!(contents(&folder) == before);
 }
 
 #[test]

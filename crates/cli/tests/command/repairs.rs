@@ -103,6 +103,6 @@ fn files_that_cannot_be_repaired_are_told_from_those_that_can() {
     folder.run(&["repair", "store", "-o", "new"]).exits_with(2).complains_of("in its folder");
     let name = fs::read_dir(folder.path("store")).unwrap().map(|entry| entry.unwrap().file_name()).next().unwrap();
     let file = format!("store/{}", name.to_str().unwrap());
-    folder.run(&["repair", &file]).exits_with(1).complains_of("`ogive repair store/`");
+    folder.run(&["repair", &file]).exits_with(1).complains_of("`ogive repair store`");
     assert!(!folder.names().iter().any(|name| name.contains("repaired")), "{:?}", folder.names());
 }

@@ -121,6 +121,26 @@ fn keys_that_begin_with_a_hyphen_are_found_or_the_message_says_how() {
 }
 
 #[test]
+fn short_help_names_every_kind_of_place() {
+    let folder = Folder::new();
+    for command in ["get", "scan", "count", "rank", "nth", "export", "verify", "explain", "stats"] {
+        let help = folder.run(&[command, "-h"]).exits_with(0).stdout;
+        let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("<PLACE> Table, index, store, or index of Parquet files"), "{help}");
+    }
+}
+
+#[test]
+fn a_number_that_is_none_is_told_in_words() {
+    let folder = Folder::new();
+    folder.run(&["nth", "t.ogive", "abc"]).exits_with(2).complains_of("-1 the last");
+    for arguments in [&["stats", "s", "--open-files", "many"][..], &["demo", "--files", "1k"]] {
+        folder.run(arguments).exits_with(2).complains_of("a whole number in digits");
+    }
+    folder.run(&["report", "s", "--json", "--samples", "9999999999"]).exits_with(2).complains_of("too large");
+}
+
+#[test]
 fn completions_and_manual_pages_are_generated() {
     let folder = Folder::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

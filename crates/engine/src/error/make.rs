@@ -44,6 +44,12 @@ impl Error {
         Self::new(Cause::Input, Facts { detail: detail.into(), ..Facts::default() })
     }
 
+    /// A design of an index, or a builder of its layers, that only `ogive-research` registers.
+    pub(crate) fn design_of_papers(name: &str) -> Self {
+        Self::input(format!("the design '{name}' is one of papers, which this program has not registered"))
+            .or_use(Call::RegisterPapers)
+    }
+
     /// The end that the caller requested.
     pub fn interrupted() -> Self {
         Self::new(Cause::Interrupted, Facts { detail: "interrupted".to_owned(), ..Facts::default() })

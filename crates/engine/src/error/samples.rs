@@ -54,6 +54,7 @@ pub fn samples() -> Vec<Error> {
         Error::unregistered_kind("f", 99, None),
         Error::unregistered_method("hash"),
         Error::unregistered_policy("bourbon"),
+        Error::design_of_papers("rmi"),
         Error::wrong_type("f", "u64 -> u64, not u32 -> u32"),
         Error::wrong_record_type("s", "users", ["u64 -> text", "u32 -> text"], 1),
         Error::wrong_table_type("f", "u64 -> text", "u32 -> text"),

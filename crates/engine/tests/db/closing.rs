@@ -1,7 +1,7 @@
 //! Tests of `Db::close`. Goal: a closed store is durable and free to be opened again, whatever handles live on; those
-//! fail with `StoreClosed`; an error of the storage leaves the store open, or all of its writes durable. Method: stores
-//! with living handles of every kind, on a simulated disk that loses what is not synced, with writers at work, and with
-//! one failing call of the storage at a time.
+//! fail with `Cause::Closed`; an error of the storage leaves the store open, or all of its writes durable. Method:
+//! stores with living handles of every kind, on a simulated disk that loses what is not synced, with writers at work,
+//! and with one failing call of the storage at a time.
 
 use crate::support::{collect, small};
 use ogive::io::Storage;

@@ -26,6 +26,7 @@ mod reads;
 mod reference;
 mod repair;
 mod repair_foreign;
+mod room;
 mod scans;
 mod skips;
 mod small_tables;

@@ -28,12 +28,14 @@ mod learner;
 mod level;
 mod model;
 mod policy;
+mod registration;
 mod shape;
 mod steps;
 #[cfg(test)]
 mod store_tests;
 mod tables;
 
-pub use policy::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope, register};
+pub use policy::{Bourbon, ExpectedLookups, LearningRule, ModelReads, ModelScope};
+pub use registration::register;
 pub use shape::{ModelShape, ShapeChoice};
 pub use steps::{LookupSteps, StepTimer};

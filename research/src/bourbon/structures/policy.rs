@@ -1,10 +1,6 @@
-//! The learning policies of Bourbon, and their registration.
+//! The learning policies of Bourbon.
 
-use super::learner::BourbonLearner;
 use super::shape::{ModelShape, ShapeChoice};
-use ogive::lsm::Learning;
-use ogive::lsm::extend::{Learner, LearningPolicy};
-use std::sync::Arc;
 
 /// The tables that get models (Bourbon, Sections 4.3 to 4.5 and 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,35 +103,5 @@ impl Bourbon {
             reads: ModelReads::Block,
             error: 8,
         }
-    }
-}
-
-impl From<Bourbon> for Learning {
-    fn from(policy: Bourbon) -> Self {
-        Self::new(policy)
-    }
-}
-
-impl From<LearningRule> for Learning {
-    fn from(rule: LearningRule) -> Self {
-        Bourbon::new(rule).into()
-    }
-}
-
-impl LearningPolicy for Bourbon {
-    fn name(&self) -> &'static str {
-        self.rule.name()
-    }
-
-    fn start(&self, memory_bytes: u64) -> Arc<dyn Learner> {
-        Arc::new(BourbonLearner::new(*self, memory_bytes))
-    }
-}
-
-/// Makes all policies known to the engine by name. May be called any number of times, from any thread.
-pub fn register() {
-    for rule in LearningRule::ALL {
-        let registered = Learning::from(rule).register();
-        debug_assert!(registered.is_ok(), "{registered:?}");
     }
 }

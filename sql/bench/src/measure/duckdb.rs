@@ -1,4 +1,4 @@
-//! DuckDB in a process of Python, which is asked line by line, so that its runs alternate with ours.
+//! DuckDB in a Python process that takes one query a line, so that its runs alternate with ours.
 
 use super::subject::Taken;
 use crate::error::{failed, file};

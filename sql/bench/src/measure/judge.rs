@@ -1,4 +1,4 @@
-//! Comparison of answers: DuckDB is the judge of all others.
+//! Comparison of answers with those of DuckDB, the reference.
 
 use super::subject::{Subject, Taken};
 

@@ -2,14 +2,14 @@
 //! settings, and in DuckDB on its own file and on the Parquet file.
 //!
 //! Two related tables come from a seed: `users`, by distinct ids with gaps and regions of different density, and
-//! `events`, by the id of their user, with repeats, users without any, and a few of no user. Streams of ids in no order
-//! are joined with `users` at ratios of 1 to 10,000.
+//! `events`, by the id of their user, with repeats, users without events, and a few events without a user. Streams of
+//! ids in no order are joined with `users` at ratios of 1 to 10,000.
 //!
-//! All runs happen in one process and in interleaved rounds: each round asks all subjects the same new queries, in
-//! turns. The first round is not counted; its answers are compared with those of DuckDB.
+//! All runs are in one process and in interleaved rounds: each round runs the same new queries on all subjects, in
+//! turn. The first round is not counted; its answers are compared with those of DuckDB.
 //!
 //! With `--storage object-store`, the files are objects of a store that is emulated on the local disk ([`emulated`]):
-//! requests and bytes are counted, and times are those of a model.
+//! requests and bytes are counted, and times are modelled.
 //!
 //! [`emulated`]: crate::emulated
 

@@ -1,4 +1,4 @@
-//! Results over an emulated object store: requests, bytes, and the time of a model.
+//! Results over an emulated object store: requests, bytes and modelled times.
 
 use super::report::short;
 use super::subject::Subject;

@@ -1,4 +1,4 @@
-//! Where the files of a run lie: on the local disk, or in an object store that is emulated there.
+//! Storage of the files of a run: the local disk, or an object store that is emulated on it.
 
 use super::data::{RATIOS, events, stream, users};
 use super::subject::Subject;

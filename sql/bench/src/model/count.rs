@@ -1,4 +1,4 @@
-//! The counts that the model is made of.
+//! The counts that the model scales.
 
 use super::formula::{Growth, Point, Reads, line};
 use crate::cluster::{ClusterShape, QueryCounts, count_query};

@@ -1,7 +1,7 @@
 //! A model of a large cluster, from counts of small ones.
 //!
-//! Each run counts anew: what queries read of an emulated object store ([`emulated`](crate::emulated)), and what moves
-//! through the links of clusters of this machine ([`cluster`](crate::cluster)). [`formula`] scales these counts.
+//! Each run counts anew: the reads of queries from an emulated object store ([`emulated`](crate::emulated)), and the
+//! traffic on the links of clusters on this machine ([`cluster`](crate::cluster)). [`formula`] scales these counts.
 
 mod count;
 mod formula;

@@ -2,7 +2,7 @@
 //!
 //! A data set has two or three tables of random columns and keys. Some columns of different tables have the same
 //! values, so that joins find partners. Queries are written in the SQL that DataFusion and DuckDB share, and order
-//! their rows totally, so that any two right engines give the same rows in the same order, whatever they do inside.
+//! their rows totally, so that any two correct engines return the same rows in the same order.
 
 mod column;
 mod data_set;

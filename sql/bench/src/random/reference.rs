@@ -1,4 +1,4 @@
-//! The session that answers of random queries are compared with.
+//! The session that computes the reference answers of random queries.
 
 use crate::answer::Answer;
 use crate::session::{Limits, session};

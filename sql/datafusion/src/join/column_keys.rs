@@ -1,4 +1,4 @@
-//! Join keys as columns: casts of a key, and expressions of the other side, keep no join from reading by key.
+//! Join keys as columns, so that joins with casts of a key or expressions of the other side still read by key.
 
 use arrow_schema::DataType;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, JoinType, NullEquality, Result};

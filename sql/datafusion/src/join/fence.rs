@@ -1,4 +1,4 @@
-//! A fence between an operator and what the optimiser would move or leave out above it.
+//! A fence above an operator, across which the optimiser moves or removes nothing.
 
 use crate::unary::one_input;
 use datafusion::common::tree_node::TreeNodeRecursion;

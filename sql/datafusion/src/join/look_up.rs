@@ -1,4 +1,4 @@
-//! Joins that look keys up: a batch of rows of one side, then the rows with their keys of the other.
+//! Lookup joins: they read a batch of rows of one side, then look up their keys in the other.
 
 use super::keyed_side::{KeyedSide, keys_of_rows};
 use crate::key_set::KeySet;

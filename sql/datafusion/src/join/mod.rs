@@ -1,8 +1,8 @@
 //! Joins with rows in the order of a key.
 //!
 //! A rule of the logical optimiser marks joins that have such rows on a side ([`KeyJoinNode`]). When their inputs are
-//! planned, the cheapest way is taken: keys of the other side are looked up in batches ([`LookUpJoinExec`]), two sides
-//! in order are merged, or the side in memory is the smaller one, as in DataFusion's own hash join.
+//! planned, the cheapest method is chosen: a lookup of the other side's keys in batches ([`LookUpJoinExec`]), a merge
+//! of two ordered sides, or DataFusion's hash join with the smaller side in memory.
 
 mod choice;
 mod column_keys;

@@ -1,4 +1,4 @@
-//! The interface of relations, and what a scan of one is asked for.
+//! The interface of relations and of their scans.
 
 use crate::key_columns::KeyColumns;
 use crate::key_set::{KeyRange, KeySet};

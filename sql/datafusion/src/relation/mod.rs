@@ -1,8 +1,9 @@
-//! Relations: sorted rows of one key, and how they are read.
+//! Relations: sorted rows of one key, how they are opened and how they are read.
 
 mod any_index;
 mod interface;
 mod keyspace;
+mod open;
 mod parquet;
 mod records;
 mod table;
@@ -11,5 +12,7 @@ pub(crate) use any_index::IndexRelation;
 pub use interface::RelationIdentity;
 pub(crate) use interface::{Relation, RowCount, Scan, ScanRequest, key_names, key_positions};
 pub(crate) use keyspace::KeyspaceRelation;
+pub use open::{OgiveOptions, stores_and_keyspaces};
+pub(crate) use open::{TABLE_SUFFIX, decided, folder, keyspace_of, profile_of};
 pub(crate) use parquet::ParquetRelation;
 pub(crate) use table::TableRelation;

@@ -1,17 +1,18 @@
 //! `OGIVE` as a format that `COPY` writes.
 
+use super::options::CopyOptions;
+use super::request::WriteRequest;
 use super::sink::RowSink;
-use super::target::WriteRequest;
 use crate::source::{Conditions, OgiveSource};
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{GetExt, Statistics, not_impl_err, plan_err};
+use datafusion::common::{GetExt, Statistics, not_impl_err};
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::datasource::file_format::{FileFormat, FileFormatFactory};
 use datafusion::datasource::physical_plan::{FileScanConfig, FileSinkConfig, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_plan::ExecutionPlan;
@@ -24,42 +25,6 @@ const SUFFIX: &str = "ogive";
 /// Makes [`OgiveFormat`]s of the options of `COPY`.
 #[derive(Debug, Default)]
 pub(crate) struct OgiveFormatFactory;
-
-/// The options of `COPY ... TO 'x.ogive' STORED AS OGIVE OPTIONS (key 'a,b', replace true)`, or to a store in place of
-/// a table: `COPY ... TO 'shop' STORED AS OGIVE OPTIONS (keyspace 'orders', key 'id')`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CopyOptions {
-    /// The columns of the key; the first column without any.
-    pub(super) key: Option<Vec<String>>,
-    /// Whether a table of the same name is replaced.
-    pub(super) replace: bool,
-    /// The keyspace of a store that takes the rows.
-    pub(super) keyspace: Option<String>,
-}
-
-impl CopyOptions {
-    /// The options of these names and values.
-    pub(super) fn of(options: &HashMap<String, String>) -> Result<Self> {
-        let mut found = Self::default();
-        for (name, value) in options {
-            match name.trim_start_matches("format.") {
-                "key" => found.key = Some(value.split(',').map(|column| column.trim().to_owned()).collect()),
-                "keyspace" => found.keyspace = Some(value.clone()),
-                "replace" => {
-                    found.replace = value.parse().map_err(|_| {
-                        DataFusionError::Plan(format!("the option 'replace' is true or false, not '{value}'"))
-                    })?;
-                }
-                other => {
-                    return plan_err!(
-                        "Ogive tables have no option '{other}'; there are 'key', 'keyspace' and 'replace'"
-                    );
-                }
-            }
-        }
-        Ok(found)
-    }
-}
 
 /// A table file or a keyspace that is written.
 #[derive(Clone, Debug, Default)]

@@ -1,19 +1,23 @@
 //! Writing of rows: `COPY ... STORED AS OGIVE` to a table or a keyspace of a store, and `INSERT INTO` a keyspace.
 //!
 //! In one process, a [`RowSink`] sorts rows to a table. In a cluster, rows are written as several tables, each of a
-//! range of keys, which the target takes at once: see [`PartsNode`].
+//! range of keys, which the target takes in one commit: see [`PartsNode`].
 
 mod format;
+mod options;
 mod parts;
 mod records;
+mod request;
 mod sink;
 mod staging;
+mod statements;
 mod target;
 
 pub(crate) use format::OgiveFormatFactory;
 pub use parts::{
     KeyRangesExec, PartsNode, PartsPlanner, PartsStep, SampleKeysExec, TablesPlace, WriteTablesExec, cuts_of,
 };
+pub use request::WriteRequest;
 pub(crate) use sink::RowSink;
 pub use staging::{StagedNames, Staging};
-pub use target::{WriteRequest, WriteTarget};
+pub use target::WriteTarget;

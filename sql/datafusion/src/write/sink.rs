@@ -1,7 +1,8 @@
-//! The sink of rows in one process.
+//! The sink that writes rows within one process.
 
 use super::records::{KEYSPACE_VALUE_BYTES_MAX, check_nulls, nullable_columns, write_all};
-use super::target::{WriteRequest, WriteTarget};
+use super::request::WriteRequest;
+use super::target::WriteTarget;
 use crate::blocking::blocking;
 use crate::error::external;
 use arrow_schema::{Schema, SchemaRef};

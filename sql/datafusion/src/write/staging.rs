@@ -1,4 +1,4 @@
-//! Tables that are complete, and not of their target yet.
+//! Staged tables: complete, but not yet part of their target.
 
 use super::target::WriteTarget;
 use crate::error::external;

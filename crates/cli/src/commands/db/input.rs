@@ -1,21 +1,25 @@
 //! A keyspace as an input of `ogive build`.
 
 use super::keys;
-use super::store::{check_there, existing};
+use super::store::{DEFAULT_KEYSPACE, check_there, existing, hint_on_emptiness};
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
+use crate::output::note_once;
 use ogive::lsm::{Db, DbOptions};
 use ogive::types::RecordType;
 use std::path::Path;
 
-/// The entries of a keyspace, from a snapshot.
+/// The entries of a keyspace, by default the one that every store has, from a snapshot.
 ///
 /// # Errors
 /// [`Failure::Refused`] when the store or keyspace does not exist; errors of the engine.
-pub(crate) fn input(folder: &Path, keyspace: &str) -> Result<Box<dyn Input>> {
+pub(crate) fn input(folder: &Path, keyspace: Option<&str>) -> Result<Box<dyn Input>> {
     check_there(folder)?;
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
-    let open = existing(&db, folder, keyspace)?;
+    let open = existing(&db, folder, keyspace.unwrap_or(DEFAULT_KEYSPACE))?;
+    if let Some(hint) = hint_on_emptiness(&db, &open, "--keyspace")? {
+        note_once(hint);
+    }
     let key_type = keys::of(&db, &open, None)?.key_type();
     let facts = InputFacts {
         path: folder.to_owned(),

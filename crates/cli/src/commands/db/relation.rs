@@ -1,8 +1,9 @@
 //! A keyspace as an input of a join.
 
 use super::keys;
-use super::store::{check_there, existing};
+use super::store::{DEFAULT_KEYSPACE, check_there, existing, hint_on_emptiness};
 use crate::failure::{Failure, Result};
+use crate::output::note_once;
 use crate::reading::bounds::bounds;
 use ogive::KeyType;
 use ogive::join::JoinSource;
@@ -10,14 +11,14 @@ use ogive::lsm::{Db, DbOptions};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A snapshot of the entries of a keyspace, optionally between two keys, and its key type: the known or requested one
-/// (`asked`), else that of the other side (`wanted`).
+/// A snapshot of the entries of a keyspace, which the flag of this name chooses, optionally between two keys, and its
+/// key type: the known or requested one (`asked`), else that of the other side (`wanted`).
 ///
 /// # Errors
 /// [`Failure::Refused`] when the store or keyspace does not exist; errors of the engine.
 pub(crate) fn relation(
     folder: &Path,
-    keyspace: &str,
+    (flag, keyspace): (&str, Option<&str>),
     (asked, wanted): (Option<KeyType>, Option<KeyType>),
     (from, to): (Option<&OsStr>, Option<&OsStr>),
     memory_bytes: u64,
@@ -29,7 +30,10 @@ pub(crate) fn relation(
         .writes(|writes| writes.memtable_bytes(memtable_bytes))
         .create(false);
     let db = Db::open_read_only(folder, &options)?;
-    let open = existing(&db, folder, keyspace)?;
+    let open = existing(&db, folder, keyspace.unwrap_or(DEFAULT_KEYSPACE))?;
+    if let Some(hint) = hint_on_emptiness(&db, &open, flag)? {
+        note_once(hint);
+    }
     // An imported keyspace has a key type; otherwise the other side may have one.
     let known = keys::of(&db, &open, asked)?;
     let keys = known.or(asked.or(wanted));

@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::urls::path_argument;
-use crate::values::size::{counted, human_bytes};
+use crate::values::size::{counted, human_bytes, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::Backups;
 use ogive::io::locate_folder;
@@ -37,7 +37,7 @@ pub(crate) struct DbRestore {
     store: PathBuf,
 
     /// Number of the backup [default: the newest]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>)]
     backup: Option<u64>,
 }
 

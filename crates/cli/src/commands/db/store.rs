@@ -13,12 +13,12 @@ use crate::progress::{Progress, Unit};
 use crate::reading::bounds::Bounds;
 use crate::urls::{is_url, path_argument};
 use crate::values::records::RecordFields;
-use crate::values::size::ByteSize;
+use crate::values::size::{ByteSize, whole_number};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Keyspace};
+use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats};
 use ogive::types::{RecordType, ValueType};
 use ogive::verify::verify_store;
 use ogive::{Cause, Error, FileFormat, KeyType};
@@ -49,8 +49,16 @@ pub(crate) struct StoreFolder {
     memory: ByteSize,
 
     /// Maximum number of open files [default: half of the limit of the process]
-    #[arg(long, value_name = "N", help_heading = "Store")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>, help_heading = "Store")]
     open_files: Option<usize>,
+}
+
+/// A store, or one keyspace of it.
+#[derive(Clone, Debug)]
+pub(crate) struct StorePart {
+    pub(crate) store: StoreFolder,
+    /// The keyspace; `None` for all.
+    pub(crate) keyspace: Option<String>,
 }
 
 /// A keyspace of a store.
@@ -99,6 +107,28 @@ fn fields(types: &RecordType, keys: Keys) -> RecordFields {
 impl fmt::Display for StoreFolder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.folder.display().fmt(formatter)
+    }
+}
+
+impl fmt::Display for StorePart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(formatter)
+    }
+}
+
+impl StorePart {
+    /// Opens the store read-only; also the statistics of its keyspaces, or of the one that is named.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when there is none of that name.
+    pub(super) fn read(&self) -> Result<(Db, Vec<KeyspaceStats>)> {
+        let db = self.store.read()?;
+        let mut keyspaces = rows::keyspaces(&db);
+        if let Some(name) = &self.keyspace {
+            existing(&db, &self.store.folder, name)?;
+            keyspaces.retain(|keyspace| keyspace.name == *name);
+        }
+        Ok((db, keyspaces))
     }
 }
 
@@ -200,6 +230,22 @@ pub(super) fn existing(db: &Db, folder: &Path, name: &str) -> Result<Keyspace> {
         return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
     }
     Ok(db.keyspace(name)?)
+}
+
+/// The hint to choose another keyspace by this flag, if this one is the default and empty, but others are not: commands
+/// on it find nothing.
+pub(super) fn hint_on_emptiness(db: &Db, keyspace: &Keyspace, flag: &str) -> Result<Option<String>> {
+    if keyspace.name() != DEFAULT_KEYSPACE || !keyspace.is_empty()? {
+        return Ok(None);
+    }
+    let mut full = Vec::new();
+    for name in keys::named(db).into_iter().filter(|name| name != DEFAULT_KEYSPACE) {
+        if !db.keyspace(&name)?.is_empty()? {
+            full.push(name);
+        }
+    }
+    let hint = || format!("hint: the keyspace {DEFAULT_KEYSPACE} is empty; use {flag}: {}", full.join(", "));
+    Ok((!full.is_empty()).then(hint))
 }
 
 /// Whether there is a folder. Behind a URL, where folders are parts of names, the opening tells.
@@ -393,7 +439,7 @@ impl OpenKeyspace {
 }
 
 impl OrderedMap for OpenKeyspace {
-    type Location = StoreFolder;
+    type Location = StorePart;
     type Key = Vec<u8>;
     type Value = Slice;
 
@@ -432,12 +478,7 @@ impl OrderedMap for OpenKeyspace {
     }
 
     fn remark_on_emptiness(&self) -> Result<Option<String>> {
-        if self.keyspace.name() != DEFAULT_KEYSPACE || !self.keyspace.is_empty()? {
-            return Ok(None);
-        }
-        let others: Vec<String> = keys::named(&self.db).into_iter().filter(|name| name != DEFAULT_KEYSPACE).collect();
-        let hint = || format!("hint: the keyspace {DEFAULT_KEYSPACE} is empty; use --keyspace: {}", others.join(", "));
-        Ok((!others.is_empty()).then(hint))
+        hint_on_emptiness(&self.db, &self.keyspace, "--keyspace")
     }
 
     /// Reads the keys before it, and its value.
@@ -486,18 +527,19 @@ impl OrderedMap for OpenKeyspace {
         Ok(count)
     }
 
-    /// Statistics of the whole store.
-    fn stats(place: &StoreFolder) -> Result<impl Report> {
-        let db = place.read()?;
+    /// Statistics of the whole store, with those of one keyspace alone if it is named.
+    fn stats(place: &StorePart) -> Result<impl Report> {
+        let (db, keyspaces) = place.read()?;
         let mut stats = db.stats();
-        stats.keyspaces = rows::keyspaces(&db);
+        stats.keyspaces = keyspaces;
         Ok(stats)
     }
 
     /// Checks the whole store.
-    fn verify(place: &StoreFolder) -> Result<impl Report> {
-        place.check_there()?;
-        let storage = place.options().storage(&place.folder)?;
+    fn verify(place: &StorePart) -> Result<impl Report> {
+        let StorePart { store, .. } = place;
+        store.check_there()?;
+        let storage = store.options().storage(&store.folder)?;
         Ok(Progress::during("verifying", Unit::Bytes, |progress| verify_store(&storage, progress))?)
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::replace::refuse_reserved;
-use crate::values::size::{ByteSize, human_bytes};
+use crate::values::size::{ByteSize, human_bytes, whole_number};
 use ogive::KeyType;
 use ogive::index::{AnyIndex, IndexKind, IndexOptions};
 use ogive::io::LocalStorage;
@@ -73,7 +73,8 @@ pub(crate) struct IndexCreate {
     page_size: ByteSize,
 
     /// Fill factor of leaves in a bulk load, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = IndexOptions::default().fill_percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = whole_number::<u8>)]
+    #[arg(default_value_t = IndexOptions::default().fill_percent)]
     fill: u8,
 
     #[command(flatten)]

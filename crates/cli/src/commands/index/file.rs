@@ -29,6 +29,8 @@ pub(crate) struct IndexFile {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Paging {
     /// Upper limit of memory, caches included
+    ///
+    /// With any limit, the pages of an operation are held, and 1 MiB each of the log and of changed pages.
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Index")]
     memory: ByteSize,
 

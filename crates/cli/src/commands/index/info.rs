@@ -3,6 +3,7 @@
 use super::any::either;
 use crate::failure::{Failure, Result};
 use crate::info::Info;
+use crate::shell::shell_path;
 use crate::values::size::{counted, human_bytes};
 use ogive::index::{AnyIndex, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
@@ -35,7 +36,7 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
             "payload_bytes": index.layout().payload_bytes,
             "file_bytes": file_bytes,
         }),
-        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", path.display()),
+        next: format!("`ogive scan {0} --limit 10`, `ogive stats {0}`", shell_path(path)),
     })
 }
 
@@ -52,6 +53,6 @@ fn of_papers(path: &Path, kind: &str) -> Result<Info> {
         text: format!("an index of kind {kind}, {}", human_bytes(file_bytes)),
         details: Vec::new(),
         facts: json!({ "structure": kind, "file_bytes": file_bytes }),
-        next: format!("`ogive-research info {}`", path.display()),
+        next: format!("`ogive-research info {}`", shell_path(path)),
     })
 }

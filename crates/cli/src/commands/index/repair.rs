@@ -9,16 +9,18 @@ use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::values::size::{counted, grouped};
 use ogive::page::LostLog;
+use ogive_terminal::shell_word;
 use serde_json::json;
 
 /// Recovers an index that does not open because its log is missing or damaged: with `accept_loss` it is again what it
 /// was at its last checkpoint, and without it nothing is changed.
 pub(crate) fn recover(file: &IndexFile, accept_loss: bool, output: &mut Output) -> Result<Outcome> {
     let shown = file.to_string();
+    let path = shell_word(&shown);
     let Some((index, lost)) = file.without_log()? else {
         if let Some(error) = IndexFindings::of(file)?.into_error() {
             let message = format!("{shown}: its log is intact, but its pages are not: {}", advice::message(&error));
-            return Err(Failure::refused(message, way_out(&shown)));
+            return Err(Failure::refused(message, way_out(&path)));
         }
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;
@@ -33,7 +35,7 @@ pub(crate) fn recover(file: &IndexFile, accept_loss: bool, output: &mut Output) 
             let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";
             return Err(Failure::refused(
                 format!("{shown}: {kept}: {}", advice::message(&error)),
-                format!("{}, with its log", way_out(&shown)),
+                format!("{}, with its log", way_out(&path)),
             ));
         }
     };
@@ -52,8 +54,8 @@ pub(crate) fn recover(file: &IndexFile, accept_loss: bool, output: &mut Output) 
     Ok(Outcome::Done)
 }
 
-fn way_out(shown: &str) -> String {
-    format!("`ogive repair {shown}` saves the entries of its intact leaves in a new index; or restore it from a backup")
+fn way_out(path: &str) -> String {
+    format!("`ogive repair {path}` saves the entries of its intact leaves in a new index; or restore it from a backup")
 }
 
 fn tell(lost: &LostLog, shown: &str, entries: u64, is_accepted: bool, output: &mut Output) -> Result<()> {

@@ -12,6 +12,7 @@ use ogive::index::{AnyIndex, IndexOptions, IndexVerifyReport, Word};
 use ogive::io::{LenientStorage, Storage, UnreadablePart};
 use ogive::page::PageOptions;
 use ogive::{Cause, Error};
+use ogive_terminal::shell_word;
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -105,10 +106,11 @@ impl Report for IndexFindings {
     }
 
     fn remarks(&self, name: &str, _: bool) -> Vec<String> {
+        let path = shell_word(name);
         let error = match (&self.structure, &self.wrong_value) {
             (Err(error), _) => error,
             (Ok(_), Some(detail)) => {
-                let hint = format!("`ogive index put {name} KEY VALUE` writes a value of that type");
+                let hint = format!("`ogive index put {path} KEY VALUE` writes a value of that type");
                 return vec![format!("error: {name}: {detail}"), format!("hint: {hint}")];
             }
             (Ok(report), None) if report.header_copies < 2 => {
@@ -117,7 +119,7 @@ impl Report for IndexFindings {
             }
             (Ok(_), None) => return Vec::new(),
         };
-        let hint = format!("`ogive repair {name}` saves the entries of its intact leaves; or restore it from a backup");
+        let hint = format!("`ogive repair {path}` saves the entries of its intact leaves; or restore it from a backup");
         vec![format!("error: {}", advice::message(error)), format!("hint: {hint}")]
     }
 

@@ -107,7 +107,7 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) force: Force,
 
-    /// Show the chosen method, the alternatives, and predicted and actual costs
+    /// Show the chosen method and the alternatives, with predicted and actual costs
     #[arg(long)]
     pub(super) explain: bool,
 
@@ -195,9 +195,9 @@ pub(super) struct LeftSide {
     #[arg(long, value_name = "COL=TYPE", help_heading = "Left side")]
     left_type: Vec<ColumnType>,
 
-    /// If LEFT is a store: the keyspace to join
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Left side")]
-    left_keyspace: String,
+    /// If LEFT is a store: the keyspace to join [default: default]
+    #[arg(long, value_name = "NAME", help_heading = "Left side")]
+    left_keyspace: Option<String>,
 
     /// If LEFT is a store: first key to join
     #[arg(long, value_name = "KEY", allow_negative_numbers = true, help_heading = "Left side")]
@@ -238,9 +238,9 @@ pub(super) struct RightSide {
     #[arg(long, value_name = "COL=TYPE", help_heading = "Right side")]
     right_type: Vec<ColumnType>,
 
-    /// If RIGHT is a store: the keyspace to join
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Right side")]
-    right_keyspace: String,
+    /// If RIGHT is a store: the keyspace to join [default: default]
+    #[arg(long, value_name = "NAME", help_heading = "Right side")]
+    right_keyspace: Option<String>,
 
     /// If RIGHT is a store: first key to join
     #[arg(long, value_name = "KEY", allow_negative_numbers = true, help_heading = "Right side")]
@@ -295,7 +295,7 @@ pub(super) struct SideOptions {
     /// The prefix of the flags: `left` or `right`.
     pub(super) word: &'static str,
     pub(super) input: InputOptions,
-    pub(super) keyspace: String,
+    pub(super) keyspace: Option<String>,
     pub(super) from: Option<OsString>,
     pub(super) to: Option<OsString>,
 }

@@ -6,11 +6,11 @@ use super::records;
 use crate::beside::records::relation;
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-#[cfg(feature = "parquet")]
-use crate::input::is_beside;
 use crate::input::{Format, InputError, InputOptions, Schema, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
+#[cfg(feature = "parquet")]
+use crate::places::is_beside;
 use crate::reading::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
@@ -216,7 +216,7 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
                 side.input.refuse_damaged()?;
                 InputKind::File
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Failure::of_opening(path, error)),
         }
     };
     side.check_flags(&found)?;
@@ -249,11 +249,11 @@ impl SideOptions {
                 format!("remove --{0}-type and --{0}-delimiter", self.word),
             ));
         }
-        let is_cut = self.from.is_some() || self.to.is_some();
+        let is_cut = self.keyspace.is_some() || self.from.is_some() || self.to.is_some();
         if is_cut && *found != InputKind::Store {
             return Err(Failure::usage(
                 format!("{} is not a store", self.shown()),
-                format!("remove --{0}-from and --{0}-to", self.word),
+                format!("remove --{0}-keyspace, --{0}-from and --{0}-to", self.word),
             ));
         }
         Ok(())
@@ -274,8 +274,9 @@ impl SideOptions {
             InputKind::Store => {
                 let asked = (self.input.key_type, wanted.map(|(wanted, _)| wanted));
                 let bounds = (self.from.as_deref(), self.to.as_deref());
-                let path = &self.input.path;
-                let (source, key_type) = db::relation(path, &self.keyspace, asked, bounds, opening.memory_bytes)?;
+                let flag = format!("--{}-keyspace", self.word);
+                let keyspace = (flag.as_str(), self.keyspace.as_deref());
+                let (source, key_type) = db::relation(&self.input.path, keyspace, asked, bounds, opening.memory_bytes)?;
                 Ok(OpenSide::of(source, key_type))
             }
             InputKind::File => match self.open_file(wanted, opening) {

@@ -135,24 +135,34 @@ impl Core {
         }
     }
 
-    /// Lets background work proceed by one step: runs it here if there are no background threads and no other caller is
-    /// running it.
+    /// As [`Self::proceed`], where there is work to do.
     pub(in crate::lsm) fn work_or_wait<'a>(
         &'a self,
-        mut shared: MutexGuard<'a, SharedState>,
+        shared: MutexGuard<'a, SharedState>,
     ) -> Result<MutexGuard<'a, SharedState>> {
+        self.proceed(shared)?.ok_or_else(|| {
+            let failure = StoreFailure::from("no background work can proceed; this is a bug");
+            Error::stopped(self.path(), &failure)
+        })
+    }
+
+    /// Lets background work proceed by one step: runs it here if there are no background threads, and waits for it if
+    /// they or another caller are running it; `None` if nothing is due and no step is running.
+    pub(in crate::lsm) fn proceed<'a>(
+        &'a self,
+        mut shared: MutexGuard<'a, SharedState>,
+    ) -> Result<Option<MutexGuard<'a, SharedState>>> {
         if self.options.threads == 0 {
             if let Some(task) = self.next_task(&mut shared, true) {
                 drop(shared);
                 self.run(task)?;
-                return Ok(self.contents.lock());
+                return Ok(Some(self.contents.lock()));
             }
             if !shared.is_flushing && shared.running.is_empty() {
-                let failure = StoreFailure::from("no background work can proceed; this is a bug");
-                return Err(Error::stopped(self.path(), &failure));
+                return Ok(None);
             }
         }
-        Ok(self.contents.wait(shared))
+        Ok(Some(self.contents.wait(shared)))
     }
 
     pub(in crate::lsm) fn limits(&self, shared: &SharedState) -> PickLimits {
@@ -286,8 +296,9 @@ impl Core {
         let timer = Timer::start();
         let _held = self.files.cache.reserve_scoped(self.options.job_bytes());
         let written = loop {
+            let before_bytes = self.contents.lock().table_bytes();
             match self.in_form_that_fits(std::iter::empty, |form| self.flush_in_form(memtable_set, form)) {
-                Err(Error { cause: Cause::Memory { .. }, .. }) if self.compact_for_room()? => {}
+                Err(Error { cause: Cause::Memory { .. }, .. }) if self.compact_for_room(before_bytes)? => {}
                 outcome => break outcome?,
             }
         };
@@ -297,10 +308,19 @@ impl Core {
         Ok(())
     }
 
-    /// Reduces the number of open tables: runs a due compaction, waits for the end of a running one, or else merges
-    /// tables that need no merge. `false` if there are none.
-    fn compact_for_room(&self) -> Result<bool> {
+    /// Reduces the memory of open tables, which was `before_bytes`: runs a due compaction, waits for the end of a
+    /// running one, or else merges tables that need no merge. `false` if there are none.
+    ///
+    /// # Errors
+    /// Those of the compaction; [`Cause::Interrupted`] if the store is closed meanwhile.
+    pub(in crate::lsm) fn compact_for_room(&self, before_bytes: u64) -> Result<bool> {
         let mut shared = self.contents.lock();
+        if self.is_stopped() {
+            return Err(Error::interrupted());
+        }
+        if shared.table_bytes() < before_bytes {
+            return Ok(true);
+        }
         let job = self.next_job(&mut shared).or_else(|| self.job_for_room(&mut shared));
         if let Some(job) = job {
             drop(shared);
@@ -310,8 +330,11 @@ impl Core {
         let running = shared.running.clone();
         let is_running = |job, shared: &SharedState| shared.running.iter().any(|other| Arc::ptr_eq(job, other));
         while running.iter().all(|job| is_running(job, &shared)) {
-            if running.is_empty() || shared.failure.is_some() || self.is_stopped() {
+            if running.is_empty() || shared.failure.is_some() {
                 return Ok(false);
+            }
+            if self.is_stopped() {
+                return Err(Error::interrupted());
             }
             shared = self.contents.wait(shared);
         }

@@ -260,7 +260,8 @@ impl<'a> Picker<'a> {
         if is_due { per_mille(tables.len() as u64, self.limits.level0_tables as u64) } else { 0 }
     }
 
-    fn due_job(&self, keyspace: KeyspaceId, level: usize) -> Option<CompactionJob> {
+    /// The next job of a level, whether or not it is due.
+    pub(super) fn due_job(&self, keyspace: KeyspaceId, level: usize) -> Option<CompactionJob> {
         let levels = self.state.levels(keyspace)?;
         let request = |reason| JobRequest { keyspace, levels, reason };
         if level == 0 {

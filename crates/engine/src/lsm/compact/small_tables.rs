@@ -79,9 +79,26 @@ impl Picker<'_> {
         job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
     }
 
-    /// Merges adjacent tables of a level into one, although nothing is due: the run with the fewest bytes. So there is
-    /// memory for another table.
+    /// Reduces the number of tables although nothing is due, so that there is memory for another: merges the run of
+    /// adjacent tables of a level with the fewest bytes into one; or else the tables of a level with those below, or
+    /// moves them down, so that they become adjacent.
     pub(super) fn room_job(&self) -> Option<CompactionJob> {
+        self.job_over_run().or_else(|| self.job_over_levels())
+    }
+
+    fn job_over_levels(&self) -> Option<CompactionJob> {
+        let several = self.state.keyspaces.keys().filter(|&&id| {
+            let levels = self.state.levels(id);
+            levels.is_some_and(|levels| (0..LEVELS).map(|level| levels.level(level).len()).sum::<usize>() > 1)
+        });
+        let mut job = several
+            .flat_map(|&id| (0..LAST_LEVEL).filter_map(move |level| self.due_job(id, level)))
+            .min_by_key(CompactionJob::bytes)?;
+        job.makes_one_table = !job.moves;
+        Some(job)
+    }
+
+    fn job_over_run(&self) -> Option<CompactionJob> {
         let levels = self.state.keyspaces.keys().filter_map(|&id| Some((id, self.state.levels(id)?)));
         let mut runs: Vec<(u64, KeyspaceId, usize, &[Arc<TableFileMeta>])> = Vec::new();
         for (keyspace, levels) in levels {

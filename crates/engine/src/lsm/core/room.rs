@@ -12,7 +12,7 @@
 //!   each for itself.
 //!
 //! New records need room of their own. A flush that finds none runs compactions that are due, and then merges tables
-//! that need no merge; it fails only if there are none.
+//! that need no merge, as an ingestion does; it fails only if there are none.
 
 use super::shared::{SharedState, StateChange};
 use super::store::Core;
@@ -39,7 +39,7 @@ impl Memtable {
 
 impl SharedState {
     /// Bytes that the open tables count.
-    fn table_bytes(&self) -> u64 {
+    pub(in crate::lsm) fn table_bytes(&self) -> u64 {
         self.tables.values().map(|table| table.reserved_bytes()).sum()
     }
 

@@ -120,8 +120,8 @@ impl Db {
     /// [`Cause::FileReplaced`](crate::Cause::FileReplaced).
     ///
     /// # Errors
-    /// As [`Self::open`]; an error of kind `NotFound` if another process removes files during the opening: try
-    /// again.
+    /// As [`Self::open`]; an error of kind `ResourceBusy` if another process removes files faster than they are read:
+    /// try again.
     pub fn open_read_only(place: impl Into<Place>, options: &DbOptions) -> Result<Self> {
         Self::start(recover::open(options.storage(place)?, options, true)?)
     }

@@ -174,6 +174,8 @@ impl Core {
         shared.failure = None;
         shared.recheck_all();
         self.access.reopen();
+        // Background threads wait for the end of a failure.
+        self.contents.notify_changed();
         if writer.log.is_none() {
             let outcome = self.restart_log(writer, shared);
             if let Err(error) = &outcome {

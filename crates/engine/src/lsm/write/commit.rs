@@ -551,15 +551,10 @@ impl Core {
             if !std::mem::replace(&mut waited, true) {
                 self.report_stall(&shared);
             }
-            if self.options.threads == 0 {
-                drop(shared);
-                if !self.work_once()? {
-                    break;
-                }
-                shared = self.contents.lock();
-            } else {
-                shared = self.contents.wait(shared);
-            }
+            shared = match self.proceed(shared)? {
+                Some(shared) => shared,
+                None => break,
+            };
         }
         if waited {
             self.report_stall_end(timer);

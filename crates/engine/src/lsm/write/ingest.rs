@@ -13,7 +13,7 @@ use crate::io::Storage;
 use crate::lsm::core::shared::{SharedState, StateChange};
 use crate::lsm::core::store::Core;
 use crate::lsm::objects::ObjectFolder;
-use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX};
+use crate::lsm::state::entry::{KeyspaceId, SEQUENCE_MAX, Sequence};
 use crate::lsm::state::file_numbers::FileNumberSource;
 use crate::lsm::state::options::INLINE_BYTES_MAX;
 use crate::lsm::state::version::{
@@ -214,37 +214,33 @@ impl Core {
         }
         self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
         let admitted = self.admit_statements(std::slice::from_ref(keyspace))?;
-        let mut shared = self.contents.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
         if last > SEQUENCE_MAX {
             return Err(Error::input(format!("{} has no further sequence numbers", self.path().display())));
         }
-        let mut change = StateChange {
-            edit: ManifestEdit {
-                last_sequence: Some(last),
-                types: self.stated(&shared, &admitted)?,
-                ..ManifestEdit::default()
-            },
-            ..StateChange::default()
-        };
-        for (index, table) in tables.iter().enumerate() {
-            let sequence = first + index as u64;
-            let meta = TableFileMeta {
-                smallest_sequence: sequence,
-                largest_sequence: sequence,
-                global_sequence: Some(sequence),
-                ..table.clone()
-            };
-            let level = level_for(&shared, id, &meta, &change.edit);
-            let file = self.open_table(meta, true)?;
-            change.edit.added.push((id, level, Arc::clone(&file.meta)));
-            change.tables.push(file);
-        }
         if tables.is_empty() && admitted.is_empty() {
             return Ok(());
         }
-        self.check_room(&shared, &change, shared.unflushed_bytes())?;
+        let (mut shared, change) = loop {
+            let shared = self.contents.lock();
+            let before_bytes = shared.table_bytes();
+            let types = self.stated(&shared, &admitted)?;
+            let edit = ManifestEdit { last_sequence: Some(last), types, ..ManifestEdit::default() };
+            let change = self.with_tables(&shared, id, tables, first, edit)?;
+            match self.check_room(&shared, &change, shared.unflushed_bytes()) {
+                Err(error @ Error { cause: Cause::Memory { .. }, .. }) => {
+                    drop(shared);
+                    if !self.compact_for_room(before_bytes)? {
+                        return Err(error);
+                    }
+                }
+                outcome => {
+                    outcome?;
+                    break (shared, change);
+                }
+            }
+        };
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
         // After a failure the edit may still be durable, so the files stay until the next opening.
@@ -255,6 +251,32 @@ impl Core {
         drop(shared);
         self.contents.notify_changed();
         Ok(())
+    }
+
+    /// An edit with tables of a keyspace, each at the deepest level that it fits, numbered from `first` on.
+    fn with_tables(
+        &self,
+        shared: &SharedState,
+        id: KeyspaceId,
+        tables: &[TableFileMeta],
+        first: Sequence,
+        edit: ManifestEdit,
+    ) -> Result<StateChange> {
+        let mut change = StateChange { edit, ..StateChange::default() };
+        for (index, table) in tables.iter().enumerate() {
+            let sequence = first + index as u64;
+            let meta = TableFileMeta {
+                smallest_sequence: sequence,
+                largest_sequence: sequence,
+                global_sequence: Some(sequence),
+                ..table.clone()
+            };
+            let level = level_for(shared, id, &meta, &change.edit);
+            let file = self.open_table(meta, true)?;
+            change.edit.added.push((id, level, Arc::clone(&file.meta)));
+            change.tables.push(file);
+        }
+        Ok(change)
     }
 }
 

@@ -18,6 +18,7 @@ mod rebuild;
 mod remove;
 mod search;
 mod splice;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod tree;

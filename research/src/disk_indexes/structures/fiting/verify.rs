@@ -1,12 +1,13 @@
 //! Walks over a whole FITing-tree: verification, statistics, release.
 
+use super::cursor::FitingCursor;
 use super::directory::{child, read_node};
 use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
 use super::tree::Fiting;
 use crate::disk_indexes::structures::pgm::packed::{PackedEntries, PackedReader};
 use crate::kinds::parts::free_parts;
 use ogive::Result;
-use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, Structure, Visitor, Word};
+use ogive::index::extend::{Cursor as _, IndexLevelStatistics, IndexStatistics, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
@@ -111,7 +112,7 @@ pub(super) fn verify<W: Word>(
     if !head.is_sorted_by(|a, b| a < b) || least.is_some_and(|least| head.last().is_some_and(|&last| last >= least)) {
         return Err(pages.damaged(state.head, "the first buffer is out of order"));
     }
-    let mut cursor = Structure::<W>::cursor(tree, &state.bytes())?;
+    let mut cursor = FitingCursor::<W>::new(*tree, &state.bytes());
     let mut payload = vec![0; tree.layout().payload_bytes];
     while let Some(key) = cursor.next(pages, &mut payload)? {
         visitor.entry(key)?;

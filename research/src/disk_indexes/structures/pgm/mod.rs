@@ -26,6 +26,7 @@ mod remove;
 mod run;
 mod search;
 mod state;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod tree;

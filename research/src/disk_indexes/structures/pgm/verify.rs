@@ -1,6 +1,7 @@
 //! Walks over a whole PGM index: verification, statistics, release.
 
 use super::buffer::InsertBuffer;
+use super::cursor::PgmCursor;
 use super::levels::UPPER_ERROR;
 use super::packed::{PackedEntries, PackedReader};
 use super::run::{PgmGeometry, PgmRun, Segment, load_position};
@@ -8,7 +9,7 @@ use super::state::PgmState;
 use super::tree::PgmTree;
 use crate::kinds::parts::free_parts;
 use ogive::Result;
-use ogive::index::extend::{IndexLevelStatistics, IndexStatistics, Structure, Visitor, Word};
+use ogive::index::extend::{Cursor as _, IndexLevelStatistics, IndexStatistics, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
@@ -58,7 +59,7 @@ pub(super) fn verify<W: Word>(
     if loaded.oldest.as_ref().is_some_and(|oldest| oldest.tombstones > 0) {
         return Err(pages.damaged(0, "the oldest run has tombstones, which hide nothing"));
     }
-    let mut cursor = Structure::<W>::cursor(tree, state)?;
+    let mut cursor = PgmCursor::<W>::new(*tree, state);
     let mut payload = vec![0; tree.payload_bytes()];
     while let Some(key) = cursor.next(pages, &mut payload)? {
         visitor.entry(key)?;
@@ -181,7 +182,7 @@ impl<W: Word> LevelChecker<W> {
 pub(super) fn statistics<W: Word>(tree: &PgmTree, pages: &dyn Pages, state: &[u8]) -> Result<IndexStatistics> {
     let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
     let mut found = IndexStatistics::default();
-    let mut cursor = Structure::<W>::cursor(tree, state)?;
+    let mut cursor = PgmCursor::<W>::new(*tree, state);
     let mut payload = vec![0; tree.payload_bytes()];
     while cursor.next(pages, &mut payload)?.is_some() {
         found.entries += 1;

@@ -1,12 +1,12 @@
-//! Rows as tables of ranges of keys, which tasks of several machines write.
+//! Rows as tables of ranges of keys, written by tasks on several machines.
 //!
 //! ```text
 //! 1. rows -> SampleKeysExec                                     keys of a sample: where to cut
 //! 2. rows -> KeyRangesExec -> exchange -> WriteTablesExec       a table a range, and its name as a row
 //! ```
 //!
-//! The statement then gives the tables to its target by one commit. A task that is run twice writes two tables: one is
-//! named by a row, and the other removed.
+//! The statement then adds the tables to its target in one commit. A task that is run twice writes two tables: a row
+//! names one, and the other is removed.
 
 mod encoder;
 mod node;
