@@ -37,8 +37,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), Failure> {
         side.output(&["prepare", &side.data.display().to_string()], false)?;
     }
     let names = after.output(&["list"], false)?;
-    let (mut slower, unit) = (Vec::new(), if comparison.instructions { "instructions" } else { "ns" });
-    println!("{:<24} {:>14} {:>14}  after / before ({unit} of one call)", "call", "before", "after");
+    let (mut slower, unit) = (Vec::new(), if comparison.instructions { "instructions" } else { "ns of one call" });
+    println!("{:<24} {:>14} {:>14}  after / before ({unit})", "call", "before", "after");
     for name in names.lines().filter(|name| name.contains(comparison.name)) {
         let (old, new) = compare(&comparison, name, &before, &after)?;
         let ratio = new / old;

@@ -137,6 +137,7 @@ fn flushes_wait_for_compactions() {
         let value: Vec<u8> = std::iter::repeat_with(|| random.next_u64() as u8).take(1_000).collect();
         db.insert(number.to_be_bytes(), value).unwrap();
     }
+    db.compact().unwrap();
     for number in 0..1_000_u64 {
         db.insert(random.below(3_000).to_be_bytes(), number.to_be_bytes()).unwrap();
         db.flush().unwrap();
