@@ -12,10 +12,10 @@ use std::ffi::{OsStr, OsString};
 const GENERAL: [&str; 12] =
     ["get", "scan", "count", "rank", "nth", "export", "verify", "repair", "info", "explain", "report", "stats"];
 
-const KEYS_OF_JOINS: &str = "a join is by key: --left-key and --right-key name the columns of files; tables, indexes \
-                             and stores have their keys already; --where adds conditions";
+const KEYS_OF_JOINS: &str = "--on COL, or --on LEFT=RIGHT, says which columns are compared; tables, indexes and stores \
+                             have their keys already; --where adds conditions";
 const NULLS: &str = "an empty field of CSV without quotes, \\N of TSV and null of JSON are nulls already, where the \
-                     type of the column takes them: --type 'COL=u64?'";
+                     type of the column takes them: --type 'COL=u64?'; --null TEXT names another text of CSV and TSV";
 const EXPIRY: &str = "entries do not expire; begin keys with a time, as in --key-type '(timestamp(s), text)', and \
                       remove the old ones at once: `ogive db delete STORE --to '2030-01-01T00:00:00,'`";
 
@@ -53,10 +53,9 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
     ("--format", PRINTING, OTHER_FORMATS),
     ("-v", PROGRAM, VERSION),
     ("--keyspace", &["repair", "report"], WHOLE_STORE),
-    ("--on", &["join"], KEYS_OF_JOINS),
     ("--using", &["join"], KEYS_OF_JOINS),
     ("--key", &["join"], KEYS_OF_JOINS),
-    ("--null", &["build", "tune", "import", "load", "join", "export"], NULLS),
+    ("--null", &["export"], NULLS),
     ("--nulls", &["build", "tune", "import", "load", "join", "export"], NULLS),
     ("--null-value", &["build", "tune", "import", "load", "join", "export"], NULLS),
     ("--na", &["build", "tune", "import", "load", "join", "export"], NULLS),
@@ -214,9 +213,9 @@ mod tests {
     #[test]
     fn options_of_other_programs_come_with_what_does_it_here() {
         for (line, advice) in [
-            ("ogive join a b -o c --on id", "--left-key and --right-key"),
-            ("ogive build a.csv -o b --null NA", "--type 'COL=u64?'"),
-            ("ogive db import s a.csv --null NA", "--type 'COL=u64?'"),
+            ("ogive join a b -o c --using id", "--on COL"),
+            ("ogive build a.csv -o b --na NA", "--null TEXT"),
+            ("ogive db import s a.csv --nulls NA", "--type 'COL=u64?'"),
             ("ogive db put s a b --ttl 60", "entries do not expire"),
             ("ogive repair s --keyspace k", "works on the whole store"),
             ("ogive report s --keyspace k -o p.html", "works on the whole store"),

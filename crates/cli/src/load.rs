@@ -1,8 +1,9 @@
 //! Loading of inputs into tables, in any order and with any type of keys.
 
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputError, InputOptions, Schema};
+use crate::input::{Input, InputError, InputOptions, Schema, TypeSample};
 use crate::interrupt::Interrupt;
+use crate::output::note;
 use crate::progress::{PhasedProgress, Progress, Unit};
 use crate::reading::lookups::Lookups;
 use ogive::io::ScratchFolder;
@@ -90,14 +91,17 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Exa
 /// As [`load`].
 pub(crate) fn examine_both(inputs: [&InputOptions; 2], interrupt: &Interrupt) -> Result<[Examined; 2]> {
     inputs.iter().try_for_each(|input| input.refuse_table())?;
-    let mut is_whole = false;
+    let mut sample = TypeSample::Start;
     loop {
-        let mut schemas = [inputs[0].schema(is_whole)?, inputs[1].schema(is_whole)?];
+        let mut schemas = [inputs[0].schema(sample)?, inputs[1].schema(sample)?];
         Schema::unite_keys(&mut schemas, [&inputs[0].path, &inputs[1].path]);
         let read = |side: usize| read_through(inputs[side], &schemas[side], interrupt);
         match read(0).and_then(|left| Ok([left, read(1)?])) {
-            Err(failure) if !is_whole && schemas.iter().any(|schema| is_wrong_guess(&failure, schema)) => {
-                is_whole = true;
+            Err(failure)
+                if sample == TypeSample::Start && schemas.iter().any(|schema| is_wrong_guess(&failure, schema)) =>
+            {
+                tell_restart(&failure);
+                sample = TypeSample::Whole;
             }
             done => {
                 schemas.iter().for_each(Schema::tell);
@@ -137,11 +141,16 @@ fn is_wrong_guess(failure: &Failure, schema: &Schema) -> bool {
     }
 }
 
+/// Tells that an input is read again.
+fn tell_restart(failure: &Failure) {
+    note(format_args!("note: {failure}, which the first rows suggested; all rows are read for their types"));
+}
+
 /// Tries plans until one succeeds or fails for a reason that no other plan avoids. Tells where numbers became text.
 fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> Result<T> {
     let is_rereadable = input.is_rereadable();
-    let mut plan = Plan { schema: input.schema(false)?, sort: !is_rereadable };
-    let mut is_whole = false;
+    let mut sample = if is_rereadable { TypeSample::Start } else { TypeSample::LongStart };
+    let mut plan = Plan { schema: input.schema(sample)?, sort: !is_rereadable };
     loop {
         let failure = match attempt(&plan) {
             Err(failure) => failure,
@@ -153,10 +162,11 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> R
         match &failure {
             _ if !is_rereadable => return Err(failure),
             Failure::Engine(Error { cause: Cause::Unsorted { .. }, .. }) if !plan.sort => plan.sort = true,
-            failure if is_wrong_guess(failure, &plan.schema) && !is_whole => {
+            failure if is_wrong_guess(failure, &plan.schema) && sample != TypeSample::Whole => {
+                tell_restart(failure);
+                sample = TypeSample::Whole;
                 // Keys sorted as numbers may be unsorted as text, and vice versa.
-                plan = Plan { schema: input.schema(true)?, sort: false };
-                is_whole = true;
+                plan = Plan { schema: input.schema(sample)?, sort: false };
             }
             _ => return Err(failure),
         }

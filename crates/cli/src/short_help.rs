@@ -12,7 +12,7 @@ const TEXT_LENGTH_MAX: usize = 62;
 /// Headings of options that `-h` leaves out.
 const HEADINGS_LEFT_OUT: [&str; 5] = ["Object stores", "Right side", "Both sides", "External index", "Lookups"];
 /// Options that are rarely needed, which `-h` leaves out.
-const LEFT_OUT: [&str; 23] = [
+const LEFT_OUT: [&str; 26] = [
     "any-order",
     "assess",
     "batch",
@@ -28,12 +28,15 @@ const LEFT_OUT: [&str; 23] = [
     "lenient",
     "no-coding",
     "no-header",
+    "null",
     "partition",
     "payload",
     "quote",
     "reader-memory",
     "resident",
     "row-limit",
+    "scan-all",
+    "skip-bad-rows",
     "sort-memory",
     "value-type",
 ];

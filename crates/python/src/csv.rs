@@ -91,6 +91,11 @@ impl CsvFile {
     }
 }
 
+/// The names of the columns of a file, each once.
+pub(crate) fn column_names(path: &Path) -> PyResult<Vec<String>> {
+    open(path).map(|(_, names)| unique_names(&names))
+}
+
 fn open(path: &Path) -> PyResult<(FieldReader<File>, Vec<String>)> {
     let refused_by_system = |source| errors::of(ogive::Error::io("open", path, source));
     FieldReader::open(File::open(path).map_err(refused_by_system)?, Layout::CSV).map_err(|error| refused(path, &error))

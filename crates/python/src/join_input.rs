@@ -3,7 +3,7 @@
 use crate::arrow::input as arrow_in;
 use crate::arrow::input::BatchReader;
 use crate::build::ParquetReading;
-use crate::csv::CsvFile;
+use crate::csv::{self, CsvFile};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;
@@ -327,6 +327,16 @@ impl JoinInput {
                 open: Arc::new(move || Ok(Box::new(open()?.0))),
             })),
         })
+    }
+
+    /// The names of the columns of such a file.
+    #[staticmethod]
+    fn columns_of_file(py: Python<'_>, path: PathBuf, reading: ParquetReading) -> PyResult<Vec<String>> {
+        if path.extension().is_some_and(|extension| extension == "csv") {
+            return py.detach(|| csv::column_names(&path));
+        }
+        let schema = py.detach(|| reading.rows(&path, None).map(|(rows, _)| rows.schema()))?;
+        Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
     }
 
     /// Rows that are in memory.

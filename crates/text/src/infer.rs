@@ -1,7 +1,8 @@
 //! Inference of the types of columns from their text.
 //!
 //! A type fits a column if every value can be written as one of that type without loss: `007` is no integer, and
-//! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text.
+//! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text. Numbers that all have as
+//! many digits after the point are decimals of that scale, so that they come back as they were written.
 
 use crate::reader::Written;
 use crate::show::shortened;
@@ -18,6 +19,7 @@ pub struct ColumnGuess {
     /// Integer types that fit, from the narrowest.
     integers: [bool; INTEGERS.len()],
     is_float: bool,
+    decimals: DecimalGuess,
     is_bool: bool,
     is_uuid: bool,
     is_date: bool,
@@ -46,6 +48,45 @@ const INTEGERS: [KeyType; 4] = [KeyType::U64, KeyType::I64, KeyType::U128, KeyTy
 /// Digits that a float always keeps.
 const EXACT_DIGITS: usize = 15;
 
+/// Digits of decimals that are guessed: those that 8 bytes hold, and those that 16 bytes do.
+const DECIMAL_DIGITS: [u8; 2] = [18, 38];
+
+/// Whether values are decimals of one scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DecimalGuess {
+    /// None was seen.
+    Unseen,
+    /// All have `scale` digits after the point, and at most `digits` in all.
+    Scale { scale: u8, digits: u8 },
+    /// They are not.
+    Never,
+}
+
+impl DecimalGuess {
+    /// That of one value.
+    fn of(text: &str) -> Self {
+        let found = decimal_digits(text).filter(|(_, digits)| *digits <= DECIMAL_DIGITS[1]);
+        found.map_or(Self::Never, |(scale, digits)| Self::Scale { scale, digits })
+    }
+
+    /// That of the values of both.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unseen, known) | (known, Self::Unseen) => known,
+            (Self::Scale { scale, digits }, Self::Scale { scale: same, digits: others }) if scale == same => {
+                Self::Scale { scale, digits: digits.max(others) }
+            }
+            _ => Self::Never,
+        }
+    }
+
+    fn key_type(self) -> Option<KeyType> {
+        let Self::Scale { scale, digits } = self else { return None };
+        let precision = DECIMAL_DIGITS.into_iter().find(|precision| digits <= *precision)?;
+        Some(KeyType::Decimal { precision, scale })
+    }
+}
+
 /// The type of a column, as guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuessedType {
@@ -72,6 +113,7 @@ impl ColumnGuess {
             numbers: 0,
             integers: [true; INTEGERS.len()],
             is_float: true,
+            decimals: DecimalGuess::Unseen,
             is_bool: true,
             is_uuid: true,
             is_date: true,
@@ -86,6 +128,12 @@ impl ColumnGuess {
             first_other: None,
             inexact: None,
         }
+    }
+
+    /// Nothing seen yet of a column whose numbers are floats to all who write them, as those of JSON are.
+    #[must_use]
+    pub fn of_floats() -> Self {
+        Self { decimals: DecimalGuess::Never, ..Self::new() }
     }
 
     /// Adds the value of a record; records are counted from 1.
@@ -118,6 +166,8 @@ impl ColumnGuess {
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
             self.first_other = Some((record, shortened(field)));
         }
+        let decimal = if is_string { DecimalGuess::Never } else { DecimalGuess::of(text) };
+        self.decimals = self.decimals.with(decimal);
         if is_number {
             (self.is_bool, self.is_uuid, self.is_date) = (false, false, false);
             (self.is_time, self.is_timestamp) = (false, false);
@@ -156,11 +206,12 @@ impl ColumnGuess {
     #[must_use]
     pub fn guessed(&self, may_be_null: bool) -> GuessedType {
         let integer = self.integers.iter().zip(INTEGERS).find(|(fits, _)| **fits).map(|(_, key_type)| key_type);
+        let exact = integer.or_else(|| self.decimals.key_type());
         let has_empty = self.first_empty.is_some();
         let key_type = match () {
             () if !self.is_text => KeyType::Bytes,
             () if self.values == 0 || (has_empty && !may_be_null) => KeyType::Text,
-            () if integer.is_some() => integer.unwrap_or_default(),
+            () if exact.is_some() => exact.unwrap_or_default(),
             () if self.is_float && self.numbers > 0 => KeyType::F64,
             () if self.is_bool => KeyType::Bool,
             () if self.is_uuid => KeyType::Uuid,
@@ -186,6 +237,7 @@ impl ColumnGuess {
             numbers: self.numbers + other.numbers,
             integers,
             is_float: self.is_float && other.is_float,
+            decimals: self.decimals.with(other.decimals),
             is_bool: self.is_bool && other.is_bool,
             is_uuid: self.is_uuid && other.is_uuid,
             is_date: self.is_date && other.is_date,
@@ -212,7 +264,8 @@ impl ColumnGuess {
         if self.values == 0 || is_plain(own) || !is_plain(together) {
             return None;
         }
-        let inexact = other.inexact.as_ref().filter(|_| own == KeyType::F64 && other.numbers == other.values);
+        let are_fractions = matches!(own, KeyType::F64 | KeyType::Decimal { .. });
+        let inexact = other.inexact.as_ref().filter(|_| are_fractions && other.numbers == other.values);
         let reason = match (inexact, &other.first_other, other.first_empty) {
             (Some((record, text)), ..) => {
                 format!("record {} of {path} is '{text}', which f64 cannot hold", grouped(*record))
@@ -250,7 +303,7 @@ impl ColumnGuess {
 #[must_use]
 pub fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
     match key_type {
-        KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 | KeyType::Bool => false,
+        KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 | KeyType::Bool | KeyType::Decimal { .. } => false,
         KeyType::F64 => matches!(text, b"NaN" | b"Infinity" | b"-Infinity" | b"inf" | b"-inf"),
         _ => true,
     }
@@ -262,6 +315,9 @@ pub fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
     match key_type {
         KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 => is_integer(key_type, text),
         KeyType::F64 => is_float(text),
+        KeyType::Decimal { precision, scale } => {
+            decimal_digits(text).is_some_and(|(own, digits)| own == scale && digits <= precision)
+        }
         KeyType::Bool => matches!(text, "true" | "false"),
         KeyType::Uuid => text.len() == 36 && key_type.parse(text).is_ok(),
         KeyType::Timestamp(_) => {
@@ -307,6 +363,21 @@ fn decimal(text: &str) -> Option<(String, i64)> {
     let digits = kept.trim_start_matches('0').to_owned();
     let exponent = if digits.is_empty() { 0 } else { exponent };
     Some((digits, exponent))
+}
+
+/// The digits after the point of a number in the form in which decimals are shown, and all of its digits but a single
+/// zero before the point. Zero has no sign.
+fn decimal_digits(text: &str) -> Option<(u8, u8)> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.')?;
+    let is_plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let has_leading_zero = whole.len() > 1 && whole.starts_with('0');
+    let is_signed_zero = digits.len() < text.len() && digits.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    if !is_plain(whole) || !is_plain(fraction) || has_leading_zero || is_signed_zero {
+        return None;
+    }
+    let whole_digits = if whole == "0" { 0 } else { whole.len() };
+    Some((u8::try_from(fraction.len()).ok()?, u8::try_from(whole_digits + fraction.len()).ok()?))
 }
 
 /// Whether text is a float that keeps its value: the decimal closest to it is the same number, or it is an integer that
@@ -363,6 +434,20 @@ mod tests {
             (&["1.5", "2", "-3e5"], "f64"),
             (&["1", "", "3"], "u64?"),
             (&["0.1", "NaN", "-inf", "1.50", "1e300", "5e-324"], "f64"),
+            (&["18410.40", "-0.05", "", "0.00"], "decimal(18,2)?"),
+            (&["0.123456789012345678"], "decimal(18,18)"),
+            (&["1234567890123456.78"], "decimal(18,2)"),
+            (&["12345678901234567.89", "1.00"], "decimal(38,2)"),
+            (&["0.12345678901234567890123456789012345678"], "decimal(38,38)"),
+            (&["0.123456789012345678901234567890123456789"], "text"),
+            (&["1.50", "1.5"], "f64"),
+            (&["1.50", "2"], "f64"),
+            (&["1.50", "-0.00"], "f64"),
+            (&["1.50", "1e2"], "f64"),
+            (&["1.50", "NaN"], "f64"),
+            (&["1.50", "x"], "text"),
+            (&["01.50"], "text"),
+            (&["12345678901234567.89", "1.5"], "text"),
             (&["0.12345678901234567891", "1"], "text"),
             (&["9007199254740993", "0.5"], "text"),
             (&["9007199254740992", "0.5"], "f64"),
@@ -429,6 +514,10 @@ mod tests {
     fn what_fits_a_guess_keeps_its_value() {
         for text in ["0", "-1.25", "1e5", "123456.789", "0.1"] {
             assert!(fits(KeyType::F64, false, text), "{text}");
+        }
+        let price = KeyType::Decimal { precision: 18, scale: 2 };
+        for (text, is_fit) in [("1.50", true), ("-0.05", true), ("1.5", false), ("2", false), ("-0.00", false)] {
+            assert_eq!(fits(price, false, text), is_fit, "{text}");
         }
         for text in ["0x1", "1.", ".5", "1e", "infinity", "1_0", "00.5", "0.1234567890123456789"] {
             assert!(!fits(KeyType::F64, false, text), "{text}");

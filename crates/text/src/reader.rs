@@ -50,6 +50,17 @@ pub enum TextError {
         /// Number of the line, counted from 1.
         line: u64,
     },
+    /// A row of another number of fields than those before it. Other than after other errors, the rows behind it can be
+    /// read.
+    #[error("the row in line {line} has {}, the rows before it have {expected}", counted(*fields as u64, "field"))]
+    FieldCount {
+        /// Number of its line, counted from 1.
+        line: u64,
+        /// Its fields.
+        fields: usize,
+        /// Those of the rows before it.
+        expected: usize,
+    },
     /// A column whose name is no text.
     #[error("line {line}: the name of column {column} is not UTF-8: {name}")]
     NameNotText {
@@ -60,7 +71,7 @@ pub enum TextError {
         /// The name, with escapes for bytes that are no text.
         name: String,
     },
-    /// A quote that is not closed, or a row of another number of fields.
+    /// A quote that is not closed.
     #[error("{0}")]
     Malformed(String),
 }
@@ -92,7 +103,7 @@ impl<'a> Written<'a> {
 }
 
 /// Layout of a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layout {
     /// The form of its rows.
     pub form: Separated,
@@ -102,12 +113,14 @@ pub struct Layout {
     pub has_header: bool,
     /// A record longer than this is refused.
     pub record_limit_bytes: u64,
+    /// The text of a field without quotes that is a null. A field without anything is empty text then.
+    pub null: Option<Box<str>>,
 }
 
 impl Layout {
     /// Comma-separated values with names of the columns, and records of at most 256 MiB.
     pub const CSV: Self =
-        Self { form: Separated::CSV, is_lenient: false, has_header: true, record_limit_bytes: 256 << 20 };
+        Self { form: Separated::CSV, is_lenient: false, has_header: true, record_limit_bytes: 256 << 20, null: None };
 }
 
 /// Reads the rows of a file of separated fields.
@@ -144,8 +157,8 @@ impl<R: Read> FieldReader<R> {
         }
         let mut rows = Self {
             reader: BufReader::with_capacity(BUFFER_BYTES, Cursor::new(start).chain(file)),
-            layout,
             row: RowParser::new(layout.form, layout.is_lenient),
+            layout,
             position_bytes,
             fields: 0,
             records: 0,
@@ -284,12 +297,7 @@ impl<R: Read> FieldReader<R> {
             return Ok(false);
         }
         if self.row.len() != self.fields {
-            return Err(TextError::Malformed(format!(
-                "the row in line {} has {}, the rows before it have {}",
-                self.row.line(),
-                counted(self.row.len() as u64, "field"),
-                self.fields
-            )));
+            return Err(TextError::FieldCount { line: self.row.line(), fields: self.row.len(), expected: self.fields });
         }
         Ok(true)
     }
@@ -306,10 +314,31 @@ impl<R: Read> FieldReader<R> {
         if self.is_blank_ahead {
             return Written::Nothing;
         }
+        let null = self.layout.null.as_deref().map(str::as_bytes);
         match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
             (_, FieldKind::Null, _) => Written::Null,
+            (text, FieldKind::Plain, _) if null == Some(text) => Written::Null,
+            ([], FieldKind::Plain, FieldForm::Quoted) if null.is_some() => Written::Text(&[]),
             ([], FieldKind::Plain, FieldForm::Quoted) => Written::Nothing,
             (text, ..) => Written::Text(text),
+        }
+    }
+
+    /// The line in which the current row starts, from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.row.line()
+    }
+
+    /// The fields of the current row, however many it has, as they were written.
+    pub fn write_row(&self, line: &mut Vec<u8>) {
+        let mut row = self.layout.form.row(line);
+        for column in 0..self.row.len() {
+            let field = match (self.row.field(column), self.row.kind(column), self.layout.form.fields) {
+                (_, FieldKind::Null, _) | ([], FieldKind::Plain, FieldForm::Quoted) => None,
+                (text, ..) => Some(text),
+            };
+            row.field(field);
         }
     }
 

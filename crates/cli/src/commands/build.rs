@@ -22,6 +22,7 @@ use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::{Table, TableOptions, TableReport, TableWriteOptions};
 use ogive::tune::{DesignRequest, extend};
+use serde_json::json;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -218,7 +219,9 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         note(lost);
     }
     if output.is_json() {
-        output.json(&report)?;
+        let mut told = json!(report);
+        arguments.input.tell_skipped(&mut told);
+        output.json(&told)?;
     } else {
         for line in report::summary(&arguments.output.display().to_string(), &report) {
             output.line(line)?;

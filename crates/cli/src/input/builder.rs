@@ -18,6 +18,8 @@ pub(crate) struct RecordBuilder {
     /// Builds the values, unless they are those of one column.
     rows: Option<RowBuilder>,
     records: u64,
+    /// The line of the record, if it has one.
+    line: Option<u64>,
     key: Vec<u8>,
     value: Vec<u8>,
     /// The bytes of one field.
@@ -38,6 +40,7 @@ impl RecordBuilder {
             key_type: schema.record_type.keys,
             rows,
             records: 0,
+            line: None,
             key: Vec::new(),
             value: Vec::new(),
             scratch: Vec::new(),
@@ -51,9 +54,27 @@ impl RecordBuilder {
     /// [`InputError::WrongType`] for a field that is not of its type.
     pub(crate) fn build<'a>(
         &mut self,
-        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+        convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
     ) -> Result<Record<'_>, InputError> {
+        self.fill(None, convert).map(|()| self.record())
+    }
+
+    /// The record that was [filled](Self::fill).
+    pub(crate) fn record(&self) -> Record<'_> {
+        Record { key: &self.key, value: &self.value }
+    }
+
+    /// Takes the next record, which is in this line, as [`Self::build`] does.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub(crate) fn fill<'a>(
+        &mut self,
+        line: Option<u64>,
+        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,
+    ) -> Result<(), InputError> {
         self.records += 1;
+        self.line = line;
         self.build_key(&mut convert)?;
         self.value.clear();
         let Some(rows) = &mut self.rows else {
@@ -63,7 +84,7 @@ impl RecordBuilder {
             {
                 self.value.extend_from_slice(bytes);
             }
-            return Ok(Record { key: &self.key, value: &self.value });
+            return Ok(());
         };
         for (index, column) in self.values.iter().enumerate() {
             self.scratch.clear();
@@ -81,8 +102,8 @@ impl RecordBuilder {
             }
         }
         match rows.finish(&mut self.value) {
-            Ok(()) => Ok(Record { key: &self.key, value: &self.value }),
-            Err(_) => Err(InputError::Malformed {
+            Ok(()) => Ok(()),
+            Err(_) => Err(InputError::BadRow {
                 path: self.path.clone(),
                 detail: format!("record {} is too long", self.records),
             }),
@@ -128,10 +149,12 @@ impl RecordBuilder {
         InputError::WrongType {
             path: self.path.clone(),
             record: self.records,
-            column: (!column.name.is_empty()).then(|| column.name.clone()),
+            line: self.line,
+            column: (!column.name.is_empty()).then(|| column.name.as_str().into()),
             is_key: self.keys.iter().any(|key| key.name == column.name),
-            written,
-            wanted: column.key_type.to_string(),
+            fitting: column.fitting(written.as_deref()).map(String::into_boxed_str),
+            written: written.map(String::into_boxed_str),
+            wanted: column.key_type.to_string().into(),
         }
     }
 }

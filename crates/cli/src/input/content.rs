@@ -6,8 +6,8 @@ use ogive_text::BYTE_ORDER_MARK;
 
 /// Bytes of an input, decoded, by which it is recognised.
 pub(super) const HEAD_BYTES: u64 = 64 << 10;
-/// Lines by which separated fields are recognised, at most.
-const LINES_MAX: usize = 100;
+/// Rows by which separated fields are recognised, at most.
+const ROWS_MAX: usize = 100;
 /// Bytes that separate fields, in the order of preference.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -62,6 +62,10 @@ const HDF5: ForeignFormat = ("is an HDF5 file", "write the data as Parquet or CS
 const PICTURE: ForeignFormat =
     ("is a picture or a document, and no data", "give a file of CSV, TSV, JSON, Parquet or text");
 const BINARY: ForeignFormat = ("contains bytes of zero, so it is no text", "convert it to CSV, JSON lines or Parquet");
+const UTF_16: ForeignFormat = (
+    "is UTF-16 without a byte order mark",
+    "convert it, as in `iconv -f UTF-16LE -t UTF-8 FILE | ogive build - --format csv -o TABLE`",
+);
 const SQL_DUMP: ForeignFormat =
     ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
 
@@ -108,9 +112,11 @@ pub(super) enum Content {
     Of(Format),
     /// It is no input.
     Foreign(ForeignFormat),
-    /// Its bytes are no text.
-    NoText,
-    /// Text with fields that are separated by this byte: all lines have as many.
+    /// Some of its bytes are zero, so it is hardly text.
+    Zeros,
+    /// It is UTF-16 without a byte order mark.
+    Utf16,
+    /// Text with fields that are separated by this byte: all rows have as many.
     Separated(u8),
     /// It may be of any format of text.
     Text,
@@ -126,7 +132,7 @@ impl Content {
             return Self::Foreign(foreign);
         }
         if head.contains(&0) {
-            return Self::NoText;
+            return if is_utf_16(head) { Self::Utf16 } else { Self::Zeros };
         }
         let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
         if is_json(text.trim_ascii_start()) {
@@ -139,7 +145,8 @@ impl Content {
     pub(super) fn foreign(self) -> Option<ForeignFormat> {
         match self {
             Self::Foreign(foreign) => Some(foreign),
-            Self::NoText => Some(BINARY),
+            Self::Zeros => Some(BINARY),
+            Self::Utf16 => Some(UTF_16),
             _ => None,
         }
     }
@@ -158,6 +165,13 @@ fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
     by_first.or_else(inner).or_else(by_last)
 }
 
+/// Whether every second byte is zero, as in UTF-16 of most texts.
+fn is_utf_16(head: &[u8]) -> bool {
+    let (pairs, _) = head.as_chunks::<2>();
+    let zeros = |place: usize| pairs.iter().filter(|pair| pair[place] == 0 && pair[1 - place] != 0).count();
+    zeros(0).max(zeros(1)) * 10 >= pairs.len() * 9
+}
+
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -170,49 +184,51 @@ fn is_json(text: &[u8]) -> bool {
     matches!(member.trim_ascii_start().first(), Some(b'"' | b'}'))
 }
 
-/// The byte that separates as many fields in each line, if there is one: the one with most fields.
+/// The byte that separates as many fields in each row, if there is one: the one with most fields.
 pub(super) fn delimiter_of(text: &[u8]) -> Option<u8> {
-    let lines = whole_lines(text);
-    let count_of = |delimiter: u8| {
-        let mut counts = lines.iter().map(|line| delimiters_in(line, delimiter));
-        let first = counts.next().filter(|count| *count > 0)?;
-        counts.all(|count| count == first).then_some(first)
-    };
-    if lines.len() < 2 {
-        return None;
-    }
-    let counted = DELIMITERS.iter().rev().filter_map(|&delimiter| Some((count_of(delimiter)?, delimiter)));
+    let counted = DELIMITERS.iter().rev().filter_map(|&delimiter| {
+        let counts = counts_of(text, delimiter);
+        let first = *counts.first()?;
+        let is_even = counts.len() > 1 && first > 0 && counts.iter().all(|count| *count == first);
+        is_even.then_some((first, delimiter))
+    });
     counted.max_by_key(|(count, _)| *count).map(|(_, delimiter)| delimiter)
 }
 
-/// The byte that separates the names in the first line, if it is not a comma.
+/// The byte that separates the names in the first row, if it is not a comma, and as many fields in the others.
 pub(super) fn delimiter_of_header(text: &[u8]) -> Option<u8> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let header = text.split(|&byte| byte == b'\n').next()?;
-    let counted = DELIMITERS.iter().rev().map(|&delimiter| (delimiters_in(header, delimiter), delimiter));
-    let (count, delimiter) = counted.max_by_key(|(count, _)| *count)?;
-    let is_comma = delimiter == b',' || delimiters_in(header, b',') > 0;
-    (count > 0 && !is_comma).then_some(delimiter)
+    let has_commas = counts_of(text, b',').first().is_none_or(|count| *count > 0);
+    let is_of_header = |delimiter: &u8| counts_of(text, *delimiter).first().is_some_and(|count| *count > 0);
+    if has_commas {
+        return None;
+    }
+    match counts_of(text, b',').len() {
+        1 => DELIMITERS.into_iter().find(is_of_header),
+        _ => delimiter_of(text).filter(|delimiter| *delimiter != b','),
+    }
 }
 
-/// The first lines that are not empty; the last of a text that goes on may be cut off.
-fn whole_lines(text: &[u8]) -> Vec<&[u8]> {
-    let end = match (text.len() as u64) < HEAD_BYTES {
-        true => text.len(),
-        false => text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0),
-    };
-    let lines = text[..end].split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.filter(|line| !line.is_empty()).take(LINES_MAX).collect()
-}
-
-/// How often a delimiter is in a line, quoted fields aside.
-fn delimiters_in(line: &[u8], delimiter: u8) -> usize {
-    let (mut count, mut is_quoted) = (0, false);
-    for &byte in line {
+/// How often a delimiter is in each of the first rows that are not empty, quoted fields aside. The last row of a text
+/// that goes on may be cut off.
+fn counts_of(text: &[u8], delimiter: u8) -> Vec<usize> {
+    let (mut counts, mut count, mut is_quoted, mut is_empty) = (Vec::new(), 0, false, true);
+    for &byte in text {
         is_quoted ^= byte == b'"';
+        if !is_quoted && matches!(byte, b'\n' | b'\r') {
+            counts.extend((!is_empty).then_some(count));
+            (count, is_empty) = (0, true);
+            if counts.len() == ROWS_MAX {
+                return counts;
+            }
+            continue;
+        }
+        is_empty = false;
         count += usize::from(byte == delimiter && !is_quoted);
     }
-    count
+    let is_whole = (text.len() as u64) < HEAD_BYTES && !is_empty;
+    counts.extend(is_whole.then_some(count));
+    counts
 }
 
 #[cfg(test)]
@@ -229,7 +245,9 @@ mod tests {
         ] {
             assert_eq!(Content::of(head, b""), Content::Of(format));
         }
-        for head in [&b"BZh91AY"[..], b"SQLite format 3\0\x10\0", b"PGDMP\x01", b"PK\x03\x04\x14\0", b"a\0b"] {
+        for head in
+            [&b"BZh91AY"[..], b"SQLite format 3\0\x10\0", b"PGDMP\x01", b"PK\x03\x04\x14\0", b"abc\0b", b"a\0b\0"]
+        {
             assert!(Content::of(head, b"").foreign().is_some());
         }
         assert_eq!(Content::of(b"PK\x03\x04\x14\0xl/workbook.xml", b"").foreign(), Some(SHEET));
@@ -247,10 +265,13 @@ mod tests {
             ("a\tb|c\n1\t2|3\n", b'\t'),
             ("a;b;c\n\"1;2\";3;4\n", b';'),
             ("a|b\r\n1|2\r\n\r\n", b'|'),
+            ("a;b\n\"1\n;\n2\";3\n4;5\n", b';'),
         ] {
             assert_eq!(delimiter_of(text.as_bytes()), Some(delimiter), "{text}");
         }
         assert_eq!(delimiter_of_header(b"\xef\xbb\xbfa;b\n1;2\n"), Some(b';'));
+        assert_eq!(delimiter_of_header(b"a;b\n"), Some(b';'));
+        assert_eq!(delimiter_of_header(b"a;b\n1\n2\n"), None);
         assert_eq!(delimiter_of_header(b"a,b;c\n"), None);
         assert_eq!(delimiter_of_header(b"a\n"), None);
     }

@@ -44,6 +44,7 @@ impl InputError {
             TextError::TextBehindQuote { line } => Self::TextBehindQuote { path, line },
             TextError::UnknownEscape { line } => Self::UnknownEscape { path, line },
             TextError::BareReturn { line } => Self::BareReturn { path, line },
+            error @ TextError::FieldCount { .. } => Self::BadRow { path, detail: error.to_string() },
             error => Self::Malformed { path, detail: error.to_string() },
         }
     }
@@ -63,6 +64,9 @@ impl TextRows for CsvRows {
             InputError::Malformed { path, detail } if self.rows.has_quotes() => {
                 InputError::Malformed { path, detail: format!("{detail}; {QUOTES_ARE_CHARACTERS}") }
             }
+            InputError::BadRow { path, detail } if self.rows.has_quotes() => {
+                InputError::BadRow { path, detail: format!("{detail}; {QUOTES_ARE_CHARACTERS}") }
+            }
             error => error,
         })
     }
@@ -74,6 +78,14 @@ impl TextRows for CsvRows {
 
     fn is_blank(&self) -> bool {
         self.rows.is_blank()
+    }
+
+    fn line(&self) -> u64 {
+        self.rows.line()
+    }
+
+    fn write_row(&self, row: &mut Vec<u8>) {
+        self.rows.write_row(row);
     }
 
     fn field(&self, column: usize) -> Written<'_> {

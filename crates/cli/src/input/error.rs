@@ -44,25 +44,30 @@ pub(crate) enum InputError {
     },
     /// A field of another type.
     #[error(
-        "{}{} in record {} of {} is not of type {wanted}",
+        "{}{} in record {} of {}{} is not of type {wanted}",
         place(column.as_deref(), *is_key),
         shown_field(written.as_deref()),
         grouped(*record),
-        shown(path)
+        shown(path),
+        line.map_or_else(String::new, |line| format!(" (line {})", grouped(line)))
     )]
     WrongType {
         /// The input file.
         path: PathBuf,
         /// Number of the record, counted from 1 without the header.
         record: u64,
+        /// Number of its line, if it is of a text, counted from 1 with the header.
+        line: Option<u64>,
         /// The name of the column, if it has one.
-        column: Option<String>,
+        column: Option<Box<str>>,
         /// Whether it is a column of the key.
         is_key: bool,
         /// The field as written; none if it is a null.
-        written: Option<String>,
+        written: Option<Box<str>>,
         /// The type of the column.
-        wanted: String,
+        wanted: Box<str>,
+        /// The narrowest type of this value and those by which the type was guessed.
+        fitting: Option<Box<str>>,
     },
     /// An array or an object in the place of a scalar.
     #[error("field '{field}' in record {} of {} is {what}, but fields are scalars", grouped(*record), shown(path))]
@@ -156,6 +161,22 @@ pub(crate) enum InputError {
         /// Number of the line, counted from 1.
         line: u64,
     },
+    /// A row that cannot be read, while those behind it can.
+    #[error("{}: {detail}", shown(path))]
+    BadRow {
+        /// The input file.
+        path: PathBuf,
+        /// The place and the rule.
+        detail: String,
+    },
+    /// A file of rows that are left out which cannot be written.
+    #[error("cannot write {}, the file of --skip-bad-rows: {source}", shown(path))]
+    BadRows {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// A violation of the file's format.
     #[error("{}: {detail}", shown(path))]
     Malformed {
@@ -198,8 +219,15 @@ impl InputError {
             | Self::TextBehindQuote { path, .. }
             | Self::UnknownEscape { path, .. }
             | Self::BareReturn { path, .. }
+            | Self::BadRow { path, .. }
+            | Self::BadRows { path, .. }
             | Self::Malformed { path, .. } => path,
         }
+    }
+
+    /// Whether the rows behind this one can be read.
+    pub(crate) fn is_of_row(&self) -> bool {
+        matches!(self, Self::WrongType { .. } | Self::Nested { .. } | Self::NewField { .. } | Self::BadRow { .. })
     }
 
     /// The column of a value of a wrong type, and whether it is one of the key.
@@ -232,6 +260,9 @@ impl InputError {
             ),
             Self::WrongType { is_key: true, column: None, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
+            }
+            Self::WrongType { column: Some(column), fitting: Some(fitting), written: Some(_), .. } => {
+                format!("--type '{column}={fitting}' reads it; --scan-all finds types by all rows")
             }
             Self::WrongType { is_key: true, written, wanted, .. } => match written.as_deref() {
                 None => format!("read nulls with --key-type '({wanted}?)'"),
@@ -269,6 +300,11 @@ impl InputError {
                  --lenient takes other backslashes as they are, and --quote '\"' reads quoted fields"
                 .into(),
             Self::BareReturn { .. } => "write it as \\r; --lenient takes it as the end of a row".into(),
+            Self::BadRows { source, .. } => match source.kind() {
+                io::ErrorKind::AlreadyExists => "it exists: remove it, or give another name".into(),
+                _ => return None,
+            },
+            Self::BadRow { .. } => "--skip-bad-rows FILE leaves such rows out, and writes them to FILE".into(),
             Self::Malformed { .. } => return None,
         })
     }

@@ -8,6 +8,7 @@
 use super::InputError;
 use super::lines::LineReader;
 use super::rows::TextRows;
+use super::schema::TypeSample;
 use crate::reading::decoded::DecodedInput;
 use ogive_text::Written;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
@@ -62,7 +63,9 @@ enum JsonField {
 }
 
 impl JsonRows {
-    /// The names of the members of the first `records` objects, in the order in which they first appear.
+    /// The names of the members of the objects in a sample, in the order in which they first appear.
+    ///
+    /// Objects that cannot be read may be skipped.
     ///
     /// # Errors
     /// [`InputError::Empty`] without any object, and as [`TextRows::advance`].
@@ -70,14 +73,18 @@ impl JsonRows {
         file: DecodedInput,
         path: &Path,
         limit_bytes: u64,
-        records: u64,
+        sample: TypeSample,
+        skips: bool,
     ) -> Result<Vec<String>, InputError> {
         let mut objects = JsonObjects::new(file, path, limit_bytes)?;
         let mut found = JsonFields::default();
         let mut record = 0;
-        while record < records && objects.advance()? {
+        while !sample.has_ended(record, objects.lines.position_bytes()) && objects.advance()? {
             record += 1;
-            objects.parse(&mut found)?;
+            match objects.parse(&mut found) {
+                Err(error) if skips && error.is_of_row() => continue,
+                parsed => parsed?,
+            }
             if !found.unknown.is_empty() {
                 std::mem::take(&mut found.unknown).into_iter().for_each(|name| found.add(name));
                 // Now a name that appears twice is seen.
@@ -143,7 +150,7 @@ impl JsonObjects {
             let message = error.to_string();
             let reason = message.split(" at line ").next().unwrap_or_default();
             let detail = format!("{which} is not an object of JSON: {reason} (column {})", error.column());
-            InputError::Malformed { path: self.lines.path.clone(), detail }
+            InputError::BadRow { path: self.lines.path.clone(), detail }
         })
     }
 }
@@ -300,6 +307,15 @@ impl TextRows for JsonRows {
             Some(field) if !self.takes_some => Err(self.objects.new_field(field)),
             _ => Ok(true),
         }
+    }
+
+    fn line(&self) -> u64 {
+        self.objects.lines.lines
+    }
+
+    fn write_row(&self, row: &mut Vec<u8>) {
+        let written = self.objects.array.as_ref().map_or(&self.objects.lines.line, |array| &array.object);
+        row.extend_from_slice(written.trim_ascii());
     }
 
     fn field(&self, column: usize) -> Written<'_> {

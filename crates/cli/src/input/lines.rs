@@ -43,11 +43,22 @@ impl LineReader {
         self.raw.bytes()
     }
 
-    /// The first byte of the text that is no space, before anything is read.
+    /// The first byte of the text that is no space, before anything is read; the spaces before it are skipped.
     pub(super) fn first_byte(&mut self) -> Result<Option<u8>, InputError> {
-        let buffered = self.reader.fill_buf().map_err(|source| InputError::Io { path: self.path.clone(), source })?;
-        let text = buffered.strip_prefix(BYTE_ORDER_MARK).unwrap_or(buffered);
-        Ok(text.trim_ascii_start().first().copied())
+        let mut is_start = true;
+        loop {
+            let piece = self.reader.fill_buf().map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+            let mark = usize::from(is_start && piece.starts_with(BYTE_ORDER_MARK)) * BYTE_ORDER_MARK.len();
+            let spaces = piece[mark..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let (skipped, length) = (mark + spaces, piece.len());
+            let found = piece.get(skipped).copied();
+            self.lines += piece[..skipped].iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.reader.consume(skipped);
+            if found.is_some() || length == 0 {
+                return Ok(found);
+            }
+            is_start = false;
+        }
     }
 
     /// Reads the next line, but at most `limit_bytes` of it, and returns the bytes read: 0 at the end. The first line
@@ -104,6 +115,14 @@ impl TextRows for LineRows {
             return Err(InputError::LineTooLong { path, line: self.lines.lines, limit_bytes });
         }
         Ok(read > 0)
+    }
+
+    fn line(&self) -> u64 {
+        self.lines.lines
+    }
+
+    fn write_row(&self, row: &mut Vec<u8>) {
+        row.extend_from_slice(&self.lines.line);
     }
 
     fn field(&self, _column: usize) -> Written<'_> {

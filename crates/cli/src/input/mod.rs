@@ -3,6 +3,7 @@
 //! All give a stream of [`Record`]s whose keys are bytes that order like the keys. [`InputOptions::open`] chooses the
 //! reader.
 
+mod bad_rows;
 mod builder;
 mod columns;
 mod content;
@@ -27,11 +28,12 @@ mod table;
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
 pub(crate) use known::{ColumnType, INDEX, KEYSPACE, KnownColumns};
+pub(crate) use open::InputColumns;
 pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
 #[cfg(feature = "parquet")]
 pub(crate) use schema::stated_twice;
-pub(crate) use schema::{Schema, blame_holder};
+pub(crate) use schema::{Schema, TypeSample, blame_holder};
 pub(crate) use stored::StoredInput;
 pub(crate) use table::{open_to_look, open_to_see, refuse_beside, table_input};
 

@@ -9,7 +9,7 @@ use super::options::{Format, InputOptions, sosd_key_bytes};
 use super::payload::WithPayload;
 use super::record::{Input, InputFacts};
 use super::rows::{TextInput, TextRows};
-use super::schema::{SAMPLE_RECORDS, Schema};
+use super::schema::{Schema, TypeSample};
 use super::sosd::SosdInput;
 #[cfg(not(feature = "parquet"))]
 use crate::failure::Failure;
@@ -19,20 +19,58 @@ use ogive::KeyType;
 use ogive::tune::TableSample;
 use ogive_text::{Layout, Separated};
 
+/// The columns of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum InputColumns {
+    /// It says which ones have the keys, or has nothing but keys, without names.
+    Keys(Vec<String>),
+    /// This number, without names.
+    Unnamed(usize),
+    /// These.
+    Named(Vec<String>),
+}
+
 impl InputOptions {
-    /// The columns to read, with their types: as given, else guessed from the first records, or from all of them if
-    /// `is_whole`.
+    /// The columns of the input.
+    ///
+    /// # Errors
+    /// As [`Self::schema`].
+    pub(crate) fn column_names(&self) -> Result<InputColumns> {
+        self.refuse_foreign()?;
+        self.check()?;
+        Ok(match self.format() {
+            Format::Sosd | Format::Lines => InputColumns::Keys(Vec::new()),
+            Format::Csv | Format::Tsv | Format::Jsonl => {
+                let names =
+                    if self.format() == Format::Jsonl { self.json_names(TypeSample::Start)? } else { Vec::new() };
+                let rows = self.rows(&names)?;
+                let is_named = self.format() == Format::Jsonl || !self.no_header;
+                match is_named {
+                    true => InputColumns::Named(self.unique(rows.names())),
+                    false => InputColumns::Unnamed(rows.names().len()),
+                }
+            }
+            #[cfg(feature = "parquet")]
+            Format::Parquet => super::parquet::column_names(self)?,
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => return Err(no_parquet()),
+        })
+    }
+
+    /// The columns to read, with their types: as given, else guessed from the records of a sample, or from all of them
+    /// with `--scan-all`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
-    pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
+    pub(crate) fn schema(&self, sample: TypeSample) -> Result<Schema> {
+        let sample = if self.scan_all { TypeSample::Whole } else { sample };
         self.refuse_foreign()?;
         self.check()?;
         match self.format() {
             Format::Sosd => self.check_no_values().map(|()| Schema::of_keys(KeyType::U64)),
             Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
-                let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
-                Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
+                let names = if self.format() == Format::Jsonl { self.json_names(sample)? } else { Vec::new() };
+                Schema::of_text(self, &mut *self.rows(&names)?, sample)
             }
             #[cfg(feature = "parquet")]
             Format::Parquet => super::parquet::schema(self),
@@ -49,7 +87,11 @@ impl InputOptions {
         let input: Box<dyn Input + Send> = match self.format() {
             Format::Sosd => Box::new(self.open_sosd()?),
             Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
-                Box::new(TextInput::new(&self.path, self.rows(&schema.names)?, schema))
+                let rows = self.rows(&schema.names)?;
+                if let Some(pipe) = &self.pipe {
+                    pipe.keep_no_more();
+                }
+                Box::new(TextInput::new(&self.path, rows, schema, self.skip_bad_rows.clone()))
             }
             #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),
@@ -64,9 +106,10 @@ impl InputOptions {
 
     /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
     /// file without objects has the columns of known records, and those that are asked for.
-    fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
-        let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
-        let names = match among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS }) {
+    fn json_names(&self, sample: TypeSample) -> Result<Vec<String>> {
+        let among =
+            |sample| JsonRows::names(self.file()?, &self.path, self.row_limit.0, sample, self.skip_bad_rows.is_some());
+        let names = match among(sample) {
             Err(InputError::Empty { .. })
                 if self.known.is_some() || !self.key.is_empty() && (self.keys_only || !self.value.is_empty()) =>
             {
@@ -80,7 +123,9 @@ impl InputOptions {
         };
         let asked = self.key.iter().chain(&self.value).chain(self.column_types.iter().map(|given| &given.column));
         let is_there = |column: &Column| columns::find(&self.path, &names, column).is_ok();
-        if is_whole || asked.into_iter().all(is_there) { Ok(names) } else { Ok(among_first(u64::MAX)?) }
+        let is_enough = sample == TypeSample::Whole || asked.into_iter().all(is_there);
+        // Of a pipe, no more than the sample is kept.
+        if is_enough || self.pipe.is_some() { Ok(names) } else { Ok(among(TypeSample::Whole)?) }
     }
 
     /// The rows of a text input; those of JSON have fields of these names.
@@ -101,6 +146,7 @@ impl InputOptions {
             is_lenient: self.lenient,
             has_header: !self.no_header,
             record_limit_bytes: self.row_limit.0,
+            null: self.null.clone(),
         };
         Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
     }

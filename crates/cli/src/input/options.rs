@@ -1,13 +1,14 @@
 //! Options of inputs, and the choice of a reader.
 
 use super::InputError;
+use super::bad_rows::BadRows;
 use super::columns::Column;
 use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, extension, inner_name};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::reading::decoded::{DecodedInput, Decoding};
-use crate::reading::pipe::InputFile;
+use crate::reading::kept_pipe::KeptPipe;
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::urls::{is_url, path_argument};
 use crate::values::size::ByteSize;
@@ -86,6 +87,14 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) lenient: bool,
 
+    /// Text that stands for a null in a CSV or TSV file, without quotes, such as '\N'; an empty field is empty text then
+    #[arg(long, value_name = "TEXT", help_heading = "Input")]
+    pub(crate) null: Option<Box<str>>,
+
+    /// Leave out rows that cannot be read, and write them to FILE with their lines and the reasons
+    #[arg(long, value_name = "FILE", value_parser = bad_rows, help_heading = "Input")]
+    pub(crate) skip_bad_rows: Option<Arc<BadRows>>,
+
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
@@ -112,6 +121,10 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) ignore_table_log: bool,
 
+    /// Find types that are not given by all of a CSV, TSV or JSON file, which is read twice, not by its first 64 MiB
+    #[arg(long, help_heading = "Input")]
+    pub(crate) scan_all: bool,
+
     /// Give each record a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]
@@ -124,7 +137,11 @@ pub(crate) struct InputOptions {
 
     /// The copy of a pipe, which is read in its place.
     #[arg(skip)]
-    pub(crate) spool: Option<PathBuf>,
+    pub(crate) spool: Option<Box<Path>>,
+
+    /// The pipe that is read, if it is not copied.
+    #[arg(skip)]
+    pub(crate) pipe: Option<Arc<KeptPipe>>,
 
     /// The columns that are taken, if records of them are there already.
     #[arg(skip)]
@@ -237,6 +254,13 @@ impl InputOptions {
         Err(self.refused_as(what, advice))
     }
 
+    /// Adds the number of rows that were left out to a report, if that is asked for.
+    pub(crate) fn tell_skipped(&self, report: &mut serde_json::Value) {
+        if let Some(bad_rows) = &self.skip_bad_rows {
+            report["skipped_rows"] = bad_rows.count().into();
+        }
+    }
+
     /// Whether the file itself states the type of its keys.
     pub(crate) fn has_typed_keys(&self) -> bool {
         matches!(self.format(), Format::Sosd | Format::Parquet)
@@ -279,6 +303,18 @@ impl InputOptions {
         if !self.is_fetched() && (self.is_rereadable() || is_typed || self.format() == Format::Sosd) {
             return Ok((self.clone(), None));
         }
+        if self.pipe.is_some() || self.is_fetched() { self.copied(interrupt) } else { self.kept()?.copied(interrupt) }
+    }
+
+    /// A pipe, whose start is kept.
+    fn kept(&self) -> Result<Self> {
+        let refused = |source| InputError::Io { path: self.path.clone(), source };
+        let pipe = Some(Arc::new(KeptPipe::open(self.source()).map_err(refused)?));
+        Ok(Self { pipe, recognised: OnceLock::new(), ..self.clone() })
+    }
+
+    /// The input with a copy of it.
+    fn copied(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
         let scratch = ScratchFolder::create()?;
         let spool = scratch.path().join("input");
         let mut copy = File::create(&spool).map_err(|source| Failure::File {
@@ -287,10 +323,15 @@ impl InputOptions {
             source,
         })?;
         let refused = |source| InputError::Io { path: self.path.clone(), source };
-        // What a pipe contains is decoded when its format is known.
-        let mut pipe: Box<dyn Read> = match self.is_fetched() {
-            true => Box::new(DecodedInput::open(self.source(), Decoding::Bytes).map_err(refused)?),
-            false => Box::new(InputFile::open(self.source()).map_err(refused)?),
+        // Text is decoded when it is read: its copy takes no more space than the input.
+        let mut pipe: Box<dyn Read> = match &self.pipe {
+            Some(pipe) => {
+                let reader = Box::new(pipe.reader());
+                let is_decoded = matches!(self.format(), Format::Sosd | Format::Parquet);
+                pipe.keep_no_more();
+                if is_decoded { Box::new(DecodedInput::new(reader, None, Decoding::Bytes)) } else { reader }
+            }
+            None => Box::new(DecodedInput::open(self.source(), Decoding::Bytes).map_err(refused)?),
         };
         let mut piece = vec![0; PIECE_BYTES];
         loop {
@@ -308,7 +349,22 @@ impl InputOptions {
             })?;
         }
         interrupt.check()?;
-        Ok((Self { spool: Some(spool), ..self.clone() }, Some(scratch)))
+        Ok((Self { spool: Some(spool.into()), pipe: None, recognised: OnceLock::new(), ..self.clone() }, Some(scratch)))
+    }
+
+    /// The input, to be read once: what is read of a pipe to find its format and its types is kept until then. Files of
+    /// Parquet and of SOSD, and inputs whose types are found by all of them, are [copied](Self::rereadable).
+    ///
+    /// # Errors
+    /// Those of reading and copying.
+    pub(crate) fn readable_once(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
+        let is_sosd = self.format == Some(Format::Sosd);
+        if is_sosd || self.is_fetched() || self.is_rereadable() {
+            return self.rereadable(interrupt);
+        }
+        let kept = self.kept()?;
+        let needs_file = self.scan_all || matches!(kept.format(), Format::Sosd | Format::Parquet);
+        if needs_file { kept.copied(interrupt) } else { Ok((kept, None)) }
     }
 
     /// Opens the text that is read.
@@ -316,6 +372,9 @@ impl InputOptions {
     /// # Errors
     /// Those of the system.
     pub(super) fn file(&self) -> Result<DecodedInput, InputError> {
+        if let Some(pipe) = &self.pipe {
+            return Ok(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text));
+        }
         let opened = DecodedInput::open(self.source(), Decoding::Text);
         opened.map_err(|source| InputError::Io { path: self.path.clone(), source })
     }
@@ -339,6 +398,14 @@ impl InputOptions {
             ));
         }
         let is_separated = matches!(format, Format::Csv | Format::Tsv);
+        if self.null.is_some() && !is_separated {
+            let message = format!("{} is read as {}, where nulls have their own form", shown(&self.path), name(format));
+            return Err(Failure::usage(message, "remove --null, or set --format csv"));
+        }
+        if self.skip_bad_rows.is_some() && matches!(format, Format::Sosd | Format::Parquet) {
+            let message = format!("{} is read as {}, whose rows are all readable", shown(&self.path), name(format));
+            return Err(Failure::usage(message, "remove --skip-bad-rows"));
+        }
         for (flag, is_given) in [("--quote", self.quote.is_some()), ("--lenient", self.lenient)] {
             if is_given && !is_separated {
                 let message =
@@ -375,6 +442,12 @@ fn parse_scalar(text: &str) -> Result<KeyType, String> {
         Ok(KeyType::Tuple(_)) => Err("a value is no tuple; columns with --type make rows".to_owned()),
         parsed => parsed.map_err(|error: Error| crate::advice::told(&error)),
     }
+}
+
+/// The file of an argument for the rows that cannot be read.
+#[expect(clippy::unnecessary_wraps, reason = "the form of parsers of arguments")]
+fn bad_rows(path: &str) -> Result<Arc<BadRows>, String> {
+    Ok(Arc::new(BadRows::at(Path::new(path))))
 }
 
 /// The delimiter of an argument: one byte, or `\t`.

@@ -4,7 +4,7 @@ use super::builder::RecordBuilder;
 use super::columns::{Column, find};
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
-use super::{InputError, InputOptions};
+use super::{InputColumns, InputError, InputOptions};
 use crate::beside::fields::formatted;
 use crate::failure::Result;
 use crate::output::warn_once;
@@ -68,6 +68,19 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
         values.iter_mut().for_each(|column| column.name = told.own_name(column));
     }
     Schema::new(options, columns, values, true, Vec::new())
+}
+
+/// The columns of a Parquet file; an export tells which ones have the keys.
+///
+/// # Errors
+/// As [`schema`].
+pub(super) fn column_names(options: &InputOptions) -> Result<InputColumns> {
+    let rows = open(options.source(), &options.path, RowsOptions::default().columns(Vec::new()))?;
+    let fields = rows.file_columns();
+    Ok(match ToldTypes::of(&rows.hinted_columns(), fields) {
+        Some(told) => InputColumns::Keys(told.keys),
+        None => InputColumns::Named(fields.iter().map(|field| field.name().to_owned()).collect()),
+    })
 }
 
 /// The types of records as an export tells them beside the columns.

@@ -7,7 +7,7 @@ use crate::reading::decoded::{Compression, DecodedInput, Decoding};
 use crate::reading::standard_input::shown;
 use crate::urls::{UrlInput, is_url};
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,7 +36,12 @@ impl Recognised {
     /// The input of these options. What cannot be read fails where its records are read.
     pub(super) fn of(options: &InputOptions) -> Self {
         let source = options.source();
-        let head = Head::of(source).unwrap_or_default();
+        let head = match &options.pipe {
+            Some(pipe) => {
+                Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), options.format)
+            }
+            None => Head::of(source).unwrap_or_default(),
+        };
         let name = inner_name(&options.path);
         let by_name = by_name(&name);
         let mut found = Self {
@@ -61,7 +66,9 @@ impl Recognised {
     }
 
     fn take_content(&mut self, content: Content, by_name: Option<Format>) {
-        self.foreign = content.foreign();
+        // A file with the name of a text may contain bytes.
+        let is_named = content == Content::Zeros && by_name.is_some();
+        self.foreign = content.foreign().filter(|_| !is_named);
         let (format, said) = match content {
             Content::Of(Format::Parquet) => (Format::Parquet, "Parquet".to_owned()),
             Content::Of(format) => (format, "JSON".to_owned()),
@@ -143,6 +150,21 @@ impl Head {
         let mut file = File::open(path)?;
         let ended = file.seek(SeekFrom::End(-(LAST_BYTES as i64))).and_then(|_| file.read_exact(&mut last));
         Ok(Self { last: if ended.is_ok() { last } else { Vec::new() }, ..found })
+    }
+
+    /// Those of a pipe, whose writer may go on much later: no more is waited for than has to be known.
+    fn of_pipe(input: DecodedInput, format: Option<Format>) -> Self {
+        match format {
+            None | Some(Format::Parquet) => Self::decoded(input),
+            // The names of the columns tell the delimiter.
+            Some(Format::Csv) => {
+                let mut line = Vec::new();
+                _ = BufReader::with_capacity(1, input.take(HEAD_BYTES)).read_until(b'\n', &mut line);
+                Self { bytes: line, ..Self::default() }
+            }
+            // The text is decoded when it is read.
+            Some(_) => Self::default(),
+        }
     }
 
     /// What can be read of an input before it fails.

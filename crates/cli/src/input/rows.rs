@@ -1,12 +1,14 @@
 //! Text inputs: rows of fields, and the records that they make.
 
 use super::InputError;
+use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
 use ogive_text::Written;
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Rows of text: the lines of a file, or the records of CSV.
 pub(crate) trait TextRows: Debug + Send {
@@ -28,6 +30,12 @@ pub(crate) trait TextRows: Debug + Send {
     fn is_blank(&self) -> bool {
         false
     }
+
+    /// The line in which the row starts, from 1.
+    fn line(&self) -> u64;
+
+    /// Appends the row as it is written.
+    fn write_row(&self, row: &mut Vec<u8>);
 
     /// What may be wrong with the rows so far.
     fn remark(&self) -> Option<String> {
@@ -54,11 +62,16 @@ pub(crate) struct TextInput {
     /// Whether empty lines are rows.
     takes_blanks: bool,
     facts: InputFacts,
+    /// Takes the rows that cannot be read, if they are left out.
+    bad_rows: Option<Arc<BadRows>>,
 }
 
 impl TextInput {
     /// The records of these rows, which are at the start of the file at `path`.
-    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema) -> Self {
+    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema, bad_rows: Option<Arc<BadRows>>) -> Self {
+        if let Some(bad_rows) = &bad_rows {
+            bad_rows.restart();
+        }
         let facts = InputFacts {
             path: path.to_owned(),
             record_type: schema.record_type.clone(),
@@ -68,7 +81,7 @@ impl TextInput {
             may_be_empty: rows.has_columns(),
         };
         let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
-        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts }
+        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows }
     }
 }
 
@@ -78,18 +91,39 @@ impl Input for TextInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        if !advance(&mut *self.rows, self.takes_blanks)? {
-            return Ok(None);
+        loop {
+            match self.take_row() {
+                Ok(true) => return Ok(Some(self.builder.record())),
+                Ok(false) => {
+                    let bad_rows = self.bad_rows.as_ref();
+                    bad_rows.map_or(Ok(()), |bad_rows| bad_rows.finish(&self.facts.path))?;
+                    return Ok(None);
+                }
+                Err(error) => match &self.bad_rows {
+                    Some(bad_rows) if error.is_of_row() => bad_rows.leave_out(&*self.rows, &error)?,
+                    _ => return Err(error),
+                },
+            }
         }
-        let (rows, keys) = (&*self.rows, self.keys);
-        let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-        let build =
-            |index, column: &ReadColumn, target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
-        self.builder.build(build).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
         self.rows.position_bytes()
+    }
+}
+
+impl TextInput {
+    /// Takes the next row; `false` at the end.
+    fn take_row(&mut self) -> Result<bool, InputError> {
+        if !advance(&mut *self.rows, self.takes_blanks)? {
+            return Ok(false);
+        }
+        let (rows, keys) = (&*self.rows, self.keys);
+        let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
+        let read =
+            |index, column: &ReadColumn, target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+        self.builder.fill(Some(rows.line()), read)?;
+        Ok(true)
     }
 }
 
@@ -127,6 +161,7 @@ mod tests {
             may_be_null: true,
             guessed,
             is_zoned: false,
+            seen: None,
         }
     }
 

@@ -12,9 +12,36 @@ use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
 use ogive_text::{ColumnGuess, GuessedType, TextColumn, Written, may_be_null, unique_names};
 use std::path::Path;
+use std::sync::Arc;
 
-/// Records from which types are guessed at first. If a later one does not fit, all are read.
-pub(crate) const SAMPLE_RECORDS: u64 = 1000;
+/// Records at the start of an input by which types are guessed where it is read again if a later one does not fit:
+/// reading more would only delay what is the same in the end.
+const START_RECORDS: u64 = 1000;
+/// Bytes at the start of an input by which types are guessed where it is not read again: more than the memory of a
+/// small machine has room for would not be kept of a pipe.
+const LONG_START_BYTES: u64 = 64 << 20;
+
+/// The part of an input by which types are guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypeSample {
+    /// The first records, for an input that is read again if a later one does not fit.
+    Start,
+    /// The first bytes of a longer input, for one that is not read again.
+    LongStart,
+    /// All of it.
+    Whole,
+}
+
+impl TypeSample {
+    /// Whether it has ended after this number of records, and bytes of the input.
+    pub(super) fn has_ended(self, records: u64, bytes: u64) -> bool {
+        match self {
+            Self::Start => records >= START_RECORDS,
+            Self::LongStart => records > 0 && bytes >= LONG_START_BYTES,
+            Self::Whole => false,
+        }
+    }
+}
 
 /// Most columns of which it is told why they are text.
 const REMARKS_MAX: usize = 10;
@@ -51,6 +78,8 @@ pub(crate) struct ReadColumn {
     pub(crate) guessed: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
     pub(crate) is_zoned: bool,
+    /// What was seen of it, if the type is guessed.
+    pub(super) seen: Option<Arc<ColumnGuess>>,
 }
 
 /// The columns that are read of an input, with their types.
@@ -103,28 +132,36 @@ impl Schema {
         width.and_then(|width| u32::try_from(width).ok())
     }
 
-    /// The schema of a text input: types as given, else guessed from its first records, or from all of them if
-    /// `is_whole`.
+    /// The schema of a text input: types as given, else guessed from the records of a sample.
     ///
     /// # Errors
     /// [`InputError`] for missing columns and bad rows; [`Failure::Usage`] for options that
     /// contradict each other.
-    pub(crate) fn of_text(options: &InputOptions, rows: &mut dyn TextRows, is_whole: bool) -> Result<Self> {
+    pub(crate) fn of_text(options: &InputOptions, rows: &mut dyn TextRows, sample: TypeSample) -> Result<Self> {
         let names = options.named(rows.names());
         let selection = Selection::of(options, &names)?;
         let mut columns = selection.columns(options, &names)?;
+        // Numbers of JSON are floats to those who write and read it; decimals are strings there.
+        let unseen = if options.format() == Format::Jsonl { ColumnGuess::of_floats() } else { ColumnGuess::new() };
         let mut guesses: Vec<Option<ColumnGuess>> =
-            columns.iter().map(|column| column.guessed.then(ColumnGuess::new)).collect();
-        let end = if is_whole { u64::MAX } else { SAMPLE_RECORDS };
+            columns.iter().map(|column| column.guessed.then(|| unseen.clone())).collect();
         let mut record = 0;
         // The type of a key of one column that is guessed has no nulls.
         let takes_blanks = takes_blanks(&columns[..selection.keys.len()]);
-        while guesses.iter().any(Option::is_some) && record < end && advance(rows, takes_blanks)? {
+        while guesses.iter().any(Option::is_some) && !sample.has_ended(record, rows.position_bytes()) {
+            match advance(rows, takes_blanks) {
+                Err(error) if options.skip_bad_rows.is_some() && error.is_of_row() => continue,
+                Ok(false) => break,
+                advanced => _ = advanced?,
+            }
             record += 1;
             for (column, guess) in columns.iter().zip(&mut guesses) {
                 let Some(guess) = guess else { continue };
                 let written = column.position.map_or(Written::Null, |position| rows.field(position));
                 if let Written::Nested(text) = written {
+                    if options.skip_bad_rows.is_some() {
+                        continue;
+                    }
                     let what = if text.first() == Some(&b'[') { "an array" } else { "an object" };
                     let (path, field) = (options.path.clone(), column.name.clone());
                     return Err(InputError::Nested { path, record, field, what }.into());
@@ -138,6 +175,7 @@ impl Schema {
             let Some(guess) = guess else { continue };
             let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);
             (column.key_type, column.nullable, column.is_zoned) = (key_type, nullable, is_zoned);
+            column.seen = Some(Arc::new(guess.clone()));
             let shown = if names.len() > 1 { format!("column '{}'", column.name) } else { "the input".to_owned() };
             remarks.extend(guess.remark(&shown, column.may_be_null));
         }
@@ -244,6 +282,18 @@ impl ReadColumn {
     fn take_type(&mut self, given: &Self) {
         (self.key_type, self.nullable, self.guessed) = (given.key_type, given.nullable, false);
     }
+
+    /// The type of this value together with those by which the type was guessed, if it is another one.
+    pub(super) fn fitting(&self, written: Option<&str>) -> Option<String> {
+        let mut seen = ColumnGuess::clone(self.seen.as_deref().filter(|_| self.guessed)?);
+        seen.see(
+            0,
+            written.filter(|text| !text.is_empty()).map_or(Written::Nothing, |text| Written::Text(text.as_bytes())),
+        );
+        let GuessedType { key_type, nullable, .. } = seen.guessed(self.may_be_null);
+        let is_other = (key_type, nullable) != (self.key_type, self.nullable);
+        is_other.then(|| format!("{key_type}{}", if nullable { "?" } else { "" }))
+    }
 }
 
 fn field(column: &ReadColumn) -> Field {
@@ -339,6 +389,7 @@ impl Selection {
                 may_be_null: may_be_null(index < self.keys.len(), self.keys.len()),
                 guessed: true,
                 is_zoned: false,
+                seen: None,
             })
             .collect();
         for (column, (_, field)) in columns[self.keys.len()..].iter_mut().zip(known) {

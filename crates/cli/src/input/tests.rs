@@ -36,7 +36,7 @@ impl Folder {
     /// All records of a file, with the type that its keys have.
     fn read(&self, name: &str, content: impl AsRef<[u8]>, flags: &[&str]) -> Result<(KeyType, Vec<(String, String)>)> {
         let options = self.options(name, content, flags);
-        let schema = options.schema(false)?;
+        let schema = options.schema(TypeSample::Start)?;
         let key_type = schema.record_type.keys;
         let mut input = options.open(&schema)?;
         let mut records = Vec::new();
@@ -130,7 +130,7 @@ fn every_line_is_a_key() {
     assert_eq!(folder.read("ids.txt", "10\n9\n", &[]).unwrap().0, KeyType::U64);
     assert_eq!(folder.read("ids.txt", "10\n-9\n", &[]).unwrap().0, KeyType::I64);
     assert_eq!(folder.read("ids.txt", "10\n9\n", &["--key-type", "text"]).unwrap().0, KeyType::Text);
-    assert_eq!(folder.read("raw.bin", b"\xff\n\0\n", &[]).unwrap().0, KeyType::Bytes);
+    assert_eq!(folder.read("raw.bin", b"\xff\n\0\n", &["--format", "lines"]).unwrap().0, KeyType::Bytes);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn the_last_row_ends_where_the_file_does() {
 fn made_up_values_have_the_width_asked_for() {
     let folder = Folder::new();
     let options = folder.options("keys.u64", sosd(&[1, 1, 2]), &["--payload", "13"]);
-    let mut input = options.open(&options.schema(false).unwrap()).unwrap();
+    let mut input = options.open(&options.schema(TypeSample::Start).unwrap()).unwrap();
     assert_eq!(input.facts().value_width, Some(13));
     let mut values = Vec::new();
     while let Some(record) = input.next().unwrap() {
@@ -252,9 +252,11 @@ fn made_up_values_have_the_width_asked_for() {
 #[test]
 fn options_that_do_not_fit_the_file_are_wrong_usage() {
     let folder = Folder::new();
-    for (name, flags) in
-        [("keys.u64", &["--key", "1"][..]), ("lines.txt", &["--value", "1"]), ("keys.u64", &["--key-type", "text"])]
-    {
+    for (name, flags) in [
+        ("keys.u64", &["--key", "1"][..]),
+        ("lines.txt", &["--value", "1", "--format", "lines"]),
+        ("keys.u64", &["--key-type", "text"]),
+    ] {
         let failure = folder.failure(name, sosd(&[1]), flags);
         assert_eq!(failure.exit_code(), 2, "{name} {flags:?}: {failure}");
     }
@@ -267,7 +269,7 @@ fn a_missing_file_and_a_directory_are_errors_with_a_hint() {
     let folder = Folder::new();
     let mut options = folder.options("lines", "", &[]);
     options.path = folder.0.path().join("nowhere");
-    assert!(options.schema(false).unwrap_err().hint().unwrap().contains("path"));
+    assert!(options.schema(TypeSample::Start).unwrap_err().hint().unwrap().contains("path"));
     options.path = folder.0.path().to_owned();
     assert!(
         options

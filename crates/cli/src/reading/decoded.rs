@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const COMPRESSED_PIECE_BYTES: usize = 64 << 10;
 /// Code units of UTF-16 that are decoded at a time.
 const UNITS_A_PIECE: usize = 32 << 10;
-/// Length of the longest magic number.
+/// Length of the longest magic number, and more than that of a byte order mark.
 const MAGIC_BYTES: usize = 4;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
@@ -129,20 +129,20 @@ impl DecodedInput {
     }
 
     fn start(&mut self, raw: Counted<Box<dyn Read + Send>>) -> io::Result<Box<dyn Read + Send>> {
-        let (first, raw) = peeked(raw, MAGIC_BYTES)?;
+        let (first, raw) = peeked(raw)?;
         self.compression = Compression::of(&first);
-        let bytes: Box<dyn Read + Send> = match self.compression {
-            None => Box::new(raw),
-            Some(compression) => decoder(compression, raw)?,
+        let (first, bytes): (_, Box<dyn Read + Send>) = match self.compression {
+            None => (first, Box::new(raw)),
+            Some(compression) => {
+                let (first, bytes) = peeked(decoder(compression, raw)?)?;
+                (first, Box::new(bytes))
+            }
         };
-        if self.decoding == Decoding::Bytes {
-            return Ok(bytes);
-        }
-        let (first, bytes) = peeked(bytes, 2)?;
         Ok(match first[..] {
-            [0xff, 0xfe] => Box::new(Utf16Reader::new(bytes, u16::from_le_bytes)),
-            [0xfe, 0xff] => Box::new(Utf16Reader::new(bytes, u16::from_be_bytes)),
-            _ => Box::new(bytes),
+            _ if self.decoding == Decoding::Bytes => bytes,
+            [0xff, 0xfe, ..] => Box::new(Utf16Reader::new(bytes, u16::from_le_bytes)),
+            [0xfe, 0xff, ..] => Box::new(Utf16Reader::new(bytes, u16::from_be_bytes)),
+            _ => bytes,
         })
     }
 
@@ -198,13 +198,14 @@ fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Res
     }
 }
 
-/// A reader from its start on, although its first bytes were read.
+/// A reader from its start on, although its first bytes were read. They come by one read, so that a byte order mark
+/// is not divided.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// The first bytes of a reader, at most `count`, and a reader of all of them.
-fn peeked<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, Whole<R>)> {
-    let mut first = Vec::with_capacity(count);
-    reader.by_ref().take(count as u64).read_to_end(&mut first)?;
+/// The first bytes of a reader, and a reader of all of them.
+fn peeked<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, Whole<R>)> {
+    let mut first = Vec::with_capacity(MAGIC_BYTES);
+    reader.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut first)?;
     Ok((first.clone(), Cursor::new(first).chain(reader)))
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 pub(crate) mod decoded;
 pub(crate) mod external;
+pub(crate) mod kept_pipe;
 pub(crate) mod lookups;
 pub(crate) mod pipe;
 pub(crate) mod reads;

@@ -621,7 +621,7 @@ fn timestamps_of_int96_are_microseconds_in_every_command() {
     }
     folder.run(&["db", "import", "s", "t.parquet"]).exits_with(0);
     folder.run(&["scan", "s"]).exits_with(0).prints(expected);
-    folder.run(&["join", "t.parquet", "t.parquet", "-o", "-"]).exits_with(0).prints(
+    folder.run(&["join", "t.parquet", "t.parquet", "-o", "-", "--on", "t"]).exits_with(0).prints(
         "1970-01-01T00:00:00.000001\t0\t0\n1970-01-01T00:00:00.000002\t1\t1\n9999-12-31T23:59:59.999999\t2\t2\n",
     );
     folder.run(&["build", "t.parquet", "--external", "--key", "t", "-o", "t.idx"]).exits_with(0);
@@ -633,7 +633,7 @@ fn timestamps_of_int96_are_microseconds_in_every_command() {
         &["build", "ns.parquet", "-o", "ns.ogive"][..],
         &["build", "ns.parquet", "--external", "--key", "t", "-o", "ns.idx"],
         &["db", "import", "n", "ns.parquet"],
-        &["join", "ns.parquet", "t.parquet", "-o", "-"],
+        &["join", "ns.parquet", "t.parquet", "-o", "-", "--on", "t"],
     ] {
         folder.run(command).exits_with(1).complains_of("row 2 of column 't'").complains_of("--type 't=timestamp(ns)'");
     }

@@ -202,7 +202,7 @@ fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
     folder.run(&["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
     folder.write("words.csv", b"id,age\n3,old\n");
     index(&folder, &["load", "ages.ogx", "words.csv"])
-        .complains_of("'old' in record 1 of words.csv is not of type i64");
+        .complains_of("'old' in record 1 of words.csv (line 2) is not of type i64");
     index(&folder, &["create", "many.ogx", "--duplicates", "--value-type", "u8"]).exits_with(0);
     index(&folder, &["put", "many.ogx", "1", "5"]).exits_with(0);
     assert_eq!(folder.run(&["get", "many.ogx", "1"]).exits_with(0).stderr, "");

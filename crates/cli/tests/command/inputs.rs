@@ -193,7 +193,7 @@ fn a_key_that_turns_out_to_be_no_number_makes_all_keys_text() {
 fn bytes_that_are_no_text_are_shown_escaped_and_can_be_asked_for() {
     let folder = Folder::new();
     folder.write("raw", b"\xff\x00z\nplain\nback\\slash\n");
-    folder.build("raw", "t.ogive", &[]);
+    folder.build("raw", "t.ogive", &["--format", "lines"]);
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("back\\\\slash\t\nplain\t\n\\xff\\x00z\t\n");
     for key in ["\\xff\\x00z", "plain", "back\\\\slash"] {
         folder.run(&["get", "t.ogive", key]).exits_with(0);

@@ -58,7 +58,7 @@ fn a_record_that_is_refused_is_an_error_wherever_it_stands_in_its_batch() {
             assert_eq!(held(&folder, &["scan", &store]), durable);
         }
         folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("65537 bytes");
-        let join = folder.run(&["join", "rows.csv", "rows.csv", "-o", "t.ogive"]).exits_with(1);
+        let join = folder.run(&["join", "rows.csv", "rows.csv", "--on", "key", "-o", "t.ogive"]).exits_with(1);
         join.complains_of("65537 bytes");
         assert!(!folder.path("t.ogive").exists());
     }

@@ -85,7 +85,7 @@ fn zstandard_is_decoded() {
         build(&folder, name, false).exits_with(0);
         folder.run(&["scan", "t.ogive"]).exits_with(0).prints("2\tb c\n10\t\u{e4}\n");
     }
-    folder.write("cut.csv.zst", &frame(&CSV.as_bytes().repeat(100))[..40]);
+    folder.write("cut.csv.zst", &frame(&CSV.as_bytes().repeat(100))[..30]);
     build(&folder, "cut.csv.zst", false).exits_with(1).complains_of("Zstandard");
 }
 
@@ -95,7 +95,7 @@ fn compressed_integers_are_read_from_a_copy() {
     folder.write("a.u64.gz", gzip(super::run::sosd(&[1, 5, 9])));
     folder.run(&["build", "a.u64.gz", "-o", "t.ogive"]).exits_with(0);
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\t\n5\t\n9\t\n");
-    folder.run(&["join", "a.u64.gz", "t.ogive", "-o", "-"]).exits_with(0).prints("1\t\t\n5\t\t\n9\t\t\n");
+    folder.run(&["join", "a.u64.gz", "t.ogive", "-o", "-"]).exits_with(0).prints("1\n5\n9\n");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_stream_that_is_cut_off_or_damaged_is_told_with_its_offset() {
     folder.write("cut.csv.gz", &whole[..whole.len() / 2]);
     folder.write(
         "damaged.csv.gz",
-        whole.iter().enumerate().map(|(at, byte)| byte ^ u8::from(at == 60)).collect::<Vec<_>>(),
+        whole.iter().enumerate().map(|(at, byte)| byte ^ u8::from(at == whole.len() - 6)).collect::<Vec<_>>(),
     );
     for (name, word) in [("cut.csv.gz", "cut off"), ("damaged.csv.gz", "gzip")] {
         for is_piped in [false, true] {
@@ -134,18 +134,21 @@ fn files_of_other_formats_are_refused_by_name() {
         (b"Obj\x01\x04\x14".to_vec(), "Avro"),
         (b"ARROW1\0\0".to_vec(), "Arrow"),
         (b"one\0two\n".to_vec(), "bytes of zero"),
-        ("a\nb\n".encode_utf16().flat_map(u16::to_le_bytes).collect(), "bytes of zero"),
+        ("a\nb\n".encode_utf16().flat_map(u16::to_le_bytes).collect(), "UTF-16 without a byte order mark"),
         (b"--\n-- PostgreSQL database dump\n--\n".to_vec(), "SQL statements"),
     ] {
         let folder = Folder::new();
         folder.write("input", &content);
-        for name in ["input", "input.csv"] {
+        // A text may contain bytes if its name says what it is.
+        let is_named = content == b"one\0two\n";
+        let names = if is_named { &["input"][..] } else { &["input", "input.csv"] };
+        for name in names {
             folder.write(name, &content);
             build(&folder, name, false).exits_with(1).complains_of(told).complains_of("--format lines");
             folder.run(&["db", "import", "s", name]).exits_with(1).complains_of(told);
         }
         build(&folder, "input", true).exits_with(1).complains_of(told);
-        assert_eq!(folder.names(), ["input", "input.csv"]);
+        assert_eq!(folder.names(), names);
     }
 }
 
@@ -170,7 +173,7 @@ fn an_array_of_json_that_is_malformed_is_told_with_its_object() {
         ("[{\"a\":1},{\"a\":2}] x", "more text behind its array"),
         ("[{\"a\":1},2]", "object 2"),
         ("[{\"a\":1},]", "object 2"),
-        ("[{\"a\":1},{\"a\":\"]},\\\"{\"},{\"b\":1}]", "'b'"),
+        ("[{\"a\":1},{\"a\":\"]},\\\"{\"},{\"b\":1}]", "a null in record 3"),
     ] {
         let folder = Folder::new();
         folder.write("a.json", array);

@@ -93,7 +93,7 @@ fn types_that_text_does_not_show_come_back_if_they_are_given() {
         folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&rows);
     }
     folder.write("raw", b"\xff\x00\nplain\n");
-    folder.build("raw", "raw.ogive", &[]);
+    folder.build("raw", "raw.ogive", &["--format", "lines"]);
     folder.run(&["export", "raw.ogive", "raw.jsonl"]).exits_with(0);
     folder.build("raw.jsonl", "again.ogive", &["--key", "key", "--keys-only"]);
     folder.run(&["scan", "again.ogive"]).exits_with(0).prints("plain\t\n\\xff\\x00\t\n");

@@ -187,8 +187,8 @@ fn an_import_takes_the_types_of_the_keyspace() {
     let import = |name: &str| folder.run(&["db", "import", "s", name]);
     import("first.csv").exits_with(0);
     import("second.csv").exits_with(0);
-    folder.run(&["scan", "s"]).exits_with(0).prints("1\t1.5\n2\t7\n");
-    import("other.csv").exits_with(2).complains_of("{price: f64}").complains_of("a column 'colour'");
+    folder.run(&["scan", "s"]).exits_with(0).prints("1\t1.5\n2\t7.0\n");
+    import("other.csv").exits_with(2).complains_of("{price: decimal(18,1)}").complains_of("a column 'colour'");
     folder.write("wrong.csv", "id,price\n3,cheap\n");
     import("wrong.csv").exits_with(1).complains_of("column 'price': 'cheap'");
 }
@@ -364,8 +364,8 @@ fn keys_alone_are_shown_without_a_type_of_values() {
 fn records_have_one_form_in_json() {
     let folder = Folder::new();
     folder.write("rows.csv", "name,id,n\nann,7,1.5\n");
-    folder.build("rows.csv", "t", &["--key", "id"]);
-    folder.run(&["db", "import", "s", "rows.csv", "--key", "id"]).exits_with(0);
+    folder.build("rows.csv", "t", &["--key", "id", "--type", "n=f64"]);
+    folder.run(&["db", "import", "s", "rows.csv", "--key", "id", "--type", "n=f64"]).exits_with(0);
     folder.write("none.csv", "id\n8\n");
     let record = json!({ "name": "ann", "id": 7, "n": 1.5 });
     for command in [
@@ -483,14 +483,14 @@ fn columns_of_joins_have_one_name_each_and_keep_that_of_the_key() {
     folder.write("a.csv", "k,w\nx,5\n");
     folder.write("b.csv", "k,key\nx,a\n");
     folder.run(&["db", "import", "s", "a.csv"]).exits_with(0);
-    folder.write("none.csv", "id,v\n");
+    folder.write("none.csv", "k,v\n");
     let header = |left: &str, right: &str| {
         let run = folder.run(&["join", left, right, "-o", "-", "--kind", "full", "--to", "csv"]).exits_with(0);
         run.stdout.lines().next().unwrap().to_owned()
     };
     assert_eq!(header("a.csv", "b.csv"), "k,w,key");
     assert_eq!(header("s", "b.csv"), "k,w,key");
-    assert_eq!(header("none.csv", "a.csv"), "id,v,w");
+    assert_eq!(header("none.csv", "a.csv"), "k,v,w");
     folder.write("lines.txt", "x\n");
     assert_eq!(header("lines.txt", "b.csv"), "key,left,right_key");
 }

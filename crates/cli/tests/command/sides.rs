@@ -104,7 +104,7 @@ fn a_join_without_memory_for_a_row_names_its_option_and_an_amount_that_suffices(
     for [left, right] in sides {
         for flags in [&[][..], &["--kind", "full"], &["--kind", "anti"], &["--method", "hash", "--any-order"]] {
             let run = |memory: &str| {
-                let arguments = [left, right, "-o", "out.ogive", "--force", "--memory", memory];
+                let arguments = [left, right, "-o", "out.ogive", "--force", "--on", "key", "--memory", memory];
                 join(&folder, &[&arguments[..], flags].concat())
             };
             let short = run("1MiB");
@@ -122,7 +122,7 @@ fn a_join_without_memory_for_a_row_names_its_option_and_an_amount_that_suffices(
     {
         let mut memory = "1MiB".to_owned();
         for step in 0..3 {
-            let arguments = [sides[0], sides[1], "-o", "out.ogive", "--force", "--memory", &memory];
+            let arguments = [sides[0], sides[1], "-o", "out.ogive", "--force", "--on", "key", "--memory", &memory];
             let run = join(&folder, &[&arguments[..], flags].concat());
             if !run.stderr.contains("error:") {
                 run.exits_with(0);

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _internal
 from ._errors import InvalidArgument
 from ._index import Index
-from ._ordered import arrow_of, has_arrow
+from ._ordered import arrow_of, column_names, has_arrow
 from ._paths import PathLike, identity, name_text, names_text, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream, _Arrow
@@ -129,12 +129,52 @@ class Join(_Arrow):
     def _native(self) -> _internal.Join:
         if self._opened is None:
             memory = max(self._settings["memory"] // _SIDE_SHARE, 1 << 16)
+            if self._on == [[], []]:
+                self._on = self._found_on(memory)
             left, right = (self._checked(side, memory) for side in (0, 1))
             self._check_nanoseconds((left, right))
             opened = sum(isinstance(data, (str, os.PathLike)) for data in self._sides)
             rest = self._settings["memory"] - opened * memory
             self._opened = _internal.Join(left, right, {**self._settings, "memory": rest})
         return self._opened
+
+    def _found_on(self, memory: int) -> list[list[str]]:
+        """The columns to join by where none are given: the key of an input that has one, and of a file or a frame the
+        column of that name, else its first one; of two files or frames the one column that both name."""
+        names = [self._column_names(side) for side in (0, 1)]
+        match names:
+            case [None, None]:
+                return [[], []]
+            case [None, named] | [named, None]:
+                keyed = names.index(None)
+                keys = self._input(keyed, memory).names[0]
+                found = keys if keys and set(keys) <= set(named) else named[:1]
+                return [keys, found] if keyed == 0 else [found, keys]
+        common = [name for name in names[0] if name in names[1]]
+        if len(common) == 1:
+            return [common, common]
+        headers = f"the left input has the columns {', '.join(names[0])}; the right one {', '.join(names[1])}"
+        what = "several have the same name" if common else "none has the same name"
+        example = repr(common[0]) if common else f"({names[0][0]!r}, {names[1][0]!r})" if names[0] and names[1] else "'id'"
+        raise InvalidArgument(f"{headers}: {what}; say which are compared, as in on={example}")
+
+    def _column_names(self, side: int) -> list[str] | None:
+        """The names of the columns of a file or a frame; none of an input that has a key."""
+        data = self._sides[side]
+        if isinstance(data, (Snapshot, Keyspace, Table, Index)) or _is_numpy(data):
+            return None
+        if not isinstance(data, (str, os.PathLike)):
+            return column_names(data) if has_arrow(data) else None
+        path = path_text(data)
+        if not path.endswith((*PARQUET_ENDINGS, ".csv")) or "://" in path:
+            return None
+        return _internal.JoinInput.columns_of_file(path, self._settings["reading"])
+
+    @property
+    def on(self) -> list[list[str]]:
+        """The columns that are compared: those of the left and those of the right input. A key may have no names."""
+        self._native()
+        return [list(names) for names in self._on]
 
     def _check_nanoseconds(self, inputs: tuple[_internal.JoinInput, _internal.JoinInput]) -> None:
         """Refuses columns that no Parquet file has."""
@@ -295,7 +335,9 @@ def join(
 
     An input is a table, an index or a store (or a keyspace or snapshot), open or by its path, which is joined by its
     key; or a frame, a Parquet or a CSV file, which is joined by the column ``on``, or the columns of that list. If the
-    names differ, ``on`` is a tuple of those on the left and those on the right. ``how`` is ``"inner"``, ``"left"``,
+    names differ, ``on`` is a tuple of those on the left and those on the right. Without ``on``, a frame or a file is
+    joined by the column that has the name of the other input's key, else by its first one; two of them by the one column
+    that both name. ``how`` is ``"inner"``, ``"left"``,
     ``"right"``, ``"full"`` (or ``"outer"``), ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
     the keys, unless ``any_order`` is set. ``memory`` is the upper limit of all that the join keeps and works with, the
     inputs that it opens included, in bytes or as ``"1GiB"``. A Parquet file of a table of Delta Lake or Iceberg is refused as in

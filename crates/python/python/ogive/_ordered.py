@@ -58,6 +58,17 @@ def is_frame(data: Any) -> bool:
     return has_arrow(data) and any(hasattr(data, name) for name in ("columns", "column_names", "schema"))
 
 
+def column_names(frame: Any) -> list[str]:
+    """The names of the columns of a frame, a table or a stream."""
+    # Of Arrow's tables, ``columns`` are the values.
+    for attribute in ("column_names", "columns"):
+        names = getattr(frame, attribute, None)
+        if names is not None:
+            return [str(name) for name in names]
+    schema = getattr(frame, "schema", None)
+    return [] if schema is None else [str(name) for name in schema.names]
+
+
 def arrow_of(frame: Any) -> Any:
     """A frame as Arrow data that others read and that has the values of its columns, which some of polars and some
     columns of objects of pandas have not: those are taken by the types of records, or, for want of any, of their values.

@@ -2,8 +2,8 @@
 
 use super::keys::Brought;
 use super::store::{KeyspaceName, KeyspaceOptions};
-use crate::failure::Result;
-use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
+use crate::failure::{Failure, Result};
+use crate::input::{Format, Input, InputOptions, KEYSPACE, KnownColumns, TypeSample, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -75,27 +75,26 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         None => (None, true),
     };
     let restates = is_empty && arguments.names_types();
-    let (prepared, _scratch) = typed(arguments, &arguments.input, &known)
-        .rereadable(&interrupt)
-        .map_err(|failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure })?;
-    // The format of a pipe is that of its copy.
-    let given = InputOptions { spool: prepared.spool, ..arguments.input.clone() };
+    let ended = |failure: Failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure };
+    // What a pipe contains is known once it is kept, or copied.
+    let (given, _scratch) = arguments.input.readable_once(&interrupt).map_err(ended)?;
     let mut input_options = typed(arguments, &given, &known);
     let is_rereadable = input_options.is_rereadable();
-    let schema = match input_options.schema(is_rereadable) {
-        Err(_) if restates && known.take().is_some() && is_rereadable => {
+    let schema = match input_options.schema(TypeSample::LongStart) {
+        Err(_) if restates && known.take().is_some() => {
             input_options = typed(arguments, &given, &known);
-            input_options.schema(true)?
+            input_options.schema(TypeSample::LongStart)
         }
-        schema => schema?,
+        schema => schema,
     };
+    let schema = schema.map_err(ended)?;
     let mut input = input_options.open(&schema)?;
     let types = &input.facts().record_type;
     let blamed = |failure| match &known {
         Some(known) => blame_holder(failure, KEYSPACE, known),
         None => failure,
     };
-    if is_rereadable {
+    if is_rereadable && input_options.skip_bad_rows.is_none() {
         // The first record shows most mistakes.
         input_options.open(&schema)?.next().map_err(|error| blamed(error.into()))?;
     }
@@ -124,7 +123,9 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     open.close(&durable)?;
     if output.is_json() {
         let (keys, values) = (types.keys.to_string(), types.value_name());
-        output.json(&json!({ "durable_rows": done, "key_type": keys, "value_type": values }))?;
+        let mut told = json!({ "durable_rows": done, "key_type": keys, "value_type": values });
+        input_options.tell_skipped(&mut told);
+        output.json(&told)?;
     } else {
         let seconds = started.elapsed().as_secs_f64();
         let shown = &arguments.name.store;

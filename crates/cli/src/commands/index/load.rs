@@ -4,7 +4,7 @@ use super::any::either;
 use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::failure::{Failure, Result};
-use crate::input::{Format, INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
+use crate::input::{Format, INDEX, Input, InputError, InputOptions, KnownColumns, TypeSample, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::load::{BuildProgress, RECORDS_A_STEP};
 use crate::outcome::Outcome;
@@ -318,7 +318,7 @@ impl<'a, W: FactoryWord> IndexRecords<'a, W> {
             let message = format!("the values of the index are {}, as when it was created", types.values);
             return Err(Failure::usage(message, "remove --value-type"));
         }
-        let input = options.open(&options.schema(true)?)?;
+        let input = options.open(&options.schema(TypeSample::Whole)?)?;
         let found = &input.facts().record_type.values;
         if matches!(values, Some(ValueType::Row(_))) && *found != types.values {
             return Err(Failure::usage(

@@ -4,6 +4,7 @@ use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 use crate::page_file::PageOption;
+use crate::reading::standard_input::{STANDARD_INPUT, shown};
 use crate::replace::Force;
 use crate::urls::path_argument;
 use crate::values::size::ByteSize;
@@ -11,15 +12,17 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinMethod};
 use ogive_text::{Quote, Separated, parse_quote};
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 const EXAMPLES: &str = "\
 Examples:
   ogive join users.ogive orders.ogive -o both.ogive          inner join of two tables into a table
   ogive join users.ogive orders.ogive -o - --kind anti       users without an order, as text
-  ogive join users.csv orders.csv -o both.csv --kind full --left-key id --left-value name --right-key user
+  ogive join users.csv orders.csv -o both.csv --kind full --on id=user --left-value name
                                                              columns of CSV files, sorted or not
   ogive join orders.csv prices.csv -o - --where 'left.day >= right.since'
                                                              a condition on fields of both sides
@@ -57,6 +60,12 @@ pub(crate) struct JoinArguments {
 
     #[command(flatten)]
     pub(super) right: RightSide,
+
+    /// Columns to compare: COL, or LEFT=RIGHT if their names differ; several with commas between [default: the key of
+    /// an input that has one, and in a file the column of that name, else the first; the only common column of two
+    /// files with names]
+    #[arg(long, value_name = "COLS", conflicts_with_all = ["left_key", "right_key"], help_heading = "Both sides")]
+    on: Vec<OnColumns>,
 
     #[command(flatten)]
     pub(super) both: BothSides,
@@ -173,7 +182,7 @@ pub(super) struct LeftSide {
     #[arg(value_name = "LEFT", value_parser = OsStringValueParser::new().try_map(input_path))]
     left: PathBuf,
 
-    /// Format of LEFT [default: by its name, else lines]
+    /// Format of LEFT [default: by its content, else by its name, else lines]
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Left side")]
     left_format: Option<Format>,
 
@@ -215,12 +224,12 @@ pub(super) struct RightSide {
     #[arg(value_name = "RIGHT", value_parser = OsStringValueParser::new().try_map(input_path))]
     right: PathBuf,
 
-    /// Format of RIGHT [default: by its name, else lines]
+    /// Format of RIGHT [default: by its content, else by its name, else lines]
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Right side")]
     right_format: Option<Format>,
 
-    /// Column of the keys of RIGHT, by name or number from 1; repeat it for keys of several columns [default: the
-    /// first]
+    /// Column of the keys of RIGHT, by name or number from 1; repeat it for keys of several columns [default: as
+    /// of --on]
     #[arg(long, value_name = "COL", help_heading = "Right side")]
     right_key: Vec<Column>,
 
@@ -269,9 +278,17 @@ pub(super) struct BothSides {
     #[arg(long, help_heading = "Both sides")]
     pub(super) lenient: bool,
 
+    /// Text that stands for a null in CSV and TSV files, without quotes, such as '\N'; an empty field is empty text then
+    #[arg(long, value_name = "TEXT", help_heading = "Both sides")]
+    pub(super) null: Option<Box<str>>,
+
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Both sides")]
     pub(super) no_header: bool,
+
+    /// Find types that are not given by all of a CSV, TSV or JSON file, which is read once more, not by its first rows
+    #[arg(long, help_heading = "Both sides")]
+    pub(super) scan_all: bool,
 
     /// Longest row of a CSV, TSV or JSON file; reading it takes up to three times its size in memory
     #[arg(long, value_name = "N", default_value = ROW_LIMIT, help_heading = "Both sides")]
@@ -289,6 +306,34 @@ pub(super) struct BothSides {
     pub(super) payload: Option<u32>,
 }
 
+/// Columns of `--on`: `a`, `a=b` or several of these, separated by commas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OnColumns(pub(super) Vec<[String; 2]>);
+
+impl FromStr for OnColumns {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let pair = |part: &str| {
+            let (left, right) = part.split_once('=').unwrap_or((part, part));
+            [left.trim().to_owned(), right.trim().to_owned()]
+        };
+        Ok(Self(text.split(',').map(pair).collect()))
+    }
+}
+
+impl OnColumns {
+    /// All columns of an option that is repeated.
+    pub(super) fn all(given: &[Self]) -> Self {
+        Self(given.iter().flat_map(|columns| columns.0.iter().cloned()).collect())
+    }
+
+    /// Those of one side.
+    pub(super) fn of_side(&self, side: usize) -> Vec<String> {
+        self.0.iter().map(|pair| pair[side].clone()).collect()
+    }
+}
+
 /// The options of one input.
 #[derive(Clone, Debug)]
 pub(super) struct SideOptions {
@@ -300,7 +345,25 @@ pub(super) struct SideOptions {
     pub(super) to: Option<OsString>,
 }
 
+impl SideOptions {
+    /// The input's path, for messages.
+    pub(super) fn shown(&self) -> String {
+        shown(&self.input.path).to_string()
+    }
+
+    /// A short name of the input: that of its file without the extension.
+    pub(super) fn alias(&self) -> String {
+        let stem = self.input.path.file_stem().filter(|_| self.input.path != Path::new(STANDARD_INPUT));
+        stem.map_or_else(|| self.word.to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
 impl JoinArguments {
+    /// The columns of `--on`.
+    pub(super) fn on(&self) -> OnColumns {
+        OnColumns::all(&self.on)
+    }
+
     /// The options of both inputs.
     pub(super) fn sides(&self) -> [SideOptions; 2] {
         let (left, right) = (self.left.clone(), self.right.clone());
@@ -375,6 +438,8 @@ impl BothSides {
             delimiter: None,
             column_types: Vec::new(),
             spool: None,
+            pipe: None,
+            scan_all: self.scan_all,
             value_type: None,
             known: None,
             pads_bytes: false,
@@ -382,12 +447,16 @@ impl BothSides {
             row_limit: self.row_limit,
             quote: None,
             lenient: false,
+            null: None,
+            skip_bad_rows: None,
             #[cfg(feature = "parquet")]
             ignore_table_log: self.ignore_table_log,
         };
         // The other side may be of another format.
         match input.format() {
-            Format::Csv | Format::Tsv => InputOptions { quote: self.quote, lenient: self.lenient, ..input },
+            Format::Csv | Format::Tsv => {
+                InputOptions { quote: self.quote, lenient: self.lenient, null: self.null.clone(), ..input }
+            }
             _ => input,
         }
     }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod condition;
+mod on;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod records;

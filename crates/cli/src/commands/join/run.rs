@@ -1,6 +1,7 @@
 //! The run of `ogive join`.
 
 use super::arguments::{Io, JoinArguments, OutputFormat};
+use super::on::JoinedOn;
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{condition, show, watch};
@@ -57,7 +58,8 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
     let place = place(arguments, to)?;
     let page = page(arguments)?;
-    let [left, right] = open(&sides, &opening).map_err(|failure| what_a_side_takes(failure, side_bytes))?;
+    let opened = open(sides, &arguments.on(), &opening).map_err(|failure| what_a_side_takes(failure, side_bytes));
+    let ([left, right], joined_on) = opened?;
     if let Some(place) = &place {
         let files: Vec<&Path> = [&left, &right].into_iter().filter_map(|side| side.data.as_deref()).collect();
         place.refuse_inputs(&files)?;
@@ -103,7 +105,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     if let (Some(page), Some(plan)) = (&page, &report.explanation) {
         page_file::write(&join_page(plan, Some(&report), &page_file::command_line()), page)?;
     }
-    tell(&report, &types, arguments, output)?;
+    tell(&report, (&types, &joined_on), arguments, output)?;
     Ok(Outcome::Done)
 }
 
@@ -272,7 +274,12 @@ impl Drop for PipedRows {
 }
 
 /// Reports the result.
-fn tell(report: &JoinReport, types: &RecordType, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
+fn tell(
+    report: &JoinReport,
+    (types, joined_on): (&RecordType, &JoinedOn),
+    arguments: &JoinArguments,
+    output: &mut Output,
+) -> Result<()> {
     let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
     if output.is_json() && !arguments.is_piped() {
         if let Some(explanation) = explanation {
@@ -281,9 +288,10 @@ fn tell(report: &JoinReport, types: &RecordType, arguments: &JoinArguments, outp
         let mut report = json!(report);
         report["key_type"] = types.keys.to_string().into();
         report["value_type"] = types.value_name().into();
+        report["on"] = json!({ "left": joined_on.columns(0), "right": joined_on.columns(1) });
         return output.json(&report);
     }
-    let mut lines = vec![show::summary(arguments, report), format!("types: {types}")];
+    let mut lines = vec![joined_on.to_string(), show::summary(arguments, report), format!("types: {types}")];
     lines.extend(explanation.into_iter().flat_map(|explanation| show::outcome(explanation, report)));
     say(lines, arguments, output)
 }

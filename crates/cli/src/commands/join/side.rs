@@ -1,17 +1,17 @@
 //! The two inputs of a join: detection and opening.
 
-use super::arguments::SideOptions;
+use super::arguments::{OnColumns, SideOptions};
+use super::on::{JoinedOn, SideColumns};
 use super::records;
 #[cfg(feature = "parquet")]
 use crate::beside::records::relation;
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputError, InputOptions, Schema, open_to_look};
+use crate::input::{Format, InputColumns, InputError, InputOptions, Schema, TypeSample, open_to_look};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 #[cfg(feature = "parquet")]
 use crate::places::is_beside;
-use crate::reading::standard_input::shown;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::io::ScratchFolder;
@@ -44,12 +44,18 @@ pub(super) struct OpenSide {
     /// Whether it is a table or an index without records, whose keys may be of any type.
     is_empty: bool,
     /// Holds the contents of a pipe.
-    _scratch: Option<ScratchFolder>,
+    copy: Option<ScratchFolder>,
 }
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self { source, key_type, data: None, refused_direct: false, is_empty: false, _scratch: None }
+        Self { source, key_type, data: None, refused_direct: false, is_empty: false, copy: None }
+    }
+
+    /// The names of the columns of its key.
+    fn key_columns(&self) -> SideColumns {
+        let columns = &self.source.record_type().key_columns;
+        SideColumns::Keyed(columns.iter().map(|column| column.name.clone()).collect())
     }
 
     /// The same, with keys of another type if it has no records.
@@ -82,22 +88,91 @@ pub(super) fn length_bytes(path: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// Opens both inputs, whose keys must be of one type. A file without typed keys takes the type of the other input.
+/// Opens both inputs, whose keys must be of one type, and finds the columns that are compared. A file without typed keys
+/// takes the type of the other input.
 ///
 /// # Errors
 /// [`Failure::Usage`] for flags that do not apply to an input, [`Failure::Refused`] for keys of different types; errors
 /// of inputs and of the engine.
-pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
+pub(super) fn open(
+    mut sides: [SideOptions; 2],
+    on: &OnColumns,
+    opening: &Opening<'_>,
+) -> Result<([OpenSide; 2], JoinedOn)> {
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
-    let is_open_to_types = |side: &SideOptions, found: &InputKind| *found == InputKind::File && is_untyped(&side.input);
-    let (left_open, right_open) = (is_open_to_types(&sides[0], &found[0]), is_open_to_types(&sides[1], &found[1]));
-    let right_first = left_open && !right_open;
-    let (first, second) = if right_first { (1, 0) } else { (0, 1) };
-    let (one, other) = if left_open && right_open {
+    let mut copies = [None, None];
+    for side in 0..2 {
+        if found[side] == InputKind::File {
+            let (input, copy) = sides[side].input.rereadable(opening.interrupt)?;
+            (sides[side].input, copies[side]) = (input, copy);
+        }
+    }
+    let (mut opened, joined_on) = open_sorted_first(&mut sides, &found, on, opening)?;
+    for (side, copy) in opened.iter_mut().zip(copies) {
+        side.copy = side.copy.take().or(copy);
+    }
+    Ok((opened, joined_on))
+}
+
+/// Opens both inputs: one that has a key before a file, which may have a column of its name.
+fn open_sorted_first(
+    sides: &mut [SideOptions; 2],
+    found: &[InputKind; 2],
+    on: &OnColumns,
+    opening: &Opening<'_>,
+) -> Result<([OpenSide; 2], JoinedOn)> {
+    let keyed = match found.each_ref().map(|kind| *kind == InputKind::File) {
+        [true, true] => None,
+        [false, false] => {
+            let opened = open_both(sides, found, None, opening)?;
+            let columns = opened.each_ref().map(OpenSide::key_columns);
+            let joined_on = JoinedOn::choose([&sides[0], &sides[1]], columns, on)?;
+            return Ok((opened, joined_on));
+        }
+        [is_file, _] => {
+            let first = usize::from(is_file);
+            Some((first, sides[first].open(&found[first], None, opening)?))
+        }
+    };
+    let joined_on = join_on(sides, keyed.as_ref().map(|(first, side)| (*first, side)), on)?;
+    Ok((open_both(sides, found, keyed, opening)?, joined_on))
+}
+
+/// The columns that are compared; sets those of files. `keyed` is the side that is open, if any has a key.
+fn join_on(sides: &mut [SideOptions; 2], keyed: Option<(usize, &OpenSide)>, on: &OnColumns) -> Result<JoinedOn> {
+    let columns_of = |side: usize| match keyed {
+        Some((open, found)) if open == side => Ok(found.key_columns()),
+        _ => sides[side].columns(),
+    };
+    let columns = [columns_of(0)?, columns_of(1)?];
+    let joined_on = JoinedOn::choose([&sides[0], &sides[1]], columns.clone(), on)?;
+    for (side, columns) in columns.iter().enumerate() {
+        joined_on.apply(side, &mut sides[side], columns);
+    }
+    Ok(joined_on)
+}
+
+/// Opens both inputs, of which one may be open, with keys of one type.
+fn open_both(
+    sides: &[SideOptions; 2],
+    found: &[InputKind; 2],
+    keyed: Option<(usize, OpenSide)>,
+    opening: &Opening<'_>,
+) -> Result<[OpenSide; 2]> {
+    let are_typed = [0, 1].map(|side| found[side] != InputKind::File || !is_untyped(&sides[side].input));
+    let first = match &keyed {
+        Some((open, _)) => *open,
+        None => usize::from(!are_typed[0] && are_typed[1]),
+    };
+    let second = 1 - first;
+    let (one, other) = if are_typed == [false, false] {
         let [left, right] = open_texts(sides, opening)?;
         (left, right)
     } else {
-        let mut one = sides[first].open(&found[first], None, opening)?;
+        let mut one = match keyed {
+            Some((_, open)) => open,
+            None => sides[first].open(&found[first], None, opening)?,
+        };
         let opened = sides[second].open(&found[second], Some((wanted_by(one.key_type), &sides[first])), opening);
         let other = match opened {
             // Nothing has to fit the keys of a side without records.
@@ -130,7 +205,7 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
             "the keys of both inputs must have one type; --key-type sets the type of the keys of files",
         ));
     }
-    Ok(if right_first { [other, one] } else { [one, other] })
+    Ok(if first == 1 { [other, one] } else { [one, other] })
 }
 
 /// Opens two text files, whose keys get the narrowest type that fits all of them.
@@ -139,7 +214,7 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
         [sides[0].input.rereadable(opening.interrupt)?, sides[1].input.rereadable(opening.interrupt)?];
     let explained = |side: usize| move |failure| sides[side].explain(failure, None);
     // A file of lines without any has keys of any type.
-    let is_bare = |side: usize, input: &InputOptions| match input.schema(false) {
+    let is_bare = |side: usize, input: &InputOptions| match input.schema(TypeSample::Start) {
         Err(Failure::Input(InputError::Empty { .. })) if !input.has_columns() => Ok(true),
         schema => schema.map(|_| false).map_err(explained(side)),
     };
@@ -175,7 +250,7 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
 fn of_records(input: &InputOptions, found: &Examined, scratch: Option<ScratchFolder>) -> Result<OpenSide> {
     let schema = &found.plan.schema;
     let source = records::source(input, schema)?.with_longest_record(found.longest_bytes);
-    Ok(OpenSide { _scratch: scratch, ..OpenSide::of(source, found.key_type()) })
+    Ok(OpenSide { copy: scratch, ..OpenSide::of(source, found.key_type()) })
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
@@ -224,11 +299,6 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
 }
 
 impl SideOptions {
-    /// The input's path, for messages.
-    fn shown(&self) -> String {
-        shown(&self.input.path).to_string()
-    }
-
     /// Refuses flags that would be ignored.
     fn check_flags(&self, found: &InputKind) -> Result<()> {
         #[cfg(feature = "parquet")]
@@ -257,6 +327,16 @@ impl SideOptions {
             ));
         }
         Ok(())
+    }
+
+    /// The columns that it can be joined by, of a file or of another side that is not open.
+    fn columns(&self) -> Result<SideColumns> {
+        let explained = |failure| self.explain(failure, None);
+        Ok(match self.input.column_names().map_err(explained)? {
+            InputColumns::Keys(names) => SideColumns::Keyed(names),
+            InputColumns::Unnamed(count) => SideColumns::Unnamed(count),
+            InputColumns::Named(names) => SideColumns::Named(names),
+        })
     }
 
     /// Opens it, with keys of the type of the other input, if they have none of their own.
@@ -364,7 +444,11 @@ impl SideOptions {
             return Err(InputError::Empty { path: input.path }.into());
         }
         let is_plain = input.format() == Format::Sosd && input.payload.is_none();
-        if is_plain && !is_url(&input.path) && found.plan.schema.record_type.keys == KeyType::U64 {
+        if is_plain
+            && input.spool.is_none()
+            && !is_url(&input.path)
+            && found.plan.schema.record_type.keys == KeyType::U64
+        {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
                 let source = JoinSource::records((&storage, &name), layout, !found.plan.sort)?;
@@ -377,7 +461,7 @@ impl SideOptions {
     /// Whether the types of all columns of the key are given by name.
     fn has_given_keys(&self) -> bool {
         !self.input.column_types.is_empty()
-            && self.input.schema(false).is_ok_and(|schema| schema.keys.iter().all(|key| !key.guessed))
+            && self.input.schema(TypeSample::Start).is_ok_and(|schema| schema.keys.iter().all(|key| !key.guessed))
     }
 
     /// Copies a pipe, which can be read only once, to a sorted temporary table.
@@ -394,7 +478,7 @@ impl SideOptions {
         load(input, &target, "copying the pipe", opening.interrupt)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open((storage, "piped"), &options)?;
-        Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })
+        Ok(OpenSide { copy: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })
     }
 }
 

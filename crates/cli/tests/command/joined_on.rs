@@ -1,0 +1,71 @@
+//! The columns that a join compares. Goal: what people mean, and never another column in silence. Method: inputs with
+//! and without names and keys, beside each other.
+
+use super::run::{Folder, Run};
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("orders.csv", "order_id,customer_id,amount\n1,20,5.50\n2,10,7.25\n3,20,1.00\n");
+    folder.write("customers.csv", "name,customer_id\nada,10\nbob,20\n");
+    folder.write("people.csv", "id,town\n10,rome\n20,oslo\n");
+    folder.write("bare.csv", "20,x\n10,y\n");
+    folder.write("ids.txt", "10\n30\n");
+    folder.build("customers.csv", "customers.ogive", &["--key", "customer_id"]);
+    folder
+}
+
+fn join(folder: &Folder, words: &[&str]) -> Run {
+    folder.run(&[&["join"], words, &["-o", "-"]].concat())
+}
+
+#[test]
+fn files_are_joined_by_their_common_column() {
+    let folder = folder();
+    let rows = "10\t2\t7.25\tada\n20\t1\t5.50\tbob\n20\t3\t1.00\tbob\n";
+    let joined = join(&folder, &["orders.csv", "customers.csv"]).exits_with(0);
+    let joined = joined.complains_of("joined orders.customer_id = customers.customer_id");
+    assert_eq!(joined.stdout, rows);
+    // A table is joined by its key, a file beside it by the column of that name.
+    let beside = join(&folder, &["orders.csv", "customers.ogive"]).exits_with(0);
+    let beside = beside.complains_of("joined orders.customer_id = customers.customer_id");
+    assert_eq!(beside.stdout, rows);
+    let report = folder.run(&["join", "orders.csv", "customers.csv", "-o", "j.ogive", "--json"]).exits_with(0).json();
+    assert_eq!(report["on"], serde_json::json!({ "left": ["customer_id"], "right": ["customer_id"] }));
+}
+
+#[test]
+fn columns_of_other_names_are_given() {
+    let folder = folder();
+    let refused = join(&folder, &["orders.csv", "people.csv"]).exits_with(2);
+    refused.complains_of("'order_id', 'customer_id', 'amount'").complains_of("'id', 'town'").complains_of("--on");
+    let joined = join(&folder, &["orders.csv", "people.csv", "--on", "customer_id=id"]).exits_with(0);
+    assert_eq!(joined.stdout, "10\t2\t7.25\trome\n20\t1\t5.50\toslo\n20\t3\t1.00\toslo\n");
+    let swapped = join(&folder, &["customers.ogive", "people.csv", "--on", "customer_id=id"]).exits_with(0);
+    assert_eq!(swapped.stdout, "10\tada\trome\n20\tbob\toslo\n");
+    join(&folder, &["customers.ogive", "people.csv", "--on", "name=id"])
+        .exits_with(2)
+        .complains_of("customers.ogive is joined by 'customer_id', not by 'name'")
+        .complains_of("--on 'customer_id=id'");
+    join(&folder, &["orders.csv", "people.csv", "--on", "id"]).exits_with(1).complains_of("no column 'id'");
+    join(&folder, &["orders.csv", "people.csv", "--on", "id", "--left-key", "1"]).exits_with(2);
+    // Several columns of both sides.
+    folder.write("a.csv", "x,y,n\n1,a,5\n1,b,6\n");
+    folder.write("b.csv", "y,x,m\na,1,7\nb,2,8\n");
+    let several = join(&folder, &["a.csv", "b.csv"]).exits_with(2);
+    several.complains_of("several have the same name");
+    assert_eq!(join(&folder, &["a.csv", "b.csv", "--on", "x,y"]).exits_with(0).stdout, "1,a\t5\t7\n");
+}
+
+#[test]
+fn inputs_without_names_have_one_key_or_say_which() {
+    let folder = folder();
+    assert_eq!(join(&folder, &["ids.txt", "people.csv"]).exits_with(0).stdout, "10\trome\n");
+    assert_eq!(join(&folder, &["ids.txt", "customers.ogive"]).exits_with(0).stdout, "10\tada\n");
+    let words = ["bare.csv", "customers.ogive", "--no-header"];
+    join(&folder, &words).exits_with(2).complains_of("bare.csv has 2 columns without names").complains_of("--on 1");
+    let given = join(&folder, &[&words[..], &["--on", "1=customer_id"]].concat()).exits_with(0);
+    assert_eq!(given.stdout, "10\ty\tada\n20\tx\tbob\n");
+    // A pipe is copied before its columns are looked for.
+    let piped = folder.run_piped("orders.csv", &["join", "-", "customers.csv", "-o", "-"]).exits_with(0);
+    assert_eq!(piped.stdout.lines().count(), 3);
+}
