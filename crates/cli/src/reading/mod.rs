@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 pub(crate) mod external;
 pub(crate) mod lookups;
+pub(crate) mod paced_lines;
 pub(crate) mod pipe;
 pub(crate) mod reads;
 pub(crate) mod sample;
