@@ -234,10 +234,26 @@ impl ParquetIndex {
         columns: Option<&[&str]>,
         trace: Option<&mut Trace>,
     ) -> Result<Vec<RecordBatch>> {
+        self.multi_get_within(keys, columns, u64::MAX, trace)
+    }
+
+    /// As [`Self::multi_get_traced`], the rows of the first of several keys: of as many as have pages of `most_bytes`,
+    /// and of one in any case.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[doc(hidden)]
+    pub fn multi_get_within(
+        &self,
+        keys: &[&[u8]],
+        columns: Option<&[&str]>,
+        most_bytes: u64,
+        trace: Option<&mut Trace>,
+    ) -> Result<Vec<RecordBatch>> {
         let projection = self.inner.data.project(columns)?;
         let found = match &self.inner.runs {
-            Some(runs) => self.inner.get_sorted(runs, keys, &projection, trace)?,
-            None => self.inner.get_unsorted(keys, &projection, trace)?,
+            Some(runs) => self.inner.get_sorted(runs, keys, &projection, most_bytes, trace)?,
+            None => self.inner.get_unsorted(keys, &projection, most_bytes, trace)?,
         };
         if self.inner.data.key.columns.iter().all(|column| projection.columns.contains(column)) {
             keys.iter().zip(&found).try_for_each(|(key, rows)| self.inner.check_keys(key, rows))?;
@@ -408,6 +424,15 @@ pub(crate) fn normalise(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
+/// The parts of groups with the rows at these places: groups, and rows there.
+fn parts_of(places: &[(usize, u64)]) -> Vec<GroupRows> {
+    let mut of_groups: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
+    for &(group, row) in places {
+        of_groups.entry(group).or_default().push(row..row + 1);
+    }
+    of_groups.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect()
+}
+
 /// Ascending ranges of rows, with the number of rows before each.
 struct Places<'a> {
     ranges: &'a [Range<u64>],
@@ -441,22 +466,47 @@ impl Inner {
         rows_of_groups(&self.first_rows, 0..self.data.catalog.groups.len(), rows)
     }
 
-    fn get_sorted(
-        &self,
-        runs: &[OpenRun],
-        keys: &[&[u8]],
-        projection: &Projection,
-        trace: Option<&mut Trace>,
-    ) -> Result<Vec<RecordBatch>> {
+    /// The rows of groups that may have some of the keys.
+    fn candidates(&self, runs: &[OpenRun], keys: &[&[u8]]) -> Result<Vec<GroupRows>> {
         let mut candidates = BTreeMap::new();
         for run in runs {
             for key in keys {
                 run.candidates(&self.data, key, &mut candidates)?;
             }
         }
-        let parts: Vec<GroupRows> =
-            candidates.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect();
-        let fetched = self.data.fetch(&parts, &both(&self.data.key, projection), trace)?;
+        Ok(candidates.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect())
+    }
+
+    /// The number of the first of `count` keys whose pages, of the rows that `parts` tells, take `most_bytes`; at least
+    /// one.
+    fn keys_within(
+        &self,
+        count: usize,
+        columns: &[usize],
+        most_bytes: u64,
+        parts: impl Fn(usize) -> Result<Vec<GroupRows>>,
+    ) -> Result<usize> {
+        let mut count = count;
+        while most_bytes < u64::MAX && count > 1 && self.data.round_bytes(&parts(count)?, columns)? > most_bytes {
+            count = count.div_ceil(2);
+        }
+        Ok(count)
+    }
+
+    fn get_sorted(
+        &self,
+        runs: &[OpenRun],
+        keys: &[&[u8]],
+        projection: &Projection,
+        most_bytes: u64,
+        trace: Option<&mut Trace>,
+    ) -> Result<Vec<RecordBatch>> {
+        let columns = both(&self.data.key, projection);
+        let count =
+            self.keys_within(keys.len(), &columns, most_bytes, |count| self.candidates(runs, &keys[..count]))?;
+        let keys = &keys[..count];
+        let parts = self.candidates(runs, keys)?;
+        let fetched = self.data.fetch(&parts, &columns, trace)?;
         // The rows of each key in each group, and all of them.
         let mut found: Vec<Vec<(usize, Range<u64>)>> = vec![Vec::new(); keys.len()];
         let mut of_keys = Vec::new();
@@ -513,6 +563,7 @@ impl Inner {
         &self,
         keys: &[&[u8]],
         projection: &Projection,
+        most_bytes: u64,
         mut trace: Option<&mut Trace>,
     ) -> Result<Vec<RecordBatch>> {
         let mut reads = ReadTrace::new();
@@ -530,6 +581,10 @@ impl Inner {
         if let Some(trace) = trace.as_deref_mut() {
             trace.add_index_reads(self.table.path(), &reads.reads, keys.len() > 1);
         }
+        let count = self.keys_within(rows.len(), &projection.columns, most_bytes, |count| {
+            Ok(parts_of(&self.places_of(rows[..count].iter().flatten())?))
+        })?;
+        rows.truncate(count);
         let all: Vec<u64> = rows.iter().flatten().copied().collect();
         let batch = self.rows(&all, projection, trace)?;
         let mut start = 0;
@@ -543,6 +598,19 @@ impl Inner {
             .collect())
     }
 
+    /// The group of a row, and its number there.
+    fn place_of(&self, row: u64) -> Result<(usize, u64)> {
+        let group = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
+        if group >= self.data.catalog.groups.len() {
+            return Err(self.data.malformed(format!("there is no row {row}")));
+        }
+        Ok((group, row - self.first_rows[group]))
+    }
+
+    fn places_of<'r>(&self, rows: impl IntoIterator<Item = &'r u64>) -> Result<Vec<(usize, u64)>> {
+        rows.into_iter().map(|&row| self.place_of(row)).collect()
+    }
+
     /// Rows by their numbers, in the given order. Their pages are read in one round, or in several if they are large.
     pub(crate) fn rows(
         &self,
@@ -550,19 +618,8 @@ impl Inner {
         projection: &Projection,
         mut trace: Option<&mut Trace>,
     ) -> Result<RecordBatch> {
-        let mut of_groups: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
-        let mut places = Vec::with_capacity(rows.len());
-        for &row in rows {
-            let group = self.first_rows.partition_point(|&first| first <= row).saturating_sub(1);
-            if group >= self.data.catalog.groups.len() {
-                return Err(self.data.malformed(format!("there is no row {row}")));
-            }
-            let local = row - self.first_rows[group];
-            of_groups.entry(group).or_default().push(local..local + 1);
-            places.push((group, local));
-        }
-        let parts: Vec<GroupRows> =
-            of_groups.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect();
+        let places = self.places_of(rows)?;
+        let parts = parts_of(&places);
         if rows.len() > 1 && self.data.round_bytes(&parts, &projection.columns)? > ROUND_BYTES_MAX {
             let (left, right) = rows.split_at(rows.len() / 2);
             let left = self.rows(left, projection, trace.as_deref_mut())?;

@@ -2,68 +2,75 @@
 
 use super::rows::{RowFormat, RowWriter};
 use super::{BesideIndex, READS, reads_json};
-use crate::commands::verbs::LookupKeys;
+use crate::commands::lookup_keys::LookupKeys;
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::values::key;
 use crate::values::size::counted;
 use serde_json::json;
+use std::ffi::OsStr;
 
-/// Keys of standard input that are looked up in one round.
-const KEYS_A_ROUND: usize = 1024;
+/// Most bytes of pages that are read for keys together: rows that lie apart need many pages.
+const PAGES_BYTES_MAX: u64 = 64 << 20;
 
-/// Prints the rows of keys: all of each, or only the first. The keys are looked up together, so that the requests of
-/// several are shown at the end.
+/// What is printed of the rows of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShownRows<'a> {
+    /// All of them, or only the first.
+    pub(crate) all: bool,
+    /// Whether only a value was asked for.
+    pub(crate) raw: bool,
+    pub(crate) format: &'a RowFormat,
+}
+
+/// Prints the rows of keys. The keys of a wave are looked up together, so that the requests of several are shown at the
+/// end.
 ///
 /// # Errors
-/// [`Failure::Usage`] for `raw`; those of the index.
+/// [`Failure::Usage`] for a value alone; those of the index.
 pub(crate) fn get(
     open: BesideIndex,
     keys: &LookupKeys,
-    (all, raw): (bool, bool),
-    format: &RowFormat,
+    shown: ShownRows<'_>,
+    memory_bytes: u64,
     output: &mut Output,
 ) -> Result<Outcome> {
-    if raw {
+    if shown.raw {
         let message = "--raw writes one value, but rows of Parquet files have columns";
         return Err(Failure::usage(message, "remove --raw, and choose columns with --columns"));
     }
     let BesideIndex { index, mut trace, explain } = open;
-    let is_in_answer = keys.is_one() && output.is_json();
-    let mut writer = RowWriter::new(format, &index, output)?;
+    let (key_type, is_json) = (index.key_type(), output.is_json());
+    let is_in_answer = keys.is_one() && is_json;
+    let mut writer = RowWriter::new(shown.format, &index, output)?;
     let columns = writer.columns();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let (mut asked, mut absent): (Vec<Vec<u8>>, Vec<Vec<u8>>) = Default::default();
-    let mut more = 0;
-    let mut find = |asked: &mut Vec<Vec<u8>>| -> Result<()> {
-        let keys: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
-        let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace))?;
+    let (mut outcome, mut more) = (Outcome::Done, 0);
+    let parse = |written: &OsStr| key::from_argument(key_type, written);
+    keys.in_waves(memory_bytes, parse, |wave| {
+        let asked: Vec<&[u8]> = wave.iter().map(Vec::as_slice).collect();
+        let traced = if explain { Some(&mut trace) } else { None };
+        let found = index.multi_get_within(&asked, Some(&columns), PAGES_BYTES_MAX, traced)?;
         let reads = if is_in_answer && explain { json!({ READS: reads_json(&trace) }) } else { json!({}) };
-        for (key, rows) in asked.drain(..).zip(&found) {
-            more = writer.answer(key::to_json(index.key_type(), &key), rows, all, &reads)?;
-            if rows.num_rows() == 0 {
-                absent.push(key);
-            }
+        for (key, rows) in asked.iter().zip(&found) {
+            more = writer.answer(key::to_json(key_type, key), rows, shown.all, &reads)?;
         }
-        Ok(())
-    };
-    keys.each(&mut |key| {
-        asked.push(key::from_argument(index.key_type(), key)?);
-        if asked.len() < KEYS_A_ROUND { Ok(()) } else { find(&mut asked) }
+        writer.flush()?;
+        for (key, _) in asked.iter().zip(&found).filter(|(_, rows)| rows.num_rows() == 0) {
+            note(format_args!("{}: not found", key::shown(key_type, key)));
+            outcome = Outcome::Negative;
+        }
+        Ok(found.len())
     })?;
-    find(&mut asked)?;
     writer.finish()?;
     let open = BesideIndex { index, trace, explain };
     if !is_in_answer {
         open.print_trace(output)?;
     }
-    output.flush()?;
-    for key in &absent {
-        note(format_args!("{}: not found", key::shown(open.key_type(), key)));
-    }
-    if more > 0 && keys.is_one() && !output.is_json() {
+    if more > 0 && keys.is_one() && !is_json {
+        output.flush()?;
         note(format_args!("{} with this key; --all prints them", counted(more, "more record")));
     }
-    Ok(if absent.is_empty() { Outcome::Done } else { Outcome::Negative })
+    Ok(outcome)
 }

@@ -112,6 +112,11 @@ impl<'a> RowWriter<'a> {
         self.output.is_json()
     }
 
+    /// Flushes what was printed to the system.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.output.flush()
+    }
+
     /// Ends the output.
     pub(crate) fn finish(mut self) -> Result<()> {
         if self.format.arrow {

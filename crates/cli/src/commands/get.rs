@@ -1,10 +1,11 @@
 //! `ogive get`: looks up keys.
 
 use super::index::PayloadOptions;
+use super::lookup_keys::LookupKeys;
 use super::place::{PlaceArguments, Reading, with_map};
 #[cfg(feature = "parquet")]
 use super::place_flags::PlaceUse;
-use super::verbs::{self, LookupKeys};
+use super::verbs;
 use crate::failure::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -19,6 +20,9 @@ Examples:
   ogive get ids.ogive - <keys.txt          look up the keys of a file
   ogive get rows.ogive 1234 --all          print the values of all records with this key
   ogive get films.db night --raw >night    write a value of any length, unchanged
+
+Several keys are looked up together, up to 4096 at a time; by URL that takes the time of a few. Keys of standard input
+are answered when it pauses, so a program may write a key and wait for the answer.
 
 Prints 'not found' to standard error and exits with 1 if the key is absent. With --json, the answer to each key is an
 object: key, found, and record, or with --all records; more is the number of further records with the key.";
@@ -60,6 +64,7 @@ pub(crate) struct GetArguments {
 pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outcome> {
     let GetArguments { keys, all, raw, .. } = arguments;
     let place = arguments.place.open(Reading { explain: arguments.explain, form: arguments.payloads.values })?;
+    let memory_bytes = arguments.place.memory_bytes(place.kind());
     #[cfg(feature = "parquet")]
     arguments.place.check(place.kind(), PlaceUse::Records, &arguments.rows.given())?;
     with_map!(
@@ -67,13 +72,16 @@ pub(crate) fn run(arguments: &GetArguments, output: &mut Output) -> Result<Outco
         map => {
             let outcome = match *raw {
                 true => verbs::get_raw(&*map, keys, output)?,
-                false => verbs::get_each(&*map, keys, *all, output)?,
+                false => verbs::get_each(&*map, keys, (*all, memory_bytes), output)?,
             };
             if outcome == Outcome::Negative {
                 verbs::note_emptiness(&*map, output)?;
             }
             Ok(outcome)
         },
-        beside => crate::beside::lookup::get(*beside, keys, (*all, *raw), &arguments.rows, output),
+        beside => {
+            let shown = crate::beside::lookup::ShownRows { all: *all, raw: *raw, format: &arguments.rows };
+            crate::beside::lookup::get(*beside, keys, shown, memory_bytes, output)
+        },
     )
 }

@@ -11,6 +11,7 @@ pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod join;
+pub(crate) mod lookup_keys;
 pub(crate) mod man;
 pub(crate) mod nth;
 pub(crate) mod ordered_map;

@@ -76,6 +76,10 @@ pub(crate) trait OrderedMap {
     /// The values of a key: all of them, or only the first. Keyspaces have one value per key.
     fn get(&self, key: &Self::Key, all: bool) -> Result<Vec<Self::Value>>;
 
+    /// The values of the first of several keys, each as [`Self::get`] returns them, looked up together: of as many keys
+    /// as have values of `room_bytes`, and of one in any case.
+    fn get_some(&self, keys: &[Self::Key], all: bool, room_bytes: u64) -> Result<Vec<Vec<Self::Value>>>;
+
     /// The number of records with a key that is there, if it may be more than one and is found without reading them.
     fn repeats(&self, _key: &Self::Key) -> Result<u64> {
         Ok(1)

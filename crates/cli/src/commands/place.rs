@@ -227,15 +227,24 @@ impl PlaceArguments {
         place_flags::check(&[&own[..], flags].concat(), &self.path, kind, asked)
     }
 
+    /// The upper limit of memory for a place of a kind.
+    pub(crate) fn memory_bytes(&self, kind: PlaceKind) -> u64 {
+        self.memory_for(kind).0
+    }
+
+    fn memory_for(&self, kind: PlaceKind) -> ByteSize {
+        self.memory.unwrap_or(if kind == PlaceKind::Store { STORE_MEMORY } else { FILE_MEMORY })
+    }
+
     /// The place as a table.
     pub(crate) fn table(&self) -> TableFile {
-        TableFile::at(self.path.clone(), self.memory.unwrap_or(FILE_MEMORY), self.direct)
+        TableFile::at(self.path.clone(), self.memory_for(PlaceKind::Table), self.direct)
     }
 
     /// The place as an index.
     pub(crate) fn index(&self) -> IndexFile {
         let resident = self.resident.unwrap_or(ByteSize(0));
-        IndexFile::at(self.path.clone(), self.memory.unwrap_or(FILE_MEMORY), resident, self.direct)
+        IndexFile::at(self.path.clone(), self.memory_for(PlaceKind::Index), resident, self.direct)
     }
 
     /// The place as a store, or as one keyspace of it if that is given.
@@ -249,7 +258,7 @@ impl PlaceArguments {
     }
 
     fn folder(&self) -> StoreFolder {
-        StoreFolder::at(self.path.clone(), self.memory.unwrap_or(STORE_MEMORY), self.open_files)
+        StoreFolder::at(self.path.clone(), self.memory_for(PlaceKind::Store), self.open_files)
     }
 }
 

@@ -155,7 +155,13 @@ impl OpenTable {
 
     /// Calls `work` with the table, and traces its reads.
     pub(crate) fn traced<T>(&self, work: impl FnOnce(Traced<'_>) -> ogive::Result<T>) -> Result<T> {
-        Ok(work(self.table.traced(&mut self.trace.borrow_mut()))?)
+        let mut trace = self.trace.borrow_mut();
+        let done = work(self.table.traced(&mut trace))?;
+        if !self.explain {
+            // Else it would grow with the number of keys.
+            trace.reads.clear();
+        }
+        Ok(done)
     }
 }
 
@@ -195,6 +201,11 @@ impl OrderedMap for OpenTable {
             true => table.get_all(key),
             false => Ok(table.get(key)?.into_iter().collect()),
         })
+    }
+
+    fn get_some(&self, keys: &[Vec<u8>], all: bool, room_bytes: u64) -> Result<Vec<Vec<Vec<u8>>>> {
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        self.traced(|mut table| table.multi_get_within(&keys, all, room_bytes))
     }
 
     fn repeats(&self, key: &Vec<u8>) -> Result<u64> {

@@ -1,127 +1,100 @@
 //! The work of commands on tables, indexes and stores: one body each, over [`OrderedMap`].
 
+use super::lookup_keys::{LookupKeys, wave_bytes};
 use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, WritableMap};
 use crate::export::{RecordSource, RecordVisitor};
 use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::{Output, note};
 use crate::reading::bounds::Bounds;
-use crate::reading::pipe::InputFile;
-use crate::reading::standard_input::STANDARD_INPUT;
-use crate::system::argument;
 use crate::values::size::counted;
 use ogive::KeyType;
 use ogive::types::{RecordType, Row, RowType, ValueType};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt::Display;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::ops::Bound;
-use std::path::Path;
 
 /// Bytes of a value per write.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Keys to look up.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct LookupKeys {
-    /// Key to look up, as `scan` prints it: \n, \r, \t, \xNN and \\ are escapes in text and bytes; several print a line
-    /// each with key and value, and - reads keys from standard input, one per line
-    #[arg(value_name = "KEY", required = true, num_args = 1.., allow_negative_numbers = true)]
-    lookups: Vec<OsString>,
-}
-
-impl LookupKeys {
-    /// Visits all keys; those of standard input in the place of `-`.
-    ///
-    /// # Errors
-    /// Those of reading, and of `visit`; [`Failure::Usage`] for a line that is no argument of this system.
-    pub(crate) fn each(&self, visit: &mut dyn FnMut(&OsStr) -> Result<()>) -> Result<()> {
-        for key in &self.lookups {
-            if key != "-" {
-                visit(key)?;
-                continue;
-            }
-            let input = InputFile::open(Path::new(STANDARD_INPUT)).map_err(Failure::from_value)?;
-            for line in BufReader::new(input).split(b'\n') {
-                let mut line = line.map_err(Failure::from_value)?;
-                line.pop_if(|last| *last == b'\r');
-                let unfit = || Failure::usage(String::from("a key is not UTF-8"), "this system has no such arguments");
-                visit(argument(&line).ok_or_else(unfit)?)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether it is one key, and not from standard input.
-    pub(crate) fn is_one(&self) -> bool {
-        matches!(&self.lookups[..], [key] if key != "-")
-    }
-
-    /// The key, if there is one.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for several keys, or keys from standard input.
-    pub(crate) fn only(&self) -> Result<&OsStr> {
-        match &self.lookups[..] {
-            [key] if key != "-" => Ok(key),
-            _ => Err(Failure::usage("--raw writes the value of one key", "give one key, or remove --raw")),
-        }
-    }
-}
-
-/// Prints the values of keys: all of each, or only the first.
-pub(crate) fn get_each<M: OrderedMap>(map: &M, keys: &LookupKeys, all: bool, output: &mut Output) -> Result<Outcome> {
+/// Prints the values of keys: all of each, or only the first. Several keys are looked up in waves, in `memory_bytes`.
+pub(crate) fn get_each<M: OrderedMap>(
+    map: &M,
+    keys: &LookupKeys,
+    (all, memory_bytes): (bool, u64),
+    output: &mut Output,
+) -> Result<Outcome> {
     if keys.is_one() {
-        return get(map, keys.only()?, all, output);
+        let key = map.parse_key(keys.only()?)?;
+        return print_values(map, &key, &map.get(&key, all)?, all, output);
     }
     let mut outcome = Outcome::Done;
-    keys.each(&mut |key| {
-        if let Outcome::Negative = get_entry(map, key, all, output)? {
-            outcome = Outcome::Negative;
+    let parse = |written: &OsStr| map.parse_key(written);
+    keys.in_waves(memory_bytes, parse, |wave| {
+        // Where keys fail together, each by itself shows which one does, behind the answers before it.
+        let found = map.get_some(wave, all, wave_bytes(memory_bytes)).unwrap_or_default();
+        let answered = if found.is_empty() { wave.len() } else { found.len() };
+        let mut found = found.into_iter();
+        for key in wave.iter().take(answered) {
+            let values = found.next().map_or_else(|| map.get(key, all), Ok)?;
+            if let Outcome::Negative = print_entry(map, key, &values, all, output)? {
+                outcome = Outcome::Negative;
+            }
         }
-        Ok(())
+        // Who waits for these answers sends the next key when they arrive.
+        output.flush()?;
+        Ok(answered)
     })?;
     map.print_trace(output)?;
     Ok(outcome)
 }
 
 /// Prints a key with its values, each on a line, or as a JSON object.
-fn get_entry<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output) -> Result<Outcome> {
+fn print_entry<M: OrderedMap>(
+    map: &M,
+    key: &M::Key,
+    values: &[M::Value],
+    all: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
     if output.is_json() {
-        return get(map, key, all, output);
+        return print_values(map, key, values, all, output);
     }
-    let key = map.parse_key(key)?;
-    let values = map.get(&key, all)?;
     if values.is_empty() {
-        return not_found(map.shown_key(&key), output);
+        return not_found(map.shown_key(key), output);
     }
-    values.iter().try_for_each(|value| map.print_entry(&key, Some(value), output))?;
+    values.iter().try_for_each(|value| map.print_entry(key, Some(value), output))?;
     Ok(Outcome::Done)
 }
 
 /// Prints the values of a key: all of them, or only the first.
-pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output) -> Result<Outcome> {
-    let key = map.parse_key(key)?;
-    let values = map.get(&key, all)?;
-    let more = if all || values.is_empty() { 0 } else { map.repeats(&key)?.saturating_sub(1) };
+fn print_values<M: OrderedMap>(
+    map: &M,
+    key: &M::Key,
+    values: &[M::Value],
+    all: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let more = if all || values.is_empty() { 0 } else { map.repeats(key)?.saturating_sub(1) };
     if output.is_json() {
-        let records = values.iter().map(|value| record(map, &key, value));
+        let records = values.iter().map(|value| record(map, key, value));
         let (records, first) = if all { (Some(records.collect()), None) } else { (None, records.into_iter().next()) };
         let mut trace = json!({});
         map.add_trace(&mut trace);
-        let key = map.key_to_json(&key);
+        let key = map.key_to_json(key);
         output.json(&FoundRecords { key, found: !values.is_empty(), record: first, records, more, trace })?;
     } else {
         values.iter().try_for_each(|value| output.line(map.shown_value(value)))?;
         map.print_trace(output)?;
     }
     if values.is_empty() {
-        return not_found(map.shown_key(&key), output);
+        return not_found(map.shown_key(key), output);
     }
-    if let Some(remark) = map.remark(&values).filter(|_| !output.is_json()) {
+    if let Some(remark) = map.remark(values).filter(|_| !output.is_json()) {
         note(remark);
     }
     if more > 0 && !output.is_json() {

@@ -5,6 +5,7 @@ pub(crate) mod decoded;
 pub(crate) mod external;
 pub(crate) mod kept_pipe;
 pub(crate) mod lookups;
+pub(crate) mod paced_lines;
 pub(crate) mod pipe;
 pub(crate) mod reads;
 pub(crate) mod sample;

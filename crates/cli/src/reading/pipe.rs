@@ -69,6 +69,17 @@ impl InputFile {
             Self::Url(input) => Ok(Some(input.length_bytes())),
         }
     }
+
+    /// Whether a read returns within this time: `false` if the writer of a pipe lets it wait longer.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(crate) fn is_ready_within(&mut self, time: Duration) -> io::Result<bool> {
+        match self {
+            Self::Pipe(pipe) => pipe.is_ready_within(time),
+            Self::Regular(_) | Self::Url(_) => Ok(true),
+        }
+    }
 }
 
 /// Opens a file of a format that is not read from its start to its end, which no pipe can be.
@@ -87,6 +98,34 @@ pub(crate) fn open_seekable(path: &Path) -> io::Result<File> {
 impl Pipe {
     fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), pieces: None, piece: io::Cursor::default() }
+    }
+
+    /// The pieces of the pipe, which the thread begins to read if it has not.
+    fn pieces(&mut self) -> io::Result<&Receiver<io::Result<Vec<u8>>>> {
+        let pieces = match self.pieces.take() {
+            Some(pieces) => pieces,
+            None => Self::start(self.path.clone())?,
+        };
+        Ok(self.pieces.insert(pieces))
+    }
+
+    fn is_ready_within(&mut self, time: Duration) -> io::Result<bool> {
+        if !self.is_piece_read() {
+            return Ok(true);
+        }
+        match self.pieces()?.recv_timeout(time) {
+            Ok(piece) => {
+                self.piece = io::Cursor::new(piece?);
+                Ok(true)
+            }
+            Err(RecvTimeoutError::Disconnected) => Ok(true),
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+        }
+    }
+
+    /// Whether all of the last piece was read.
+    fn is_piece_read(&self) -> bool {
+        self.piece.position() >= self.piece.get_ref().len() as u64
     }
 
     /// Starts to read.
@@ -127,17 +166,12 @@ fn pump(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()>
 
 impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let pieces = match self.pieces.take() {
-            Some(pieces) => pieces,
-            None => Pipe::start(self.path.clone())?,
-        };
-        let pieces = self.pieces.insert(pieces);
         loop {
             let length = self.piece.read(buffer)?;
             if length > 0 || buffer.is_empty() {
                 return Ok(length);
             }
-            match pieces.recv_timeout(LOOK_EVERY) {
+            match self.pieces()?.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {

@@ -10,6 +10,8 @@ mod every_type;
 mod external;
 mod flags;
 mod floats;
+#[cfg(feature = "object-store")]
+mod http;
 mod indexes;
 mod info;
 mod input_types;
@@ -46,4 +48,5 @@ mod tables;
 mod tour;
 mod usage;
 mod verbs;
+mod waves;
 mod workload;

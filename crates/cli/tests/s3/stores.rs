@@ -24,6 +24,7 @@ fn a_store_is_written_read_and_checked_by_url() {
         &["get", "STORE", "17", "299", "--keyspace", "rows", "--json"],
         &["scan", "STORE", "--keyspace", "rows", "--from", "100", "--to", "120"],
         &["db", "compact", "STORE"],
+        &["get", "STORE", "2999", "0", "17", "299", "17", "1500", "--keyspace", "rows"],
         &["scan", "STORE", "--keyspace", "rows", "--reverse", "--limit", "5"],
         &["db", "keyspaces", "STORE"],
         &["verify", "STORE"],

@@ -26,6 +26,7 @@ fn a_table_is_built_read_checked_and_exported_by_url() {
     assert_eq!(place.server.names("tables/"), ["tables/rows.ogive"]);
     for words in [
         &["get", "TABLE", "300"][..],
+        &["get", "TABLE", "59997", "0", "300", "303", "300", "30000"],
         &["scan", "TABLE", "--from", "100", "--to", "200", "--json"],
         &["count", "TABLE", "--from", "100"],
         &["rank", "TABLE", "3000"],
@@ -208,6 +209,9 @@ fn an_index_of_parquet_files_in_sub_folders_is_built_beside_them() {
     assert_eq!(place.prints(&["count", &index]).trim(), "60000");
     let row = place.prints(&["get", &index, "302", "--json"]);
     assert!(row.contains("2026-01-02"), "{row}");
+    let rows = place.prints(&["get", &index, "59999", "302", "4", "302", "--json"]);
+    let days: Vec<&str> = rows.lines().map(|row| row.split("2026-01-0").nth(1).unwrap().get(..1).unwrap()).collect();
+    assert_eq!(days, ["2", "2", "1", "2"], "{rows}");
     assert!(place.prints(&["verify", &index]).contains("sound"));
     // With or without a slash, as when it was built.
     for data in [url("events"), url("events/")] {

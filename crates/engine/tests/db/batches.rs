@@ -104,6 +104,20 @@ fn batches_of_any_shape_answer_as_single_lookups_do() {
                     }
                 };
                 compare(db.multi_get(&asked).unwrap(), &contents);
+                let room_bytes = [0, 2_000, 100_000, u64::MAX][random.below(4) as usize];
+                let mut found = Vec::new();
+                while found.len() < asked.len() {
+                    let some = db.multi_get_within(&asked[found.len()..], room_bytes).unwrap();
+                    assert!(!some.is_empty());
+                    let mut values: Vec<&[u8]> = some.iter().flatten().map(|value| &**value).collect();
+                    // Those of one key share their memory.
+                    values.sort_unstable();
+                    values.dedup();
+                    let bytes: usize = values.iter().map(|value| value.len()).sum();
+                    assert!(some.len() == 1 || bytes as u64 <= room_bytes, "{seed}: {bytes} of {room_bytes} B");
+                    found.extend(some);
+                }
+                compare(found, &contents);
                 compare(snapshot.multi_get(&db, &asked).unwrap(), &then);
             }
         }
@@ -221,6 +235,27 @@ fn values_of_a_batch_are_read_in_a_wave_of_their_own() {
     let [Call::Started(blocks), Call::Started(values)] = &calls[..] else { panic!("{calls:?}") };
     assert!(blocks.iter().all(|&purpose| purpose == Purpose::Data), "{calls:?}");
     assert!((32..=64).contains(&values.len()) && values.iter().all(|&purpose| purpose == Purpose::Value), "{calls:?}");
+}
+
+#[test]
+fn values_without_room_are_not_read() {
+    let storage = Noting::new();
+    let options = DbOptions::default().threads(0).values(|values| values.separation_bytes(50));
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
+    let keys: Vec<[u8; 8]> = (0..100_u64).map(u64::to_be_bytes).collect();
+    keys.iter().for_each(|key| db.insert(key, [7; 10_000]).unwrap());
+    db.close().unwrap();
+    let db = Db::open(Arc::new(storage.clone()), &options).unwrap();
+    storage.take();
+    // Ten values, with as many keys as may have short values in blocks.
+    assert_eq!(db.multi_get_within(&keys, 105_000).unwrap().len(), 10);
+    let reads = |call: &Call| match call {
+        Call::Single(purpose) => usize::from(*purpose == Purpose::Value),
+        Call::Started(purposes) => purposes.iter().filter(|purpose| **purpose == Purpose::Value).count(),
+    };
+    let calls = storage.take();
+    assert!((1..=10).contains(&calls.iter().map(reads).sum::<usize>()), "{calls:?}");
+    assert_eq!(db.multi_get_within(&keys, 9_000).unwrap().len(), 1);
 }
 
 #[test]

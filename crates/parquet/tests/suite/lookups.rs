@@ -106,6 +106,36 @@ fn several_keys_are_read_in_one_round_of_a_sorted_file_and_answered_in_their_ord
 }
 
 #[test]
+fn as_many_keys_are_answered_together_as_have_pages_of_some_bytes() {
+    let shelf = Shelf::new();
+    shelf.write("a.parquet", &events((0..ROWS).map(|i| i / 3)), properties());
+    shelf.write("b.parquet", &events((0..ROWS).rev().map(|i| i / 3)), properties());
+    let keys: Vec<[u8; 8]> = [5_000, 3, ROWS, 3_333, 3, 0].map(|id: u64| id.to_be_bytes()).into();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    for (data, is_sorted) in [("a.parquet", true), ("b.parquet", false)] {
+        assert_eq!(shelf.build(data, &["user_id"], "events.idx").is_sorted, is_sorted);
+        let index = shelf.open("events.idx");
+        let expected = index.multi_get(&keys, None).unwrap();
+        let (mut before, mut calls_before) = (0, usize::MAX);
+        for most_bytes in [0, 5_000, 50_000, u64::MAX] {
+            let (mut found, mut calls) = (Vec::new(), 0);
+            while found.len() < keys.len() {
+                let some = index.multi_get_within(&keys[found.len()..], None, most_bytes, None).unwrap();
+                assert!(!some.is_empty());
+                before = before.max(some.len());
+                found.extend(some);
+                calls += 1;
+            }
+            assert_eq!(found, expected, "{most_bytes}");
+            assert!(calls <= calls_before, "{most_bytes}");
+            calls_before = calls;
+        }
+        assert_eq!((before, calls_before), (keys.len(), 1));
+        assert_eq!(index.multi_get_within(&keys, None, 0, None).unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn options_and_folders_are_found_by_their_names() {
     let shelf = Shelf::new();
     shelf.write("a.parquet", &events(0..10), properties());

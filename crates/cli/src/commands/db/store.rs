@@ -473,6 +473,11 @@ impl OrderedMap for OpenKeyspace {
         Ok(self.keyspace.get(key)?.into_iter().collect())
     }
 
+    fn get_some(&self, keys: &[Vec<u8>], _: bool, room_bytes: u64) -> Result<Vec<Vec<Slice>>> {
+        let found = self.keyspace.multi_get_within(keys, room_bytes)?;
+        Ok(found.into_iter().map(|value| value.into_iter().collect()).collect())
+    }
+
     fn value_reader<'a>(&'a self, key: &Vec<u8>) -> Result<Option<Box<dyn Read + 'a>>> {
         Ok(self.keyspace.get_stream(key)?.map(|reader| Box::new(reader) as Box<dyn Read>))
     }

@@ -108,6 +108,30 @@ impl OrderedMap for OpenIndex {
         }))
     }
 
+    fn get_some(&self, keys: &[u128], all: bool, room_bytes: u64) -> Result<Vec<Vec<Vec<u8>>>> {
+        let layout = self.any.layout();
+        let value_bytes = (layout.payload_bytes + size_of::<Vec<u8>>()) as u64;
+        let fitting = usize::try_from(room_bytes / value_bytes).unwrap_or(usize::MAX).max(1);
+        let keys = keys.get(..fitting).unwrap_or(keys);
+        either!(&self.any, index => {
+            // With several entries of a key, this brings their leaves into memory.
+            let found = index.multi_get(&keys.iter().map(|key| AnyIndex::raw(*key)).collect::<Vec<_>>())?;
+            if !(all && layout.duplicates) {
+                return Ok(found.into_iter().map(|value| value.into_iter().collect()).collect());
+            }
+            let (mut answers, mut bytes) = (Vec::with_capacity(keys.len()), 0);
+            for (key, first) in keys.iter().zip(found) {
+                let values = if first.is_some() { index.get_all(AnyIndex::raw(*key))? } else { Vec::new() };
+                bytes += values.len() as u64 * value_bytes;
+                answers.push(values);
+                if bytes >= room_bytes {
+                    break;
+                }
+            }
+            Ok(answers)
+        })
+    }
+
     fn repeats(&self, key: &u128) -> Result<u64> {
         if !self.any.layout().duplicates {
             return Ok(1);

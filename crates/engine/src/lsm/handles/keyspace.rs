@@ -451,15 +451,38 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Slice>>> {
-        self.multi_get_at(keys.into_iter().collect(), Sequence::MAX)
+        self.multi_get_at(&keys.into_iter().collect::<Vec<K>>(), Sequence::MAX, u64::MAX)
     }
 
-    pub(super) fn multi_get_at<K: AsRef<[u8]>>(&self, keys: Vec<K>, at: Sequence) -> Result<Vec<Option<Slice>>> {
-        self.core().telemetry.batched_gets.add(keys.len() as u64);
-        keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
+    /// The values of the first of several keys, as [`Self::multi_get`] returns them: as many as take `room_bytes`
+    /// together, with the blocks that they share, and that of one key in any case. Values in value files are read only
+    /// where there is room for them.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    #[doc(hidden)]
+    pub fn multi_get_within<K: AsRef<[u8]>>(&self, keys: &[K], room_bytes: u64) -> Result<Vec<Option<Slice>>> {
+        self.multi_get_at(keys, Sequence::MAX, room_bytes)
+    }
+
+    pub(super) fn multi_get_at<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        at: Sequence,
+        room_bytes: u64,
+    ) -> Result<Vec<Option<Slice>>> {
         self.check_alive()?;
         let (view, at) = self.core().view_at(self.tree(), at);
         let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
+        let keys_max = match room_bytes {
+            u64::MAX => keys.len(),
+            // A value that is not in a value file may keep a block of its own.
+            _ if batches && prefetch => usize::try_from(room_bytes / view.block_bytes()).unwrap_or(usize::MAX).max(1),
+            _ => 1,
+        };
+        let keys = keys.get(..keys_max).unwrap_or(keys);
+        self.core().telemetry.batched_gets.add(keys.len() as u64);
+        keys.iter().for_each(|key| self.note_lookup(key.as_ref()));
         // In key order, blocks read for one key serve the next.
         let mut order: Vec<usize> = (0..keys.len()).collect();
         if batches {
@@ -467,7 +490,7 @@ impl Keyspace {
         }
         let values = if batches && prefetch {
             let limits = BatchLimits { memory_bytes: self.core().options.memory_bytes, path: &|| self.path() };
-            batch_get::multi_get(&view, at, &keys, &order, &limits)?
+            batch_get::multi_get(&view, at, keys, &order, room_bytes, &limits)?
         } else {
             let mut values = vec![None; keys.len()];
             for index in order {

@@ -133,8 +133,7 @@ impl DbSnapshot {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Vec<Option<Slice>>> {
         let keys: Vec<K> = keys.into_iter().collect();
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(keys.clone(), self.sequence()))
+        self.read(keyspace.as_ref(), |keyspace| keyspace.multi_get_at(&keys, self.sequence(), u64::MAX))
     }
 
     /// Whether a key is present.

@@ -19,6 +19,7 @@ use crate::lsm::state::tables::learner::PositionWindow;
 use crate::lsm::state::tables::table_file::TableFile;
 use crate::lsm::state::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::table::read::deferred::{Deferrable, DeferredReads, StartedReads};
+use crate::vlog::ValueFilePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -181,18 +182,38 @@ fn find_all<K: AsRef<[u8]>>(
     Ok(found)
 }
 
-/// The values of keys, which are sorted by `order`, at `at`.
+/// The number of the first keys whose values take `room_bytes` together, and at least one.
+fn keys_within(found: &[Option<FoundValue>], room_bytes: u64) -> usize {
+    let mut bytes: u64 = 0;
+    let exceeds = |found: &Option<FoundValue>| {
+        let value_bytes = match found {
+            // What cannot be decoded is an error where it is read.
+            Some((ValueKind::Pointer, pointer)) => ValueFilePointer::decode(pointer).map_or(0, |it| it.length),
+            Some((_, value)) => value.len() as u64,
+            None => 0,
+        };
+        bytes = bytes.saturating_add(value_bytes);
+        bytes > room_bytes
+    };
+    found.iter().position(exceeds).unwrap_or(found.len()).max(1)
+}
+
+/// The values of keys, which are sorted by `order`, at `at`: those of the first keys that take `room_bytes` together,
+/// and of one in any case.
 pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
     view: &KeyspaceView,
     at: Sequence,
     keys: &[K],
     order: &[usize],
+    room_bytes: u64,
     limits: &BatchLimits<'_>,
 ) -> Result<Vec<Option<Slice>>> {
-    // A key that occurs several times is looked up once.
+    // A key that occurs several times is looked up once, at its first place.
     let mut distinct = order.to_vec();
     distinct.dedup_by(|one, other| keys[*one].as_ref() == keys[*other].as_ref());
-    let found = find_all(view, at, keys, &distinct, limits)?;
+    let mut found = find_all(view, at, keys, &distinct, limits)?;
+    found.truncate(keys_within(&found, room_bytes));
+    let answers = found.len();
     let mut values: Vec<Option<Slice>> = keys.iter().map(|_| None).collect();
     let mut pointers: Vec<(usize, Slice)> = Vec::new();
     for (index, found) in found.into_iter().enumerate() {
@@ -209,5 +230,6 @@ pub(in crate::lsm) fn multi_get<K: AsRef<[u8]>>(
             values[second] = values[first].clone();
         }
     }
+    values.truncate(answers);
     Ok(values)
 }

@@ -155,6 +155,13 @@ impl CaptureValue for CopyValue<'_> {
 }
 
 impl KeyspaceView {
+    /// Size of the largest blocks of the tables, and at least 1.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tables());
+        let tables = self.levels.newest.iter().chain(deeper);
+        tables.map(|table| table.table.block_bytes()).max().unwrap_or(1).max(1)
+    }
+
     /// Finds the newest entry of a key at or below `at`; `None` if it was removed, or never present.
     ///
     /// Sources are searched newest first. Every older source has only older entries of the key, so the first source

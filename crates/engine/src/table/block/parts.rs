@@ -62,6 +62,15 @@ impl StoredValue<'_> {
     pub(in crate::table) fn stored_bytes(&self) -> usize {
         self.in_block().map_or(ValuePointer::BYTES, <[u8]>::len)
     }
+
+    /// Size of the value, wherever it is.
+    pub(in crate::table) fn value_bytes(&self) -> u64 {
+        match self {
+            Self::Inline(value) => value.len() as u64,
+            Self::Short(value) => value.len() as u64,
+            Self::Long(pointer) => pointer.length,
+        }
+    }
 }
 
 /// The location of a value: in the block, here, or elsewhere.

@@ -363,6 +363,57 @@ impl<'a> Traced<'a> {
         done
     }
 
+    /// The values of the first of several keys, of each `all` or only the first value: as many as take `room_bytes`
+    /// together, and those of one key in any case. All keys are searched side by side; values outside the blocks are
+    /// read only where there is room for them.
+    #[doc(hidden)]
+    pub fn multi_get_within(&mut self, keys: &[&[u8]], all: bool, room_bytes: u64) -> Result<Vec<Vec<Vec<u8>>>> {
+        let inner = &*self.table.inner;
+        keys.iter().try_for_each(|key| inner.check_key(key))?;
+        let mut answers: Vec<Vec<Vec<u8>>> = Vec::with_capacity(keys.len());
+        let mut left_bytes = room_bytes;
+        for batch in keys.chunks(self.table.batch_keys()) {
+            let found = self.side_by_side(batch, |key, reads| inner.find_record(key, reads))?;
+            for (key, first) in batch.iter().zip(found) {
+                let most_bytes = if answers.is_empty() { u64::MAX } else { left_bytes };
+                let Some((values, bytes)) = self.values_within(key, first, all, most_bytes)? else {
+                    return Ok(answers);
+                };
+                inner.note_lookup(key);
+                left_bytes = left_bytes.saturating_sub(bytes);
+                answers.push(values);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The values of a key from its first record on, `all` or only the first, and their bytes in memory; `None` if
+    /// those exceed the most.
+    fn values_within(
+        &mut self,
+        key: &[u8],
+        first: Option<RecordPosition>,
+        all: bool,
+        most_bytes: u64,
+    ) -> Result<Option<(Vec<Vec<u8>>, u64)>> {
+        let inner = &*self.table.inner;
+        let (mut values, mut bytes, mut next) = (Vec::new(), 0, first);
+        while let Some(position) = next {
+            let (found, value) = inner.stored(&position)?;
+            if !found.is(key) {
+                break;
+            }
+            bytes += value.value_bytes() + size_of::<Vec<u8>>() as u64;
+            if bytes > most_bytes {
+                return Ok(None);
+            }
+            values.push(inner.value_of(value)?);
+            let is_last = !all || inner.meta.distinct;
+            next = if is_last { None } else { inner.next_position(position, &mut self.reads)? };
+        }
+        Ok(Some((values, bytes)))
+    }
+
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
         self.table.inner.rank(KeyBound { key, after: false }, &mut self.reads)
     }

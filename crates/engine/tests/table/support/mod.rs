@@ -5,7 +5,7 @@
 mod draws;
 
 pub use draws::{Drawn, value_bytes, value_width};
-use ogive::table::Table;
+use ogive::table::{ReadTrace, Table};
 use ogive::{Cause, Error};
 use ogive_testkit::{Random, Record, ReferenceTable};
 
@@ -110,8 +110,34 @@ pub fn check(table: &Table, records: &[Record], name: &str) {
     visited.sort_unstable();
     let wanted = expected.into_iter().enumerate().filter(|(_, value)| value.is_some());
     assert!(visited.into_iter().eq(wanted), "{name}: multi_get_with");
+    check_within(table, &reference, &many, name);
     assert_eq!(table.first().unwrap(), records.first().cloned());
     assert_eq!(table.last().unwrap(), records.last().cloned());
+}
+
+/// Compares lookups of many keys with room for some of their values.
+fn check_within(table: &Table, reference: &ReferenceTable, keys: &[&[u8]], name: &str) {
+    let is_short = |key: &&&[u8]| reference.get_all(key).len() < 2000;
+    let keys: Vec<&[u8]> = keys.iter().filter(is_short).take(200).copied().collect();
+    for (room_bytes, all) in [(0, true), (700, false), (5_000, true), (u64::MAX, false), (u64::MAX, true)] {
+        let mut rest = &keys[..];
+        while !rest.is_empty() {
+            let mut trace = ReadTrace::new();
+            let found = table.traced(&mut trace).multi_get_within(rest, all, room_bytes).unwrap();
+            let (now, behind) = rest.split_at(found.len());
+            for (key, found) in now.iter().zip(&found) {
+                let expected: Vec<Vec<u8>> = reference.get_all(key).iter().map(|value| value.to_vec()).collect();
+                let expected = if all { &expected[..] } else { expected.get(..1).unwrap_or_default() };
+                assert_eq!(found, expected, "{name}: {key:?}, {all}");
+            }
+            // The first key is answered in any case, and absent keys need no room.
+            let with_values = found.iter().skip(1).filter(|values| !values.is_empty()).count();
+            let bytes: usize = found.iter().flatten().map(Vec::len).sum();
+            assert!(with_values == 0 || bytes as u64 <= room_bytes, "{name}: {bytes} of {room_bytes} B");
+            assert!(!found.is_empty() && (room_bytes < u64::MAX || behind.is_empty()), "{name}: {room_bytes} B");
+            rest = behind;
+        }
+    }
 }
 
 /// Records with 8-byte keys; each value is its record's number.
