@@ -77,6 +77,7 @@ impl PagePool {
         self.cache.insert_noted(key(number, version), page.whole().clone(), note(version));
     }
 
+    #[inline]
     fn cached(&self, page: PageNumber, version: u64) -> Option<Arc<[u8]>> {
         self.cache.visit(key(page, version), |bytes, noted| (*noted == note(version)).then(|| bytes.clone()))?
     }

@@ -28,6 +28,7 @@ pub(in crate::join) fn pack((key, left, right): PackedRow<'_>, rows: &mut Vec<u8
 ///
 /// # Errors
 /// [`Cause::Input`](crate::Cause::Input) for bytes that end within a row.
+#[inline]
 pub(in crate::join) fn unpack(rows: &[u8]) -> Result<Option<(PackedRow<'_>, &[u8])>> {
     let Some((head, rest)) = rows.split_first_chunk::<ROW_HEADER_BYTES>() else { return Ok(None) };
     let length = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
