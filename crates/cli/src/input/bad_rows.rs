@@ -1,7 +1,6 @@
 //! Rows that cannot be read: with `--skip-bad-rows` they are left out, and written to a file.
 
 use super::InputError;
-use super::rows::TextRows;
 use crate::output::note;
 use crate::reading::standard_input::shown;
 use crate::values::size::counted;
@@ -48,21 +47,19 @@ impl BadRows {
         }
     }
 
-    /// Writes the current row, which cannot be read.
+    /// Writes a row that cannot be read, and where it begins.
     ///
     /// # Errors
     /// Those of the file.
-    pub(super) fn leave_out(&self, rows: &dyn TextRows, error: &InputError) -> Result<(), InputError> {
-        let mut row = Vec::new();
-        rows.write_row(&mut row);
-        let mut line = Vec::new();
-        let mut fields = Separated::CSV.row(&mut line);
-        fields.field(Some(rows.line().to_string().as_bytes()));
+    pub(super) fn leave_out(&self, line: u64, row: &[u8], error: &InputError) -> Result<(), InputError> {
+        let mut written = Vec::new();
+        let mut fields = Separated::CSV.row(&mut written);
+        fields.field(Some(line.to_string().as_bytes()));
         fields.field(Some(error.to_string().as_bytes()));
-        fields.field(Some(&row));
+        fields.field(Some(row));
         fields.end();
         let mut state = self.state();
-        let written = state.file(&self.path).and_then(|file| file.write_all(&line));
+        let written = state.file(&self.path).and_then(|file| file.write_all(&written));
         state.rows += 1;
         written.map_err(|source| self.refused(source))
     }
@@ -97,7 +94,7 @@ impl BadRowsState {
         if self.file.is_none() {
             let mut options = OpenOptions::new();
             options.write(true);
-            // A file of somebody else is never replaced.
+            // A file that was there is never replaced.
             let file = if self.is_own { options.create(true).truncate(true) } else { options.create_new(true) };
             let mut file = BufWriter::new(file.open(path)?);
             self.is_own = true;

@@ -1,7 +1,7 @@
 //! Recognition of inputs by their first bytes. Names are asked only where these say nothing: read as lines of text, a
 //! file of another format would silently become keys.
 
-use super::options::Format;
+use super::format::Format;
 use ogive_text::BYTE_ORDER_MARK;
 
 /// Bytes of an input, decoded, by which it is recognised.
@@ -30,25 +30,26 @@ const SHEET: ForeignFormat =
     ("is a spreadsheet", "save it as CSV, or convert it, as in `libreoffice --convert-to csv FILE`");
 const ARROW: ForeignFormat = (
     "is an Arrow file",
-    "write it as Parquet, as in `python -c 'import polars as p; p.read_ipc(\"FILE\").write_parquet(\"FILE.parquet\")'`",
+    "write it as Parquet, as in `python -c 'import polars; polars.read_ipc(\"FILE\").write_parquet(\"OUT.parquet\")'`",
 );
 const AVRO: ForeignFormat = (
     "is an Avro file",
-    "write it as Parquet or CSV first, as in `python -c 'import polars as p; p.read_avro(\"FILE\").write_parquet(\"FILE.parquet\")'`",
+    "write it as Parquet, as in `python -c 'import polars; polars.read_avro(\"FILE\").write_parquet(\"OUT.parquet\")'`",
 );
 const ORC: ForeignFormat = (
     "is an ORC file",
-    "write it as Parquet first, as in `python -c 'import pyarrow.orc as o, pyarrow.parquet as p; p.write_table(o.read_table(\"FILE\"), \"FILE.parquet\")'`",
+    "write it as Parquet, as in `python -c 'import pandas; pandas.read_orc(\"FILE\").to_parquet(\"OUT.parquet\")'`",
 );
 const SQLITE: ForeignFormat = (
     "is a database of SQLite",
-    "write a table of it as CSV, as in `sqlite3 -csv -header FILE 'select * from NAME' | ogive build - --format csv -o TABLE`",
+    "pipe a table of it in, as in `sqlite3 -csv -header FILE 'select * from NAME' | ogive build - -o TABLE`",
 );
 const DUCKDB: ForeignFormat =
     ("is a database of DuckDB", "write a table of it as Parquet, as in `duckdb FILE \"copy NAME to 'NAME.parquet'\"`");
 const PG_DUMP: ForeignFormat = (
     "is a dump of pg_dump in its own format",
-    "write a table of it as TSV, as in `pg_restore --data-only -t NAME -f - FILE | sed -n '/^COPY/,/^\\\\\\.$/{//!p}' | ogive build - --format tsv --no-header -o TABLE`",
+    "write a table of it as CSV: restore it with `pg_restore -d DATABASE FILE`, then \
+     `psql DATABASE -c 'copy NAME to stdout csv header' | ogive build - -o TABLE`",
 );
 const REDB: ForeignFormat =
     ("is a database of redb", "write its records as CSV or JSON lines with the program that made it");

@@ -9,6 +9,7 @@ mod columns;
 mod content;
 mod csv;
 mod error;
+mod format;
 mod json;
 mod known;
 mod lines;
@@ -27,9 +28,10 @@ mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
+pub(crate) use format::Format;
 pub(crate) use known::{ColumnType, INDEX, KEYSPACE, KnownColumns};
 pub(crate) use open::InputColumns;
-pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
+pub(crate) use options::{InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
 #[cfg(feature = "parquet")]
 pub(crate) use schema::stated_twice;

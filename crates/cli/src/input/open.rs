@@ -3,10 +3,12 @@
 use super::InputError;
 use super::columns::{self, Column};
 use super::csv::CsvRows;
+use super::format::Format;
 use super::json::JsonRows;
 use super::lines::LineRows;
-use super::options::{Format, InputOptions, sosd_key_bytes};
+use super::options::InputOptions;
 use super::payload::WithPayload;
+use super::recognised::sosd_key_bytes;
 use super::record::{Input, InputFacts};
 use super::rows::{TextInput, TextRows};
 use super::schema::{Schema, TypeSample};

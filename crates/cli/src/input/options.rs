@@ -3,8 +3,9 @@
 use super::InputError;
 use super::bad_rows::BadRows;
 use super::columns::Column;
+use super::format::Format;
 use super::known::{ColumnType, KnownColumns};
-use super::recognised::{Recognised, extension, inner_name};
+use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::reading::decoded::{DecodedInput, Decoding};
@@ -30,18 +31,6 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Extensions of tables and indexes in the documentation.
 const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
-
-/// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
-/// tab-separated values, objects of JSON, one a line or in an array, or Parquet if built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    Sosd,
-    Lines,
-    Csv,
-    Tsv,
-    Jsonl,
-    Parquet,
-}
 
 /// The input of a command. Shared by all commands that read one.
 #[derive(Clone, Debug, clap::Args)]
@@ -87,7 +76,7 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) lenient: bool,
 
-    /// Text that stands for a null in a CSV or TSV file, without quotes, such as '\N'; an empty field is empty text then
+    /// Text without quotes that is a null in a CSV or TSV file, such as '\N'; an empty field is empty text then
     #[arg(long, value_name = "TEXT", help_heading = "Input")]
     pub(crate) null: Option<Box<str>>,
 
@@ -164,8 +153,13 @@ impl InputOptions {
 
     /// What the input is. A pipe is recognised by its [copy](Self::rereadable).
     pub(super) fn recognised(&self) -> Arc<Recognised> {
-        let found = self.recognised.get_or_init(|| Arc::new(Recognised::of(self)));
-        if found.is_of(self.source()) { Arc::clone(found) } else { Arc::new(Recognised::of(self)) }
+        let found = self.recognised.get_or_init(|| Arc::new(Recognised::of(self.unknown())));
+        if found.is_of(self.source()) { Arc::clone(found) } else { Arc::new(Recognised::of(self.unknown())) }
+    }
+
+    /// What is known of the input before it is looked at.
+    fn unknown(&self) -> UnknownInput<'_> {
+        UnknownInput { path: &self.path, source: self.source(), format: self.format, pipe: self.pipe.as_deref() }
     }
 
     /// Refuses an input of a format that is not read, and names what was inferred of one that is.
@@ -387,29 +381,30 @@ impl InputOptions {
         let format = self.format();
         if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || !self.value.is_empty()) {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no columns", shown(&self.path), name(format)),
+                format!("{} is read as {}, which has no columns", shown(&self.path), format.name()),
                 "remove --key and --value, or set --format csv",
             ));
         }
         if self.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no delimiters", shown(&self.path), name(format)),
+                format!("{} is read as {}, which has no delimiters", shown(&self.path), format.name()),
                 "remove --delimiter, or set --format csv",
             ));
         }
         let is_separated = matches!(format, Format::Csv | Format::Tsv);
         if self.null.is_some() && !is_separated {
-            let message = format!("{} is read as {}, where nulls have their own form", shown(&self.path), name(format));
+            let message =
+                format!("{} is read as {}, where nulls have their own form", shown(&self.path), format.name());
             return Err(Failure::usage(message, "remove --null, or set --format csv"));
         }
         if self.skip_bad_rows.is_some() && matches!(format, Format::Sosd | Format::Parquet) {
-            let message = format!("{} is read as {}, whose rows are all readable", shown(&self.path), name(format));
+            let message = format!("{} is read as {}, whose rows are all readable", shown(&self.path), format.name());
             return Err(Failure::usage(message, "remove --skip-bad-rows"));
         }
         for (flag, is_given) in [("--quote", self.quote.is_some()), ("--lenient", self.lenient)] {
             if is_given && !is_separated {
                 let message =
-                    format!("{} is read as {}, which has no quotes of fields", shown(&self.path), name(format));
+                    format!("{} is read as {}, which has no quotes of fields", shown(&self.path), format.name());
                 return Err(Failure::usage(message, format!("remove {flag}, or set --format csv")));
             }
         }
@@ -422,7 +417,7 @@ impl InputOptions {
         }
         if format == Format::Sosd && !self.column_types.is_empty() {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no columns", shown(&self.path), name(format)),
+                format!("{} is read as {}, which has no columns", shown(&self.path), format.name()),
                 "remove --type",
             ));
         }
@@ -465,27 +460,4 @@ pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
 /// As [`path_argument`].
 pub(crate) fn input_path(argument: OsString) -> Result<PathBuf, String> {
     if argument == "-" { Ok(PathBuf::from(STANDARD_INPUT)) } else { path_argument(argument) }
-}
-
-/// Bytes per key in a SOSD file, if the name is that of one.
-pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
-    let name = inner_name(path).file_name()?.to_str()?.to_ascii_lowercase();
-    if name.ends_with(".u64") || name.ends_with("_uint64") {
-        Some(8)
-    } else if name.ends_with(".u32") || name.ends_with("_uint32") {
-        Some(4)
-    } else {
-        None
-    }
-}
-
-fn name(format: Format) -> &'static str {
-    match format {
-        Format::Sosd => "a SOSD file",
-        Format::Lines => "lines of text",
-        Format::Csv => "comma-separated values",
-        Format::Tsv => "tab-separated values",
-        Format::Jsonl => "JSON",
-        Format::Parquet => "Parquet",
-    }
 }

@@ -1,9 +1,10 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
 use super::content::{Content, ForeignFormat, HEAD_BYTES, delimiter_of_header};
-use super::options::{Format, InputOptions, sosd_key_bytes};
+use super::format::Format;
 use crate::output::note;
 use crate::reading::decoded::{Compression, DecodedInput, Decoding};
+use crate::reading::kept_pipe::KeptPipe;
 use crate::reading::standard_input::shown;
 use crate::urls::{UrlInput, is_url};
 use std::fs::File;
@@ -15,6 +16,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const LAST_BYTES: usize = 8;
 /// Extensions of compressed files; the one before says what they contain.
 const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+
+/// What is known of an input before it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnknownInput<'a> {
+    /// Its path, as given.
+    pub(super) path: &'a Path,
+    /// The file that is read: the input, or its copy.
+    pub(super) source: &'a Path,
+    pub(super) format: Option<Format>,
+    pub(super) pipe: Option<&'a KeptPipe>,
+}
 
 /// What is known of an input before its records are read.
 #[derive(Debug)]
@@ -33,20 +45,18 @@ pub(crate) struct Recognised {
 }
 
 impl Recognised {
-    /// The input of these options. What cannot be read fails where its records are read.
-    pub(super) fn of(options: &InputOptions) -> Self {
-        let source = options.source();
-        let head = match &options.pipe {
-            Some(pipe) => {
-                Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), options.format)
-            }
+    /// What an input is. What cannot be read fails where its records are read.
+    pub(super) fn of(input: UnknownInput<'_>) -> Self {
+        let UnknownInput { path, source, format, pipe } = input;
+        let head = match pipe {
+            Some(pipe) => Head::of_pipe(DecodedInput::new(Box::new(pipe.reader()), None, Decoding::Text), format),
             None => Head::of(source).unwrap_or_default(),
         };
-        let name = inner_name(&options.path);
+        let name = inner_name(path);
         let by_name = by_name(&name);
         let mut found = Self {
             source: source.to_owned(),
-            format: options.format.or(by_name).unwrap_or(Format::Lines),
+            format: format.or(by_name).unwrap_or(Format::Lines),
             delimiter: None,
             compression: head.compression,
             foreign: None,
@@ -54,7 +64,7 @@ impl Recognised {
             is_told: AtomicBool::new(false),
         };
         // The first bytes of SOSD files are a number.
-        if options.format.is_none() && by_name != Some(Format::Sosd) {
+        if format.is_none() && by_name != Some(Format::Sosd) {
             found.take_content(Content::of(&head.bytes, &head.last), by_name);
         }
         if found.format == Format::Csv && found.delimiter.is_none() {
@@ -103,9 +113,21 @@ fn shown_byte(byte: u8) -> String {
 }
 
 /// The path without the extension of its compression.
-pub(super) fn inner_name(path: &Path) -> PathBuf {
+fn inner_name(path: &Path) -> PathBuf {
     let is_compressed = COMPRESSED_EXTENSIONS.contains(&extension(path).as_str());
     if is_compressed { path.with_extension("") } else { path.to_owned() }
+}
+
+/// Bytes per key in a SOSD file, if the name is that of one.
+pub(super) fn sosd_key_bytes(path: &Path) -> Option<u64> {
+    let name = inner_name(path).file_name()?.to_str()?.to_ascii_lowercase();
+    if name.ends_with(".u64") || name.ends_with("_uint64") {
+        Some(8)
+    } else if name.ends_with(".u32") || name.ends_with("_uint32") {
+        Some(4)
+    } else {
+        None
+    }
 }
 
 /// The format that a name states.

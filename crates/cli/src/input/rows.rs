@@ -100,7 +100,11 @@ impl Input for TextInput {
                     return Ok(None);
                 }
                 Err(error) => match &self.bad_rows {
-                    Some(bad_rows) if error.is_of_row() => bad_rows.leave_out(&*self.rows, &error)?,
+                    Some(bad_rows) if error.is_of_row() => {
+                        let mut row = Vec::new();
+                        self.rows.write_row(&mut row);
+                        bad_rows.leave_out(self.rows.line(), &row, &error)?;
+                    }
                     _ => return Err(error),
                 },
             }

@@ -191,8 +191,8 @@ fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Res
         Compression::Zstd => Ok(Box::new(zstd::stream::read::Decoder::new(raw)?)),
         #[cfg(not(feature = "zstd"))]
         Compression::Zstd => {
-            let detail = "it is compressed by Zstandard, and this ogive was built without it (--features zstd); pipe it \
-                          in, as in `zstd -dc FILE | ogive build - -o TABLE`";
+            let detail = "it is compressed by Zstandard, and this ogive was built without it (--features zstd); pipe \
+                          it in, as in `zstd -dc FILE | ogive build - -o TABLE`";
             Err(io::Error::new(ErrorKind::Unsupported, detail))
         }
     }

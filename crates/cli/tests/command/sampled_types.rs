@@ -111,7 +111,7 @@ fn bad_rows_are_left_out_counted_and_written_with_their_reasons() {
     assert_eq!((lines.len(), lines[0]), (4, "line,reason,row"), "{told}");
     assert!(lines[1].starts_with("3,\"the row in line 3 has 1 field") || lines[1].contains("1 field"), "{told}");
     assert!(lines[2].starts_with("4,") && lines[2].ends_with(",\"3,x\""), "{told}");
-    // A file of somebody else is not replaced.
+    // A file that was there is not replaced.
     folder.run(&skipping).exits_with(1).complains_of("bad.csv").complains_of("exists");
     // An unsorted input is read twice, and its rows are told once.
     folder.write("c.csv", "id,n\n9,1\nx,2\n8,3\n");

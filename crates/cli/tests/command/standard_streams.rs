@@ -113,7 +113,7 @@ fn an_import_that_is_interrupted_while_it_reads_types_from_a_pipe_says_that_noth
     let folder = Folder::new();
     let mut command = folder.command(&["db", "import", "s", "-", "--format", "csv"]);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The pipe stays open; it takes so much only if it is read.
+    // The pipe stays open; it takes eight megabytes only if it is read.
     let mut input = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, "id,v\n1,2\n".repeat(1 << 20).as_bytes()).unwrap();
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());

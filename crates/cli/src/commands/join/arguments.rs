@@ -278,7 +278,7 @@ pub(super) struct BothSides {
     #[arg(long, help_heading = "Both sides")]
     pub(super) lenient: bool,
 
-    /// Text that stands for a null in CSV and TSV files, without quotes, such as '\N'; an empty field is empty text then
+    /// Text without quotes that is a null in CSV and TSV files, such as '\N'; an empty field is empty text then
     #[arg(long, value_name = "TEXT", help_heading = "Both sides")]
     pub(super) null: Option<Box<str>>,
 

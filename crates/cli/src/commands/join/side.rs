@@ -88,8 +88,8 @@ pub(super) fn length_bytes(path: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// Opens both inputs, whose keys must be of one type, and finds the columns that are compared. A file without typed keys
-/// takes the type of the other input.
+/// Opens both inputs, whose keys must be of one type, and finds the columns that are compared. A file without typed
+/// keys takes the type of the other input.
 ///
 /// # Errors
 /// [`Failure::Usage`] for flags that do not apply to an input, [`Failure::Refused`] for keys of different types; errors
