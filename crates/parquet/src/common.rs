@@ -7,6 +7,7 @@ use arrow_array::{
     new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use ogive_arrow::unpacked;
 use std::sync::Arc;
@@ -49,10 +50,45 @@ fn fields(one: &Fields, other: &Fields) -> Option<Fields> {
     one.iter().zip(other).map(field).collect::<Option<Vec<_>>>().map(Fields::from)
 }
 
-/// An array in the type of its column in all files, which is [`common`] to its own and others.
+/// The type that has the values of both, as [`common`] has it, or a wider one of numbers, dates or times. A key has
+/// none of these: what files state of the values of its pages is in their own types.
+pub(crate) fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
+    use DataType::{Date32, Date64, Decimal128, Float32, Float64, Time32, Time64, Timestamp};
+    common(one, other).or_else(|| {
+        Some(match (one, other) {
+            _ if one.is_integer() && other.is_integer() => integers(one, other)?,
+            (Float32, Float64) | (Float64, Float32) => Float64,
+            (Decimal128(one, scale), Decimal128(other, of)) if scale == of => Decimal128(*one.max(other), *scale),
+            (Date32 | Date64, Date32 | Date64) => Date64,
+            // Units are ordered from the coarsest.
+            (Time32(one), Time32(other)) => Time32(*one.max(other)),
+            (Time64(one), Time64(other)) => Time64(*one.max(other)),
+            (Time32(_), Time64(unit)) | (Time64(unit), Time32(_)) => Time64(*unit),
+            (Timestamp(one, zone), Timestamp(other, of)) if zone.is_some() == of.is_some() => {
+                let zone = if zone == of { zone.clone() } else { Some(UTC.into()) };
+                Timestamp(*one.max(other), zone)
+            }
+            _ => return None,
+        })
+    })
+}
+
+/// The narrowest type of integers that has those of both.
+fn integers(one: &DataType, other: &DataType) -> Option<DataType> {
+    use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    let bits = |of: &DataType| of.primitive_width().unwrap_or(0) * 8;
+    let is_signed = one.is_signed_integer() || other.is_signed_integer();
+    // A signed integer needs one bit more than an unsigned one of the same values.
+    let needed = |of: &DataType| bits(of) + usize::from(is_signed && of.is_unsigned_integer());
+    let types = if is_signed { [Int8, Int16, Int32, Int64] } else { [UInt8, UInt16, UInt32, UInt64] };
+    types.into_iter().find(|wide| bits(wide) >= needed(one).max(needed(other)))
+}
+
+/// An array in the type of its column in all files, which is [`common`] to its own and others, or
+/// [wider](wider) than its own.
 ///
 /// # Errors
-/// Arrays that are damaged, or too long for the type.
+/// Arrays that are damaged, or too long for the type; times that a finer unit does not have.
 pub(crate) fn in_common(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match (array.data_type(), data_type) {
         (own, data_type) if own == data_type => array.clone(),
@@ -84,7 +120,18 @@ pub(crate) fn in_common(array: &ArrayRef, data_type: &DataType) -> Result<ArrayR
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             Arc::new(StructArray::try_new_with_length(fields.clone(), columns, own.nulls().cloned(), own.len())?)
         }
+        (own, data_type) if is_other_width(own, data_type) => {
+            cast_with_options(array, data_type, &CastOptions { safe: false, ..CastOptions::default() })?
+        }
         // Zones change nothing of moments.
         _ => make_array(array.to_data().into_builder().data_type(data_type.clone()).build()?),
     })
+}
+
+/// Whether values of a type are others in a [`wider`] one, and not only those of other zones.
+fn is_other_width(own: &DataType, wide: &DataType) -> bool {
+    match (own, wide) {
+        (DataType::Timestamp(own, _), DataType::Timestamp(wide, _)) => own != wide,
+        _ => own.is_primitive(),
+    }
 }

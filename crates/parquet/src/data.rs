@@ -1,7 +1,7 @@
 //! The data files of an index, as far as they are open: rows of their row groups in one round of reads.
 
 use crate::catalog::Catalog;
-use crate::common::{common, in_common};
+use crate::common::{common, in_common, wider};
 use crate::error::{ParquetIndexError, Result};
 use crate::file::decode::GroupSource;
 use crate::file::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
@@ -124,10 +124,13 @@ pub(crate) fn unified(
                 fields.push(field.as_ref().clone().with_nullable(has_nulls || number > 0));
                 continue;
             };
-            let Some(both) = common(known.data_type(), field.data_type()) else {
+            let is_key = catalog.key_columns.iter().any(|column| column.name == *field.name());
+            let unite = if is_key { common } else { wider };
+            let Some(both) = unite(known.data_type(), field.data_type()) else {
                 let file = catalog.files.iter().position(|file| file.schema == number).unwrap_or(0);
+                let why = if is_key { ", and it is of the key" } else { "" };
                 let detail = format!(
-                    "column '{}' is of type {} there, and of type {} in other files; index files of one schema",
+                    "column '{}' is of type {} there, and of type {} in other files{why}; index files of one schema",
                     field.name(),
                     field.data_type(),
                     known.data_type()

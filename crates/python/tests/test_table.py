@@ -295,7 +295,7 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
     columns = {
         "u64": ["7", "18446744073709551615"],
         "i64": ["-7", "9223372036854775807"],
-        "f64?": ["0.1", ""],
+        "decimal(18,1)?": ["0.1", ""],
         "text": ["007", "8"],
         "text?": ["", '""'],
         "decimal": ["0.12345678901234567890", "1"],
@@ -306,6 +306,7 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
         "timestamp(s)": ["2026-02-28T12:00:00Z", "2026-02-28T12:00:00+01:00"],
         "time(s)": ["12:00:00", "23:59:59"],
         "uuid": ["01890a5d-ac96-774b-bcce-b302099a8057"] * 2,
+        "f64": ["0.25", "1e3"],
         "quoted": ['"a,""b"""', '"line\nline"'],
     }
     names = ",".join(f"c{place}" for place in range(len(columns)))
@@ -315,9 +316,9 @@ def test_csv_files_are_read_as_the_command_reads_them(tmp_path: Path) -> None:
     fields = ", ".join(f"c{place}: {of}{'?' if name.endswith('?') else ''}" for place, (of, name) in enumerate(zip(expected, columns, strict=True)))
     assert table.types == ("u64", f"{{{fields}}}")
     first, second = table[0], table[1]
-    assert (first["c0"], second["c0"], first["c2"], second["c2"]) == (7, 2**64 - 1, 0.1, None)
+    assert (first["c0"], second["c0"], first["c2"], second["c2"]) == (7, 2**64 - 1, Decimal("0.1"), None)
     assert (first["c3"], first["c4"], second["c4"], first["c5"]) == ("007", None, "", "0.12345678901234567890")
-    assert (first["c7"], first["c13"], second["c13"]) == ("True", 'a,"b"', "line\nline")
+    assert (first["c7"], first["c14"], second["c14"]) == ("True", 'a,"b"', "line\nline")
     assert second["c10"].hour == 11 and second["c8"].year == 1
     # A key of one column has no nulls, so that an empty one is text, as in the command.
     file.write_text("k,v\n1,-0.0\n,2\n")

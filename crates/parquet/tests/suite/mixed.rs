@@ -186,3 +186,84 @@ fn what_reads_otherwise_is_no_column_of_one_index() {
         assert!(message.contains("column 'x' is of type") && message.contains("b.parquet"), "{message}");
     }
 }
+
+/// Values of a column in several types, of which the last one has all.
+#[test]
+fn numbers_and_times_of_a_column_take_the_widest_type() {
+    use arrow_array::{
+        Date32Array, Date64Array, Decimal128Array, Float32Array, Float64Array, Int32Array, TimestampMillisecondArray,
+        TimestampNanosecondArray, UInt32Array,
+    };
+    let day = 86_400_000;
+    let cases: [(ArrayRef, ArrayRef, DataType, [&str; 4]); 6] = [
+        (
+            Arc::new(Int32Array::from(vec![5, -5])),
+            Arc::new(Int64Array::from(vec![1 << 40, 3])),
+            DataType::Int64,
+            ["5", "-5", "1099511627776", "3"],
+        ),
+        (
+            Arc::new(UInt32Array::from(vec![7, u32::MAX])),
+            Arc::new(Int32Array::from(vec![-1, 2])),
+            DataType::Int64,
+            ["7", "4294967295", "-1", "2"],
+        ),
+        (
+            Arc::new(Float32Array::from(vec![0.5, 1.0])),
+            Arc::new(Float64Array::from(vec![0.1, -2.0])),
+            DataType::Float64,
+            ["0.5", "1.0", "0.1", "-2.0"],
+        ),
+        (
+            Arc::new(Decimal128Array::from(vec![150, -25]).with_precision_and_scale(9, 2).unwrap()),
+            Arc::new(Decimal128Array::from(vec![1, 100]).with_precision_and_scale(20, 2).unwrap()),
+            DataType::Decimal128(20, 2),
+            ["1.50", "-0.25", "0.01", "1.00"],
+        ),
+        (
+            Arc::new(Date32Array::from(vec![1, 2])),
+            Arc::new(Date64Array::from(vec![3 * day, 4 * day])),
+            DataType::Date64,
+            ["1970-01-02T00:00:00", "1970-01-03T00:00:00", "1970-01-04T00:00:00", "1970-01-05T00:00:00"],
+        ),
+        (
+            Arc::new(TimestampMillisecondArray::from(vec![1, 2])),
+            Arc::new(TimestampNanosecondArray::from(vec![3, 4])),
+            DataType::Timestamp(TimeUnit::Nanosecond, None),
+            [
+                "1970-01-01T00:00:00.001",
+                "1970-01-01T00:00:00.002",
+                "1970-01-01T00:00:00.000000003",
+                "1970-01-01T00:00:00.000000004",
+            ],
+        ),
+    ];
+    for (one, other, data_type, expected) in cases {
+        for (first, second, expected) in
+            [(&one, &other, expected), (&other, &one, [expected[2], expected[3], expected[0], expected[1]])]
+        {
+            let shelf = both(first, second);
+            let found = read(&shelf, &["id"]).remove(0);
+            assert_eq!(*found.data_type(), data_type);
+            let shown = |row| arrow_cast::display::array_value_to_string(&found, row).unwrap();
+            assert_eq!([0, 1, 2, 3].map(shown), expected, "{data_type}");
+        }
+    }
+    // A key is in the types of its files, and what no type has is refused.
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![5, -5]));
+    let longs: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let naturals: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2]));
+    for (one, other, key) in [(&numbers, &longs, "x"), (&naturals, &longs, "id")] {
+        let shelf = both(one, other);
+        let refused = ParquetIndex::build(shelf.storage(), "i", shelf.folder(), BuildOptions::new("", &[key]));
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("column 'x'") && message.contains("one schema"), "{message}");
+    }
+    // A time that nanoseconds do not have is an error, and no other time.
+    let far: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![i64::MAX / 1000, 0]));
+    let fine: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![3, 4]));
+    let shelf = both(&far, &fine);
+    shelf.build("", &["id"], "i");
+    let rows: Result<Vec<RecordBatch>, _> = shelf.open("i").scan::<&[u8]>(.., None).unwrap().collect();
+    assert!(rows.is_err());
+}

@@ -141,21 +141,20 @@ class Join(_Arrow):
     def _found_on(self, memory: int) -> list[list[str]]:
         """The columns to join by where none are given: the key of an input that has one, and of a file or a frame the
         column of that name, else its first one; of two files or frames the one column that both name."""
-        names = [self._column_names(side) for side in (0, 1)]
-        match names:
-            case [None, None]:
-                return [[], []]
-            case [None, named] | [named, None]:
-                keyed = names.index(None)
-                keys = self._input(keyed, memory).names[0]
-                found = keys if keys and set(keys) <= set(named) else named[:1]
-                return [keys, found] if keyed == 0 else [found, keys]
-        common = [name for name in names[0] if name in names[1]]
+        left, right = self._column_names(0), self._column_names(1)
+        if left is None and right is None:
+            return [[], []]
+        if left is None or right is None:
+            keys = self._input(0 if left is None else 1, memory).names[0]
+            named = (right if left is None else left) or []
+            found = keys if keys and set(keys) <= set(named) else named[:1]
+            return [keys, found] if left is None else [found, keys]
+        common = [name for name in left if name in right]
         if len(common) == 1:
             return [common, common]
-        headers = f"the left input has the columns {', '.join(names[0])}; the right one {', '.join(names[1])}"
+        headers = f"the left input has the columns {', '.join(left)}; the right one {', '.join(right)}"
         what = "several have the same name" if common else "none has the same name"
-        example = repr(common[0]) if common else f"({names[0][0]!r}, {names[1][0]!r})" if names[0] and names[1] else "'id'"
+        example = repr(common[0]) if common else f"({left[0]!r}, {right[0]!r})" if left and right else "'id'"
         raise InvalidArgument(f"{headers}: {what}; say which are compared, as in on={example}")
 
     def _column_names(self, side: int) -> list[str] | None:
