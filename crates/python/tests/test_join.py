@@ -227,17 +227,17 @@ def test_the_key_of_a_table_is_not_confused_with_another_column(tmp_path: Path) 
 
 def test_without_on_files_and_frames_are_joined_by_what_both_name(tmp_path: Path) -> None:
     (tmp_path / "orders.csv").write_text("order_id,customer_id\n1,20\n2,10\n")
-    people = pa.table({"name": ["ada", "bob"], "customer_id": [10, 20]})
+    people = pyarrow.table({"name": ["ada", "bob"], "customer_id": [10, 20]})
     joined = ogive.join(tmp_path / "orders.csv", people)
     assert rows(joined) == [(10, 2, "ada"), (20, 1, "bob")]
     assert joined.on == [["customer_id"], ["customer_id"]]
     # A table is joined by its key, a file by the column of that name, else by its first one.
     table = ogive.build(people, key="customer_id", to=tmp_path / "people.ogive")
     assert rows(ogive.join(tmp_path / "orders.csv", table)) == [(10, 2, "ada"), (20, 1, "bob")]
-    towns = pl.DataFrame({"id": [10], "town": ["rome"]})
+    towns = polars.DataFrame({"id": [10], "town": ["rome"]})
     joined = ogive.join(table, towns)
     assert (rows(joined), joined.on) == ([(10, "ada", "rome")], [["customer_id"], ["id"]])
     with pytest.raises(ogive.InvalidArgument, match=r"order_id, customer_id; the right one id, town: none .* on=\('order_id', 'id'\)"):
         ogive.join(tmp_path / "orders.csv", towns).collect()
     with pytest.raises(ogive.InvalidArgument, match="several have the same name; say which are compared, as in on='id'"):
-        ogive.join(pa.table(LEFT), pa.table(RIGHT)).collect()
+        ogive.join(pyarrow.table(LEFT), pyarrow.table(RIGHT)).collect()
