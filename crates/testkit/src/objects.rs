@@ -12,7 +12,7 @@ use ogive::io::{
     FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
     ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
 };
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -440,14 +440,16 @@ impl Storage for ObjectClient {
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let length_bytes = self.read(name)?.len() as u64;
-        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+        let (client, path) = (self.clone(), self.path(name));
+        Ok(Arc::new(ObjectReader { client, name: name.to_owned(), known: None, length_bytes, path }))
     }
 
     fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
         let name = &*known.name;
         check_name(name)?;
         let Some(length_bytes) = known.length_bytes else { return self.open_listed(known) };
-        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+        let (client, known, path) = (self.clone(), Some(known.clone()), self.path(name));
+        Ok(Arc::new(ObjectReader { client, name: name.to_owned(), known, length_bytes, path }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
@@ -550,8 +552,30 @@ impl Storage for ObjectClient {
 struct ObjectReader {
     client: ObjectClient,
     name: String,
+    /// What was known of it when it was opened without a request.
+    known: Option<ListedFile>,
     length_bytes: u64,
     path: PathBuf,
+}
+
+impl ObjectReader {
+    /// The bytes of the object; of one that was known, compared with that.
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let Some(known) = &self.known else { return Ok(self.client.read(&self.name)?.to_vec()) };
+        let read = self.client.read_as_listed(known);
+        let is_changed = || {
+            let now = self.client.server.listing().into_iter().find(|file| file.name == self.name);
+            now.is_none_or(|now| {
+                known.difference(now.length_bytes.unwrap_or_default(), now.e_tag.as_deref(), None).is_some()
+            })
+        };
+        match read {
+            Err(error) if error.cause == Cause::WrongAnswer && is_changed() => {
+                Err(Error::object_changed(&self.path, error.detail()))
+            }
+            read => read,
+        }
+    }
 }
 
 impl ReadableFile for ObjectReader {
@@ -561,7 +585,7 @@ impl ReadableFile for ObjectReader {
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         check_range(&self.path, self.length_bytes, &request)?;
-        let bytes = self.client.read(&self.name)?;
+        let bytes = self.bytes()?;
         let start = request.offset as usize;
         let Some(range) = bytes.get(start..start + request.buffer.len()) else {
             return Err(Error::io("read", &self.path, io::Error::from(ErrorKind::UnexpectedEof)));

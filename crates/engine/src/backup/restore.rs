@@ -2,10 +2,10 @@
 
 use super::backups::{BackupFinding, BackupInfo};
 use super::catalog::Catalog;
-use super::copy::{checksum_of, copy_checked};
+use super::copy::{checked_pieces, checksum_of, checksum_of_pieces, copy_checked};
 use super::record::{BackupFile, BackupRecord};
 use crate::error::{Cause, Error, Result};
-use crate::io::{Storage, open_expected, remove_if_present};
+use crate::io::{ListedFile, LongFile, Storage, open_expected, remove_if_present};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -58,12 +58,40 @@ pub(super) fn verify(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u
         }
     }
     let (mut done, total) = (0, files.values().map(|(file, _)| file.bytes).sum());
+    let mut long = open_long(storage, &catalog, files.values().map(|(file, _)| file));
     for (name, (file, backups)) in files {
-        let checked = check_file(storage, &name, &file, &mut |bytes| progress(done + bytes, total))?;
+        let checked = match long.remove(&name).map(|long| checksum_of_pieces(&long)) {
+            Some(Ok(checksum)) => difference(&file, file.bytes, checksum),
+            // The listing may have been wrong.
+            Some(Err(error)) if !is_of_another(&error) => return Err(error),
+            _ => check_file(storage, &name, &file, &mut |bytes| progress(done + bytes, total))?,
+        };
         findings.extend(checked.map(|detail| BackupFinding { file: name, backups, detail }));
         done += file.bytes;
+        progress(done, total);
     }
     Ok(findings)
+}
+
+/// The files that are as long as they should be, to be read in long pieces, where that pays.
+fn open_long<'f>(
+    storage: &Arc<dyn Storage>,
+    catalog: &Catalog,
+    files: impl Iterator<Item = &'f BackupFile>,
+) -> BTreeMap<String, Arc<LongFile>> {
+    let Some(pieces) = checked_pieces(&**storage) else { return BTreeMap::new() };
+    let long = |file: &BackupFile| {
+        let name = file.stored_name();
+        catalog.listed_bytes(&name).filter(|&bytes| bytes == file.bytes)?;
+        let known = ListedFile { length_bytes: Some(file.bytes), ..ListedFile::named(&*name) };
+        Some((name, pieces.file(storage.open_known(&known).ok()?)))
+    };
+    files.filter_map(long).collect()
+}
+
+/// Whether an error is of a file that is missing, or another one than was listed.
+fn is_of_another(error: &Error) -> bool {
+    matches!(error.cause, Cause::Io(ErrorKind::NotFound) | Cause::ObjectChanged)
 }
 
 /// What is wrong with a file, if anything.

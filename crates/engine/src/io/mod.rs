@@ -34,6 +34,7 @@ pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};
 pub use profile::measure::{MeasureOptions, MeasuredProfile};
 pub(crate) use profile::spread::{TimeSpread, quantile_of_mixture};
 pub(crate) use reads::handoff::Handoff;
+pub(crate) use reads::long_reads::{LongFile, LongPieces, LongReads, PieceShape};
 pub use reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub(crate) use reads::worker::spawn_helper;
 #[cfg(test)]

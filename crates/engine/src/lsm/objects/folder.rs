@@ -300,6 +300,23 @@ impl ObjectFolder {
         Arc::new(LaterFile::new(self.place_of(&self.object_of(name)), known))
     }
 
+    /// Opens a file as the listing shows it, without a request if that states its length: what is different then is an
+    /// error of the first read.
+    ///
+    /// # Errors
+    /// As [`Storage::open`].
+    pub(crate) fn open_as_listed(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let object = self.object_of(name);
+        let listed = self.listing.lock().as_ref().and_then(|listing| listing.object(&object));
+        let Some((listed, length_bytes)) = listed.and_then(|listed| Some((listed.clone(), listed.length_bytes?)))
+        else {
+            return self.open(name);
+        };
+        let later = LaterFile::new(self.place_of(&object), KnownFile { length_bytes, tail: Arc::default() });
+        _ = later.file.set(self.explained_part(&listed, self.inner.open_known(&listed))?);
+        Ok(Arc::new(later))
+    }
+
     /// The place of a file that is a single object.
     fn place_of(&self, object: &str) -> FilePlace {
         FilePlace::new(&self.inner, object, self.is_reading(), &self.owner)
