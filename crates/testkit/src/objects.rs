@@ -9,15 +9,17 @@
 
 use crate::Random;
 use ogive::io::{
-    FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
+    FileCopy, FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
     ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
 };
 use ogive::{Cause, Error, Result};
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What happens to a request that changes something.
@@ -42,6 +44,14 @@ impl Mishap {
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedObjects {
     server: Arc<Mutex<Server>>,
+    /// What all folders of a bucket share.
+    bucket: Arc<Bucket>,
+}
+
+/// A bucket, which is told from others by its place in memory.
+#[derive(Debug, Default)]
+struct Bucket {
+    copies: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +112,12 @@ impl SimulatedObjects {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Another folder of the same bucket, within which objects are copied by requests.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self { server: Arc::default(), bucket: Arc::clone(&self.bucket) }
+    }
+
     /// A client, whose requests are all answered at once.
     pub fn client(&self) -> ObjectClient {
         ObjectClient { server: self.clone(), plan: Arc::default() }
@@ -118,6 +134,11 @@ impl SimulatedObjects {
         // No client waits for the answer.
         _ = server.change(&change);
         true
+    }
+
+    /// Number of objects that were copied within the bucket.
+    pub fn copies(&self) -> u64 {
+        self.bucket.copies.load(Ordering::Relaxed)
     }
 
     /// Number of requests that are late.
@@ -309,12 +330,16 @@ impl ObjectClient {
     }
 
     fn before_request(&self) {
+        self.run_hook();
+        self.plan().requests += 1;
+    }
+
+    fn run_hook(&self) {
         let hook = self.plan().hook.take();
         if let Some(mut hook) = hook {
             hook();
             self.plan().hook.get_or_insert(hook);
         }
-        self.plan().requests += 1;
     }
 
     fn check_alive(&self, action: &'static str, name: &str) -> Result<()> {
@@ -545,6 +570,26 @@ impl Storage for ObjectClient {
 
     fn path(&self, name: &str) -> PathBuf {
         Path::new("objects:").join(name)
+    }
+
+    fn object_store(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    /// The requests are those of the target's client, for its mishaps.
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let target = target.object_store().and_then(|store| store.downcast_ref::<Self>());
+        let target = target.filter(|target| Arc::ptr_eq(&target.server.bucket, &self.server.bucket));
+        let copy = |FileCopy { name, new_name, .. }: &FileCopy| {
+            let Some(target) = target else { return Ok(false) };
+            self.run_hook();
+            let found = self.server.server().objects.get(name).cloned();
+            let bytes = found.ok_or_else(|| self.failed("copy", name, ErrorKind::NotFound))?;
+            target.change("copy", new_name, ObjectChange::PutIfAbsent(new_name.clone(), bytes))?;
+            self.server.bucket.copies.fetch_add(1, Ordering::Relaxed);
+            Ok(true)
+        };
+        files.iter().map(copy).collect()
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn checksum_of(file: &dyn ReadableFile, visit: &mut dyn FnMut(&[u8]) 
 }
 
 /// Memory for the pieces of files that are read in long reads, in bytes: some pieces of the longest in flight.
-const PIECES_BYTES: u64 = 128 << 20;
+pub(super) const PIECES_BYTES: u64 = 128 << 20;
 
 /// The pieces of files of a storage, with their checksums, where long reads pay.
 pub(super) fn checked_pieces(storage: &dyn Storage) -> Option<Arc<LongPieces>> {
@@ -71,6 +71,6 @@ pub(super) fn copy_checked(
 }
 
 /// Whether an error says that the name is taken: then the file is another one's.
-fn is_taken(error: &Error) -> bool {
+pub(super) fn is_taken(error: &Error) -> bool {
     matches!(error, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })
 }

@@ -69,5 +69,5 @@ pub use {
     storage::request::UnreadablePart,
     storage::schemes::{LocatedFile, local_path, locate, locate_folder, percent_decoded, remote_url, without_query},
     storage::stoppable::StoppableStorage,
-    storage::traits::{check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
+    storage::traits::{FileCopy, check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
 };

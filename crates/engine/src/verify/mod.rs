@@ -13,4 +13,6 @@ pub(crate) mod values;
 
 pub use report::{StoreFinding, StoreReport};
 pub(crate) use store::verify_closed;
-pub use store::{verify_store, verify_store_within};
+pub use store::verify_store;
+#[doc(hidden)]
+pub use store::verify_store_within;

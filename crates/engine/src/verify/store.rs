@@ -59,8 +59,8 @@ pub fn verify_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64))
     verify_store_within(place, MEMORY_BYTES, progress)
 }
 
-/// As [`verify_store`], within about this much memory instead of 256 MiB, apart from the logs of the store. Behind a URL,
-/// more memory allows longer reads, and more of them in flight.
+/// As [`verify_store`], within about this much memory instead of 256 MiB, apart from the logs of the store. Behind a
+/// URL, more memory allows longer reads, and more of them in flight.
 ///
 /// # Errors
 /// As there.
@@ -160,13 +160,15 @@ pub(crate) fn verify_files(
 }
 
 /// Verifies the files of a closed store, except for some tables and complete value files, by number. Pointers into
-/// value files are not followed, since these are read to their ends.
+/// value files are not followed, since these are read to their ends. Files are read in pieces of this shape.
 pub(crate) fn verify_closed(
     image: &ClosedImage,
+    shape: Option<PieceShape>,
     trusted: BTreeSet<u64>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<StoreReport> {
-    let mut walk = StoreVerifier::new(&image.files, image.state.clone(), progress);
+    let files = read_long(&image.files, shape, &image.state, &trusted);
+    let mut walk = StoreVerifier::new(&files, image.state.clone(), progress);
     walk.verified.numbers = trusted;
     walk.follows_pointers = false;
     let recovered =

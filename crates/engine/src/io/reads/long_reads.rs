@@ -129,7 +129,7 @@ impl PiecesState {
         self.files[file].range(index).1 as u64
     }
 
-    /// Drops used pieces until there is room for so many bytes below a limit; `false` if that is not enough.
+    /// Drops used pieces until a number of bytes fits below a limit; `false` if that is not enough.
     fn make_room(&mut self, bytes: u64, limit_bytes: u64) -> bool {
         while self.held_bytes + bytes > limit_bytes {
             let used = self.held.iter().filter_map(|(&id, piece)| match piece {
@@ -258,7 +258,7 @@ pub(crate) struct LongFile {
 }
 
 impl LongFile {
-    /// The digest and the length of each piece, in order. Those that nobody has asked for are read.
+    /// The digest and the length of each piece, in order. What was not asked for before is read.
     ///
     /// # Errors
     /// Errors of the storage.
@@ -354,7 +354,12 @@ impl LongReads {
     /// opens it.
     pub(crate) fn around(inner: &Arc<dyn Storage>, pieces: &Arc<LongPieces>, names: &[String]) -> Self {
         let opened = names.iter().filter_map(|name| Some((name.clone(), pieces.file(inner.open(name).ok()?))));
-        Self { inner: Arc::clone(inner), files: opened.collect() }
+        Self::of(inner, opened.collect())
+    }
+
+    /// The files of a storage, with these in the place of those of their names.
+    pub(crate) fn of(inner: &Arc<dyn Storage>, files: BTreeMap<String, Arc<LongFile>>) -> Self {
+        Self { inner: Arc::clone(inner), files }
     }
 }
 

@@ -13,8 +13,8 @@ use super::version::StoreVersion;
 use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{
-    FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
-    not_for_objects, remove_if_present,
+    FileCopy, FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
+    copy_file, not_for_objects, remove_if_present,
 };
 use crate::lsm::state::version::{ChainId, is_chain, parse_part_name};
 use crate::lsm::state::version::{FileKind, ManifestState, file_name, parse_file_name};
@@ -673,6 +673,16 @@ impl Storage for ObjectFolder {
                 self.place_of(&object).explained(self.inner.export(&object, target, new_name))
             }
         }
+    }
+
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let object = |file: &FileCopy| FileCopy { name: self.object_of(&file.name).to_string(), ..file.clone() };
+        let is_object = |file: &&FileCopy| chain_of(&file.name).is_none();
+        let objects: Vec<FileCopy> = files.iter().filter(is_object).map(object).collect();
+        let copied = self.inner.copy_within(&objects, target).into_iter();
+        let mut copied = objects.iter().zip(copied).map(|(file, copied)| self.place_of(&file.name).explained(copied));
+        let outcome = |file| if is_object(&file) { copied.next().unwrap_or(Ok(false)) } else { Ok(false) };
+        files.iter().map(outcome).collect()
     }
 
     /// Of a chain, the length of its parts, as they are there.
