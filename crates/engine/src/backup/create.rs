@@ -39,14 +39,20 @@ pub(super) fn create(
     let (trust, known, made) = (options.trust, BTreeMap::new(), Vec::new());
     let mut run = BackupRun { storage, source, number, trust, catalog: &catalog, known, made };
     run.known = run.known_files()?;
-    let made = run.make(progress).and_then(|(record, image)| run.publish(&record).map(|()| (record, image)));
-    let (record, _image) = match made {
+    let (record, _image) = match run.make(progress) {
         Ok(made) => made,
         Err(error) => {
             run.take_back();
             return Err(error);
         }
     };
+    if let Err(error) = run.publish(&record) {
+        // A put that failed may still arrive: the files stay for its record, or for the next backup, which removes them.
+        if !storage.is_object_store() {
+            run.take_back();
+        }
+        return Err(error);
+    }
     let mut summary = summary(&record, &catalog);
     let mut after = Catalog::read(&**storage)?;
     if let Some(keep) = options.keep {

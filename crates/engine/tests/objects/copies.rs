@@ -7,7 +7,7 @@ use ogive::backup::{BackupInfo, BackupOptions, BackupSummary, Backups};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::Db;
 use ogive::{Cause, Result};
-use ogive_testkit::{Mishap, ObjectClient, SimulatedObjects};
+use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -209,34 +209,47 @@ fn damage_of_a_trusted_backup_is_found_and_not_restored() {
     }
 }
 
-/// What a record names can be restored, whatever happens to any request; and the next backup works.
+/// Gives a change of a client this mishap, counted from 0.
+fn fail_at(client: &ObjectClient, at: u64, mishap: Mishap) {
+    let (failing, mut is_done) = (client.clone(), false);
+    client.set_hook(Some(Box::new(move || {
+        if failing.changes() == at && !std::mem::replace(&mut is_done, true) {
+            failing.fail_next(mishap);
+        }
+    })));
+}
+
+/// What a record names can be restored, whatever happens to any request, and whether or not the client dies at it; and
+/// the next backup works.
 #[test]
 fn a_mishap_of_any_request_leaves_a_whole_backup_or_none() {
     let (store, backups, expected) = bucket();
     let (mut made, mut failed) = (0, 0);
-    for trust in [false, true] {
-        for mishap in [None].into_iter().chain(Mishap::ALL.map(Some)) {
-            for at in 0.. {
-                let folder = backups.beside();
-                let maker = folder.client();
-                maker.die_at(at, mishap);
-                let outcome = back_up(&maker, &store, trust);
-                if !maker.is_dead() {
-                    break;
-                }
-                (made, failed) = (made + u64::from(outcome.is_ok()), failed + u64::from(outcome.is_err()));
-                let place = format!("{mishap:?} at change {at}, trust {trust}");
-                while folder.deliver(&mut ogive_testkit::Random::new(at)) {}
-                for backup in listed(&folder) {
-                    assert_eq!(restored(&folder, backup.number).unwrap(), expected, "{place}");
-                }
-                let next = back_up(&folder.client(), &store, false);
-                let next = next.unwrap_or_else(|error| panic!("{place}: {error}"));
-                assert_eq!(restored(&folder, next.backup.number).unwrap(), expected, "{place}");
+    let fates = [None].into_iter().chain(Mishap::ALL.map(Some)).flat_map(|mishap| [(mishap, true), (mishap, false)]);
+    for (trust, (mishap, is_killed)) in fates.flat_map(|fate| [(false, fate), (true, fate)]) {
+        for at in 0.. {
+            let folder = backups.beside();
+            let maker = folder.client();
+            match mishap {
+                Some(mishap) if !is_killed => fail_at(&maker, at, mishap),
+                mishap => maker.die_at(at, mishap),
             }
+            let outcome = back_up(&maker, &store, trust);
+            if maker.changes() <= at {
+                break;
+            }
+            (made, failed) = (made + u64::from(outcome.is_ok()), failed + u64::from(outcome.is_err()));
+            let place = format!("{mishap:?} at change {at}, killed {is_killed}, trust {trust}");
+            while folder.deliver(&mut Random::new(at)) {}
+            for backup in listed(&folder) {
+                assert_eq!(restored(&folder, backup.number).unwrap(), expected, "{place}");
+            }
+            let next = back_up(&folder.client(), &store, false);
+            let next = next.unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(restored(&folder, next.backup.number).unwrap(), expected, "{place}");
         }
     }
-    assert!(failed > 40, "{made} made, {failed} failed");
+    assert!(made > 20 && failed > 80, "{made} made, {failed} failed");
 }
 
 #[test]
