@@ -47,7 +47,8 @@ pub(super) fn create(
         }
     };
     if let Err(error) = run.publish(&record) {
-        // A put that failed may still arrive: the files stay for its record, or for the next backup, which removes them.
+        // A put that failed may still arrive: the files stay for its record. If there is none, the next backup removes
+        // them.
         if !storage.is_object_store() {
             run.take_back();
         }

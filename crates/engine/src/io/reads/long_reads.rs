@@ -375,3 +375,97 @@ impl StorageWrapper for LongReads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{MemoryStorage, Meter};
+
+    fn content(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|i| (i * 31 % 253) as u8).collect()
+    }
+
+    fn sum(bytes: &[u8]) -> u32 {
+        bytes.iter().fold(0, |sum, &byte| sum.wrapping_add(u32::from(byte)))
+    }
+
+    fn read(file: &LongFile, offset: u64, bytes: usize) -> Vec<u8> {
+        let mut buffer = vec![0; bytes];
+        file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Walk }).unwrap();
+        buffer
+    }
+
+    /// Files of these lengths behind a meter.
+    fn files(lengths: &[usize], shape: PieceShape) -> (Meter, Arc<LongPieces>, Vec<Arc<LongFile>>) {
+        let memory = MemoryStorage::new();
+        let meter = Meter::new(Arc::new(memory.clone()));
+        let pieces = LongPieces::new(shape, Some(sum));
+        let open = |(number, &length): (usize, &usize)| {
+            let name = number.to_string();
+            memory.put(&name, content(length)).unwrap();
+            pieces.file(Storage::open(&meter, &name).unwrap())
+        };
+        let files = lengths.iter().enumerate().map(open).collect();
+        (meter, pieces, files)
+    }
+
+    #[test]
+    fn pieces_are_as_long_as_pays_and_fit_into_memory() {
+        let s3 = Profile::named("s3").unwrap();
+        let shape = PieceShape::of(&s3, 128 << 20);
+        assert_eq!((shape.piece_bytes, shape.in_flight), (8 << 20, 8));
+        assert_eq!(PieceShape::of(&s3, 0).piece_bytes, 256 << 10);
+        assert_eq!(PieceShape::of(&s3, 16 << 20).piece_bytes, 4 << 20);
+        assert_eq!(PieceShape::of(&Profile::named("nvme").unwrap(), 128 << 20).piece_bytes, 256 << 10);
+        for length in [0, 1, 5_000, 12 << 20, (12 << 20) - 1, 1 << 40] {
+            let (count, piece_bytes) = shape.of_file(length);
+            assert!(count * piece_bytes >= length && piece_bytes <= 3 * shape.piece_bytes / 2, "{length}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_once_in_any_small_parts_within_memory() {
+        let shape = PieceShape { piece_bytes: 1000, in_flight: 3, held_bytes_max: 6000 };
+        let lengths = [10_500, 300, 0, 4_000];
+        let (meter, pieces, files) = files(&lengths, shape);
+        for (file, &length) in files.iter().zip(&lengths) {
+            // The end first, as of a table.
+            let tail = length.min(50);
+            assert_eq!(read(file, (length - tail) as u64, tail), content(length)[length - tail..]);
+            for from in (0..length).step_by(77) {
+                let bytes = 77.min(length - from);
+                assert_eq!(read(file, from as u64, bytes), content(length)[from..from + bytes]);
+                assert!(pieces.state().held_bytes <= shape.held_bytes_max);
+            }
+            let digests = file.digests().unwrap();
+            let sums = digests.iter().fold(0_u32, |all, (digest, _)| all.wrapping_add(*digest));
+            assert_eq!(sums, sum(&content(length)));
+            assert_eq!(digests.iter().map(|(_, bytes)| bytes).sum::<u64>(), length as u64);
+        }
+        // Of the longest file, which does not fit into memory, the end is read twice.
+        let reads = meter.reset().reads;
+        assert!((14_800..=14_800 + 1_000).contains(&reads.bytes) && reads.requests <= 11 + 1 + 4 + 1, "{reads:?}");
+    }
+
+    #[test]
+    fn what_was_dropped_or_distrusted_is_read_again_and_past_the_end_is_an_error() {
+        let shape = PieceShape { piece_bytes: 1000, in_flight: 2, held_bytes_max: 4000 };
+        let (meter, _, files) = files(&[20_000], shape);
+        let mut random = 1_u64;
+        for _ in 0..500 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (offset, bytes) = ((random >> 33) % 20_000, (random >> 20) as usize % 2500);
+            let bytes = bytes.min(20_000 - offset as usize);
+            assert_eq!(read(&files[0], offset, bytes), content(20_000)[offset as usize..][..bytes]);
+        }
+        read(&files[0], 0, 10);
+        meter.reset();
+        read(&files[0], 0, 10);
+        assert_eq!(meter.reset().reads.requests, 0);
+        files[0].distrust();
+        read(&files[0], 0, 10);
+        assert!(meter.reset().reads.requests > 0);
+        let past = ReadRequest { offset: 19_999, buffer: &mut [0; 2], purpose: Purpose::Walk };
+        assert!(files[0].read(past).is_err());
+    }
+}
