@@ -4,7 +4,7 @@
 use crate::answers::CheckingConnector;
 use crate::options::ObjectOptions;
 use crate::storage::{Client, ObjectStorage};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3CopyIfNotExists};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
@@ -189,6 +189,7 @@ fn open(
             for (key, value) in keys::<AmazonS3ConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
+            builder = with_copy_condition(builder);
             let keys = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::Region];
             let places = keys.map(|key| builder.get_config_value(&key));
             if places[..2].iter().flatten().any(|endpoint| !endpoint.contains("://")) {
@@ -237,6 +238,14 @@ fn open(
         }
         StoreKind::Memory => (memory_bucket(host), None),
     })
+}
+
+/// Copies replace no object. Servers without the condition ignore it, or say so; some have another one, as an option.
+fn with_copy_condition(builder: AmazonS3Builder) -> AmazonS3Builder {
+    match builder.get_config_value(&AmazonS3ConfigKey::CopyIfNotExists) {
+        Some(_) => builder,
+        None => builder.with_copy_if_not_exists(S3CopyIfNotExists::Header("if-none-match".into(), "*".into())),
+    }
 }
 
 /// The options as keys of a store.

@@ -8,15 +8,15 @@ use crate::options::ObjectOptions;
 use crate::ranges::opening_bytes;
 use crate::replay;
 use crate::retry::{Call, CallLimits};
-use crate::runtime::run;
-use crate::upload::{ObjectUpload, put, refuses_put};
+use crate::runtime::{Job, run};
+use crate::upload::{COPIED_BYTES_MAX, ObjectUpload, copy, put, refuses_put};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, UpdateVersion};
 use ogive::io::{
-    FileLock, FolderListing, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name,
-    copy_file, not_for_objects,
+    FileCopy, FileLock, FolderListing, ListedFile, Profile, ReadableFile, Storage, UpdatableFile, WritableFile,
+    check_name, copy_file, not_for_objects,
 };
 use ogive::{Error, Result};
 use std::any::Any;
@@ -24,11 +24,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use tokio::sync::Semaphore;
-
-/// Longer objects are copied through this machine: S3 copies at most 5 GB by one request.
-const COPIED_BYTES_MAX: u64 = 5_000_000_000;
 
 /// A connection to a bucket, shared by its folders.
 pub(crate) struct Client {
@@ -155,6 +152,12 @@ impl ObjectStorage {
             return Err(Error::unsupported(object.path, action, hint));
         }
         Ok(object)
+    }
+
+    /// Another storage, if it is a folder of the same bucket.
+    fn within<'t>(&self, target: &'t dyn Storage) -> Option<&'t Self> {
+        let target = target.object_store()?.downcast_ref::<Self>()?;
+        Arc::ptr_eq(&target.client.store, &self.client.store).then_some(target)
     }
 
     fn upload(&self, name: &str, mode: PutMode) -> Result<Box<dyn WritableFile>> {
@@ -391,45 +394,43 @@ impl Storage for ObjectStorage {
         Some(self)
     }
 
-    /// Copies within the store where that is possible. That the name is free is checked before, as for long uploads.
+    /// Copies within the store where that is possible. The name is looked for before, as for long uploads, since some
+    /// servers ignore the condition of a copy.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
-        let within = target.object_store().and_then(|store| store.downcast_ref::<Self>());
-        let within = within.filter(|target| Arc::ptr_eq(&target.client.store, &self.client.store));
-        let (Some(target), Some(meta)) = (within, self.head(name)?) else {
+        let within = self.within(target).zip(self.head(name)?);
+        let Some((target, meta)) = within.filter(|(_, meta)| meta.size <= COPIED_BYTES_MAX) else {
             return copy_file(&*self.open(name)?, target, new_name);
         };
-        if meta.size > COPIED_BYTES_MAX {
-            return copy_file(&*self.open(name)?, target, new_name);
-        }
         let (from, to) = (self.object(name)?, target.writable("create", new_name)?);
         if target.head(new_name)?.is_some() {
             return Err(Error::io("create", to.path, ErrorKind::AlreadyExists.into()));
         }
         let client = Arc::clone(&self.client);
-        run(&from.path.clone(), async move {
-            let (client, from, to) = (&client, &from, &to);
-            let is_again = &AtomicBool::new(false);
-            let check = |copied: u64| match copied == meta.size {
-                true => Ok(()),
-                false => {
-                    let detail = format!("it says that it has copied {} bytes, but has {copied}", meta.size);
-                    Err(Failure::new(FailureKind::Wrong, detail))
-                }
-            };
-            let copy = |_| async move {
-                // A copy has no condition, so what may be another one's since is not replaced.
-                if is_again.swap(true, Ordering::Relaxed) {
-                    match client.store.head(&to.location).await.map_err(Failure::from) {
-                        Ok(found) => return check(found.size),
-                        Err(failure) if failure.kind == FailureKind::NotFound => {}
-                        Err(failure) => return Err(failure),
-                    }
-                }
-                client.store.copy(&from.location, &to.location).await.map_err(Failure::from)?;
-                // Some servers answer before they have copied, and then cannot.
-                check(client.store.head(&to.location).await.map_err(Failure::from)?.size)
-            };
-            Call::begin(client.limits).attempts("copy", &from.path, copy).await
-        })
+        run(&from.path.clone(), async move { copy(&client, &from, &to, meta.size).await })?;
+        // Some servers answer before they have copied, and then cannot.
+        match target.head(new_name)?.map(|copied| copied.size) {
+            Some(copied) if copied == meta.size => Ok(()),
+            copied => {
+                let detail =
+                    format!("it says that it has copied {} bytes, but has {}", meta.size, copied.unwrap_or_default());
+                Err(Error::wrong_answer(target.path(new_name), detail))
+            }
+        }
+    }
+
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let Some(target) = self.within(target) else { return files.iter().map(|_| Ok(false)).collect() };
+        let start = |file: &FileCopy| {
+            if file.length_bytes > COPIED_BYTES_MAX {
+                return Ok(None);
+            }
+            let (from, to) = (self.object(&file.name)?, target.writable("create", &file.new_name)?);
+            let (client, path, length_bytes) = (Arc::clone(&self.client), from.path.clone(), file.length_bytes);
+            let job = Job::start(&path, async move { copy(&client, &from, &to, length_bytes).await })?;
+            Ok(Some((job, path)))
+        };
+        let started: Vec<Result<_>> = files.iter().map(start).collect();
+        let copied = |(job, path): (Job<Result<()>>, PathBuf)| job.wait(&path)?.map(|()| true);
+        started.into_iter().map(|started| started?.map_or(Ok(false), copied)).collect()
     }
 }

@@ -3,6 +3,11 @@
 //! A file smaller than a part is one PUT, which is conditional where the name must be free. A longer one is a multipart
 //! upload, for which stores have no condition: that the name is free is checked when it begins. An upload that is
 //! dropped is aborted.
+//!
+//! A copy within the store is one request, too. Google Cloud, Azure, the store in memory, and S3 itself
+//! (`If-None-Match: *`) have a condition for it. Where a server says that it has none, the name is looked for right
+//! before the copy. Some servers that speak the protocol of S3 ignore the condition: there a copy replaces what has the
+//! name, so that callers choose names of which they know that no one else uses them.
 
 use crate::failure::{Failure, FailureKind};
 use crate::retry::Call;
@@ -10,13 +15,16 @@ use crate::runtime::{Job, run};
 use crate::storage::{Client, ObjectName};
 use crate::telemetry::telemetry;
 use bytes::Bytes;
-use object_store::{MultipartUpload, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload};
+use object_store::{
+    CopyMode, CopyOptions, MultipartUpload, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload,
+};
 use ogive::io::{WritableFile, check_write, not_for_objects};
 use ogive::{Error, Result};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parts in flight of an upload; one more is being filled.
 const PARTS_IN_FLIGHT: usize = 4;
@@ -30,8 +38,8 @@ const PARTS_OF_A_SIZE: usize = 1_000;
 /// [`PutMode::Update`] and there is not the one that is stated. An object with these bytes counts as ours only after an
 /// attempt whose outcome is unknown.
 pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode: PutMode) -> Result<()> {
-    let is_unknown = std::sync::atomic::AtomicBool::new(false);
-    let order = std::sync::atomic::Ordering::Relaxed;
+    let is_unknown = AtomicBool::new(false);
+    let order = Ordering::Relaxed;
     let attempt = |_| async {
         let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
         let payload = PutPayload::from(bytes.clone());
@@ -109,6 +117,71 @@ async fn check_taken(client: &Client, object: &ObjectName, mode: &PutMode, taken
 
 fn is_update(mode: &PutMode) -> bool {
     matches!(mode, PutMode::Update(_))
+}
+
+/// Longer objects are copied through this machine: S3 copies at most 5 GB by one request.
+pub(crate) const COPIED_BYTES_MAX: u64 = 5_000_000_000;
+
+/// Copies an object of this length to a name that is free, by one request that moves no bytes through this machine. The
+/// copy is not looked at, except after an attempt whose
+/// outcome is unknown: then one of this length is ours.
+///
+/// # Errors
+/// `Cause::Io` of kind `AlreadyExists`, with the place of the copy; errors of the store, with that of the object.
+pub(crate) async fn copy(client: &Client, from: &ObjectName, to: &ObjectName, length_bytes: u64) -> Result<()> {
+    let (is_unknown, is_taken) = (AtomicBool::new(false), AtomicBool::new(false));
+    let attempt = |_| async {
+        let outcome = copy_once(client, from, to, (length_bytes, is_unknown.load(Ordering::Relaxed))).await;
+        is_unknown.fetch_or(outcome.as_ref().is_err_and(Failure::is_ambiguous), Ordering::Relaxed);
+        is_taken.store(outcome.as_ref().is_err_and(|failure| failure.kind == FailureKind::Exists), Ordering::Relaxed);
+        outcome
+    };
+    match Call::begin(client.limits).attempts("copy", &from.path, attempt).await {
+        Err(_) if is_taken.load(Ordering::Relaxed) => {
+            Err(Error::io("create", to.path.clone(), std::io::ErrorKind::AlreadyExists.into()))
+        }
+        copied => copied,
+    }
+}
+
+/// One attempt, after another one whose outcome may be unknown.
+async fn copy_once(
+    client: &Client,
+    from: &ObjectName,
+    to: &ObjectName,
+    (length_bytes, is_unknown): (u64, bool),
+) -> Result<(), Failure> {
+    let _place = client.places.acquire().await;
+    if is_unknown && is_copied(client, to, length_bytes).await? {
+        return Ok(());
+    }
+    match copy_if_absent(client, from, to).await {
+        Err(failure) if failure.kind == FailureKind::Exists => check_taken(client, to, &PutMode::Create, failure).await,
+        outcome => outcome,
+    }
+}
+
+async fn copy_if_absent(client: &Client, from: &ObjectName, to: &ObjectName) -> Result<(), Failure> {
+    let options = CopyOptions::new().with_mode(CopyMode::Create);
+    let copied = client.store.copy_opts(&from.location, &to.location, options).await.map_err(Failure::from);
+    match copied {
+        Err(failure) if failure.kind == FailureKind::NotSupported => {
+            check_name(client, to, &PutMode::Create).await?;
+            client.store.copy(&from.location, &to.location).await.map_err(Failure::from)
+        }
+        copied => copied,
+    }
+}
+
+/// After an attempt whose outcome is unknown: whether there is an object that may be the copy. A server that ignores
+/// the condition would replace another one.
+async fn is_copied(client: &Client, to: &ObjectName, length_bytes: u64) -> Result<bool, Failure> {
+    match client.store.head(&to.location).await.map_err(Failure::from) {
+        Ok(found) if found.size == length_bytes => Ok(true),
+        Ok(_) => Err(Failure::new(FailureKind::Exists, "the name is taken")),
+        Err(failure) if failure.kind == FailureKind::NotFound => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The state of an upload.

@@ -9,15 +9,17 @@
 
 use crate::Random;
 use ogive::io::{
-    FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
+    FileCopy, FileLock, FolderListing, ListedFile, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest,
     ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, not_for_objects,
 };
-use ogive::{Error, Result};
+use ogive::{Cause, Error, Result};
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What happens to a request that changes something.
@@ -42,6 +44,14 @@ impl Mishap {
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedObjects {
     server: Arc<Mutex<Server>>,
+    /// What all folders of a bucket share.
+    bucket: Arc<Bucket>,
+}
+
+/// A bucket, which is told from others by its place in memory.
+#[derive(Debug, Default)]
+struct Bucket {
+    copies: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -102,6 +112,12 @@ impl SimulatedObjects {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Another folder of the same bucket, within which objects are copied by requests.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self { server: Arc::default(), bucket: Arc::clone(&self.bucket) }
+    }
+
     /// A client, whose requests are all answered at once.
     pub fn client(&self) -> ObjectClient {
         ObjectClient { server: self.clone(), plan: Arc::default() }
@@ -118,6 +134,11 @@ impl SimulatedObjects {
         // No client waits for the answer.
         _ = server.change(&change);
         true
+    }
+
+    /// Number of objects that were copied within the bucket.
+    pub fn copies(&self) -> u64 {
+        self.bucket.copies.load(Ordering::Relaxed)
     }
 
     /// Number of requests that are late.
@@ -309,12 +330,16 @@ impl ObjectClient {
     }
 
     fn before_request(&self) {
+        self.run_hook();
+        self.plan().requests += 1;
+    }
+
+    fn run_hook(&self) {
         let hook = self.plan().hook.take();
         if let Some(mut hook) = hook {
             hook();
             self.plan().hook.get_or_insert(hook);
         }
-        self.plan().requests += 1;
     }
 
     fn check_alive(&self, action: &'static str, name: &str) -> Result<()> {
@@ -440,14 +465,16 @@ impl Storage for ObjectClient {
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let length_bytes = self.read(name)?.len() as u64;
-        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+        let (client, path) = (self.clone(), self.path(name));
+        Ok(Arc::new(ObjectReader { client, name: name.to_owned(), known: None, length_bytes, path }))
     }
 
     fn open_known(&self, known: &ListedFile) -> Result<Arc<dyn ReadableFile>> {
         let name = &*known.name;
         check_name(name)?;
         let Some(length_bytes) = known.length_bytes else { return self.open_listed(known) };
-        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+        let (client, known, path) = (self.clone(), Some(known.clone()), self.path(name));
+        Ok(Arc::new(ObjectReader { client, name: name.to_owned(), known, length_bytes, path }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
@@ -544,14 +571,56 @@ impl Storage for ObjectClient {
     fn path(&self, name: &str) -> PathBuf {
         Path::new("objects:").join(name)
     }
+
+    fn object_store(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    /// The requests are those of the target's client, for its mishaps.
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let target = target.object_store().and_then(|store| store.downcast_ref::<Self>());
+        let target = target.filter(|target| Arc::ptr_eq(&target.server.bucket, &self.server.bucket));
+        let copy = |FileCopy { name, new_name, .. }: &FileCopy| {
+            let Some(target) = target else { return Ok(false) };
+            self.run_hook();
+            let found = self.server.server().objects.get(name).cloned();
+            let bytes = found.ok_or_else(|| self.failed("copy", name, ErrorKind::NotFound))?;
+            target.change("copy", new_name, ObjectChange::PutIfAbsent(new_name.clone(), bytes))?;
+            self.server.bucket.copies.fetch_add(1, Ordering::Relaxed);
+            Ok(true)
+        };
+        files.iter().map(copy).collect()
+    }
 }
 
 #[derive(Clone, Debug)]
 struct ObjectReader {
     client: ObjectClient,
     name: String,
+    /// What was known of it when it was opened without a request.
+    known: Option<ListedFile>,
     length_bytes: u64,
     path: PathBuf,
+}
+
+impl ObjectReader {
+    /// The bytes of the object; of one that was known, compared with that.
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let Some(known) = &self.known else { return Ok(self.client.read(&self.name)?.to_vec()) };
+        let read = self.client.read_as_listed(known);
+        let is_changed = || {
+            let now = self.client.server.listing().into_iter().find(|file| file.name == self.name);
+            now.is_none_or(|now| {
+                known.difference(now.length_bytes.unwrap_or_default(), now.e_tag.as_deref(), None).is_some()
+            })
+        };
+        match read {
+            Err(error) if error.cause == Cause::WrongAnswer && is_changed() => {
+                Err(Error::object_changed(&self.path, error.detail()))
+            }
+            read => read,
+        }
+    }
 }
 
 impl ReadableFile for ObjectReader {
@@ -561,7 +630,7 @@ impl ReadableFile for ObjectReader {
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         check_range(&self.path, self.length_bytes, &request)?;
-        let bytes = self.client.read(&self.name)?;
+        let bytes = self.bytes()?;
         let start = request.offset as usize;
         let Some(range) = bytes.get(start..start + request.buffer.len()) else {
             return Err(Error::io("read", &self.path, io::Error::from(ErrorKind::UnexpectedEof)));

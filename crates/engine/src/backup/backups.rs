@@ -51,6 +51,9 @@ pub struct Backups {
 pub struct BackupOptions {
     /// The number of backups that remain: older ones are removed afterwards. `None` removes none.
     pub keep: Option<usize>,
+    /// Whether the files of the store and of the backup are trusted, and the new ones not read. Damage of the store is
+    /// then in the backup, too: the record says so, and the files are verified when the backup is restored.
+    pub trust: bool,
 }
 
 impl BackupOptions {
@@ -58,6 +61,12 @@ impl BackupOptions {
     #[must_use]
     pub fn keep(self, keep: usize) -> Self {
         Self { keep: Some(keep.max(1)), ..self }
+    }
+
+    /// Sets whether new files are left unread.
+    #[must_use]
+    pub fn trust(self, trust: bool) -> Self {
+        Self { trust, ..self }
     }
 }
 
@@ -75,6 +84,8 @@ pub struct BackupInfo {
     pub files: u64,
     /// Length of these files.
     pub bytes: u64,
+    /// Number of those that were never verified: see [`BackupOptions::trust`].
+    pub unread_files: u64,
 }
 
 impl BackupInfo {
@@ -85,6 +96,7 @@ impl BackupInfo {
             store: record.store,
             files: record.files.len() as u64,
             bytes: record.bytes(),
+            unread_files: record.files.iter().filter(|file| !file.is_verified).count() as u64,
         }
     }
 }
@@ -144,7 +156,8 @@ impl Backups {
     }
 
     /// Makes a backup of the store at `source`, which may be open in any process. New files are verified after they
-    /// were copied. `progress` receives the bytes processed so far, and the total.
+    /// were copied, unless they are [trusted](BackupOptions::trust). Within an object store, tables and value files are
+    /// copied by a request each, and are read once. `progress` receives the bytes processed so far, and the total.
     ///
     /// Writes that are not durable yet may be missing in the backup; [`Db::persist`] makes them durable. What a killed
     /// backup has left is removed.
@@ -189,7 +202,8 @@ impl Backups {
         Ok(BackupList { backups: catalog.records.values().map(BackupInfo::of).collect(), damaged: damaged.collect() })
     }
 
-    /// Reads all files of all backups, and compares them with the records; returns all differences.
+    /// Reads all files of all backups, and compares them with the records; returns all differences. Files whose
+    /// contents are in no record, since they were [trusted](BackupOptions::trust), are verified as those of a store.
     ///
     /// # Errors
     /// Errors of the storage, such as a failed read.
@@ -198,7 +212,7 @@ impl Backups {
     }
 
     /// Restores a backup, by default the newest, as a store of its own, to a [place](Place): to a new or empty folder,
-    /// or a storage without a store. Each file is compared with its checksum.
+    /// or a storage without a store. Each file is compared with its checksum, or verified before if it has none.
     ///
     /// # Errors
     /// [`Cause::Input`](crate::Cause::Input) if there is no such backup; an error of kind

@@ -2,7 +2,7 @@
 
 use super::record::{BackupRecord, stored_name};
 use crate::error::{Advice, Call, Cause, Error, Result};
-use crate::io::{FileLock, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
+use crate::io::{FileLock, ListedFile, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
 use crate::lsm::state::version::parse_file_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,8 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// The contents of a storage of backups.
 #[derive(Debug)]
 pub(super) struct Catalog {
-    names: BTreeSet<String>,
+    /// All files by name, as they were listed.
+    files: BTreeMap<String, ListedFile>,
     /// The records by number.
     pub(super) records: BTreeMap<u64, BackupRecord>,
     /// The errors of records that cannot be read.
@@ -92,8 +93,8 @@ impl Catalog {
                 Err(error) => _ = damaged.insert(number, error),
             }
         }
-        let names = listed.into_iter().map(|file| file.name).collect();
-        Ok(Self { names, records, damaged })
+        let files = listed.into_iter().map(|file| (file.name.clone(), file)).collect();
+        Ok(Self { files, records, damaged })
     }
 
     /// Refuses a storage that contains other files and no backups.
@@ -102,10 +103,10 @@ impl Catalog {
     /// [`Cause::Input`].
     pub(super) fn check_purpose(&self, storage: &dyn Storage) -> Result<()> {
         let is_ours = |name: &&String| parse(name).is_some() || *name == LOCK_NAME || *name == LOST_AND_FOUND;
-        if self.names.iter().any(|name| parse(name).is_some()) {
+        if self.files.keys().any(|name| parse(name).is_some()) {
             return Ok(());
         }
-        match self.names.iter().find(|name| !is_ours(name)) {
+        match self.files.keys().find(|name| !is_ours(name)) {
             None => Ok(()),
             Some(other) => Err(Error::input(format!(
                 "{} contains {other:?} and no backups; make backups into a new or empty folder",
@@ -130,12 +131,17 @@ impl Catalog {
 
     /// Whether there is a file of this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.files.contains_key(name)
+    }
+
+    /// The length of a file in bytes, if the listing states it.
+    pub(super) fn listed_bytes(&self, name: &str) -> Option<u64> {
+        self.files.get(name)?.length_bytes
     }
 
     /// A number that no file has.
     pub(super) fn next_number(&self) -> u64 {
-        self.names.iter().filter_map(|name| parse(name)).map(|(number, _)| number).max().unwrap_or(0) + 1
+        self.files.keys().filter_map(|name| parse(name)).map(|(number, _)| number).max().unwrap_or(0) + 1
     }
 
     /// A backup, or the newest one.
@@ -159,7 +165,7 @@ impl Catalog {
 
     /// Forgets the mark of the caller's own backup.
     pub(super) fn forget_mark(&mut self, own: u64) {
-        self.names.remove(&begun_name(own));
+        self.files.remove(&begun_name(own));
     }
 
     /// Removes what killed backups have left. While a record is damaged, or another backup than `own` may be running,
@@ -183,13 +189,13 @@ impl Catalog {
             Some((_, StoredKind::Data)) => !used.contains(*name),
             Some((_, StoredKind::NewRecord | StoredKind::Begun)) => true,
         };
-        let leftovers: Vec<String> = self.names.iter().filter(is_leftover).cloned().collect();
+        let leftovers: Vec<String> = self.files.keys().filter(is_leftover).cloned().collect();
         if self.has_unlisted_record(storage, &leftovers, own)? {
             return Ok(());
         }
         for name in leftovers {
             remove_if_present(storage, &name)?;
-            self.names.remove(&name);
+            self.files.remove(&name);
         }
         Ok(())
     }
@@ -214,7 +220,7 @@ impl Catalog {
     /// Whether another backup than `own` may be running where there are no locks.
     fn has_other_backup(&self, storage: &dyn Storage, own: u64) -> Result<bool> {
         let now_ms = unix_time_ms();
-        for name in &self.names {
+        for name in self.files.keys() {
             let Some((number, StoredKind::Begun)) = parse(name) else { continue };
             if number == own {
                 continue;

@@ -1,9 +1,10 @@
 //! Copies of files with their checksums.
 
-use crate::block::checksum::crc_of;
+use crate::block::checksum::{crc_of, joined_crc};
 use crate::error::{Cause, Error, Result};
-use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, remove_if_present};
+use crate::io::{LongFile, LongPieces, PieceShape, Purpose, ReadRequest, ReadableFile, Storage, remove_if_present};
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// Bytes read at a time.
 const READ_BYTES: u64 = 1 << 20;
@@ -22,6 +23,24 @@ pub(super) fn checksum_of(file: &dyn ReadableFile, visit: &mut dyn FnMut(&[u8]) 
         offset += buffer.len() as u64;
     }
     Ok(crc)
+}
+
+/// Memory for the pieces of files that are read in long reads, in bytes: some pieces of the longest in flight.
+pub(super) const PIECES_BYTES: u64 = 128 << 20;
+
+/// The pieces of files of a storage, with their checksums, where long reads pay.
+pub(super) fn checked_pieces(storage: &dyn Storage) -> Option<Arc<LongPieces>> {
+    let shape = PieceShape::for_storage(storage, PIECES_BYTES)?;
+    Some(LongPieces::new(shape, Some(|bytes| crc_of(0, bytes))))
+}
+
+/// The CRC-32C of the bytes of a file of [`checked_pieces`]. What was read of it already is not read again.
+///
+/// # Errors
+/// Errors of the storage.
+pub(super) fn checksum_of_pieces(file: &LongFile) -> Result<u32> {
+    let digests = file.digests()?;
+    Ok(digests.into_iter().fold(0, |before, (digest, length)| joined_crc(before, digest, length)))
 }
 
 /// Copies a file, durably but for its name, and returns the CRC-32C of its bytes; after an error no file is left.
@@ -52,6 +71,6 @@ pub(super) fn copy_checked(
 }
 
 /// Whether an error says that the name is taken: then the file is another one's.
-fn is_taken(error: &Error) -> bool {
+pub(super) fn is_taken(error: &Error) -> bool {
     matches!(error, Error { cause: Cause::Io(ErrorKind::AlreadyExists), .. })
 }

@@ -15,13 +15,14 @@
 //! |---|---|
 //! | `backups` | the public interface |
 //! | `record`, `catalog` | the record of a backup; what a storage of backups contains, and who may change it |
-//! | `create`, `copy` | making a backup; copying a file with its checksum |
+//! | `create`, `copy`, `check` | making a backup; copying a file with its checksum; verifying copies |
 //! | `restore` | restoring and verifying backups |
 //!
 //! The files are described in `docs/format/backup.md`.
 
 mod backups;
 mod catalog;
+mod check;
 mod copy;
 mod create;
 mod record;

@@ -8,6 +8,7 @@ use crate::file_format::{BACKUP_MAGIC, check_not_of_development};
 use crate::io::{FrozenFiles, Storage};
 use crate::lsm::images::closed_image::ClosedImage;
 use crate::lsm::state::version::{FileKind, file_name, parse_file_name};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,9 +29,16 @@ pub(super) struct BackupFile {
     /// Number of the backup that wrote it.
     pub(super) written_by: u64,
     pub(super) bytes: u64,
-    /// CRC-32C of all bytes.
-    pub(super) checksum: u32,
+    /// CRC-32C of all bytes; `None` if they were never read.
+    pub(super) checksum: Option<u32>,
+    /// Whether the copy was read and verified.
+    pub(super) is_verified: bool,
 }
+
+/// Flags of a file: its checksum follows; it was verified.
+const HAS_CHECKSUM: u8 = 1;
+const IS_VERIFIED: u8 = 2;
+const VERIFIED: u8 = HAS_CHECKSUM | IS_VERIFIED;
 
 impl BackupFile {
     /// Its name among the backups.
@@ -84,7 +92,9 @@ impl BackupRecord {
             put_bytes(&mut bytes, file.name.as_bytes());
             put_varint(&mut bytes, file.written_by);
             put_varint(&mut bytes, file.bytes);
-            bytes.extend_from_slice(&file.checksum.to_le_bytes());
+            let has_checksum = if file.checksum.is_some() { HAS_CHECKSUM } else { 0 };
+            bytes.push(has_checksum | if file.is_verified { IS_VERIFIED } else { 0 });
+            bytes.extend(file.checksum.iter().flat_map(|checksum| checksum.to_le_bytes()));
         }
         put_varint(&mut bytes, self.manifest_number);
         put_bytes(&mut bytes, &self.manifest);
@@ -125,9 +135,17 @@ impl BackupRecord {
                 matches!(parse_file_name(&name), Some((_, FileKind::Table | FileKind::Values | FileKind::Log)));
             let written_by = take_varint(body, at).filter(|&by| is_data && by <= number)?;
             let bytes = take_varint(body, at)?;
-            let checksum = u32::from_le_bytes(*body.get(*at..)?.first_chunk()?);
-            *at += CHECKSUM_BYTES;
-            files.push(BackupFile { name, written_by, bytes, checksum });
+            let flags = *body.get(*at)?;
+            *at += 1;
+            // What was verified was read.
+            let checksum = match flags {
+                0 => None,
+                HAS_CHECKSUM | VERIFIED => Some(u32::from_le_bytes(*body.get(*at..)?.first_chunk()?)),
+                _ => return None,
+            };
+            *at += checksum.map_or(0, |_| CHECKSUM_BYTES);
+            let is_verified = flags & IS_VERIFIED != 0;
+            files.push(BackupFile { name, written_by, bytes, checksum, is_verified });
         }
         let manifest_number = take_varint(body, at)?;
         let manifest = take_bytes(body, at)?.to_vec();
@@ -138,6 +156,12 @@ impl BackupRecord {
     /// Length of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The numbers of those files.
+    pub(super) fn numbers_of(&self, is_wanted: impl Fn(&BackupFile) -> bool) -> BTreeSet<u64> {
+        let wanted = self.files.iter().filter(|file| is_wanted(file));
+        wanted.filter_map(|file| Some(parse_file_name(&file.name)?.0)).collect()
     }
 
     /// The file of the store with this name.
@@ -186,13 +210,19 @@ mod tests {
     use proptest::prelude::*;
 
     pub(crate) fn example() -> BackupRecord {
-        let file =
-            |name: &str, written_by, bytes, checksum| BackupFile { name: name.to_owned(), written_by, bytes, checksum };
+        let file = |name: &str, written_by, bytes, checksum: Option<u32>| {
+            let is_verified = checksum.is_some();
+            BackupFile { name: name.to_owned(), written_by, bytes, checksum, is_verified }
+        };
         BackupRecord {
             store: 0x0123_4567_89ab_cdef,
             number: 2,
             made_ms: 1_790_000_000_000,
-            files: vec![file("000005.table", 1, 4096, 0x1122_3344), file("000006.log", 2, 300, 0x5566_7788)],
+            files: vec![
+                file("000005.table", 1, 4096, Some(0x1122_3344)),
+                file("000006.log", 2, 300, Some(0x5566_7788)),
+                file("000008.table", 2, 512, None),
+            ],
             manifest_number: 7,
             manifest: b"manifest".to_vec(),
         }

@@ -38,6 +38,11 @@ pub(crate) fn crc_of(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }
 
+/// The CRC-32C of bytes with the CRC-32C `before`, followed by `length_bytes` bytes with the CRC-32C `after`.
+pub(crate) fn joined_crc(before: u32, after: u32, length_bytes: u64) -> u32 {
+    crc32c::crc32c_combine(before, after, length_bytes as usize)
+}
+
 /// The checksum of the name of an object, as a place; never 0.
 pub(crate) fn place_of(name: &str) -> u32 {
     // The identity of seals, the first ones with a place.
@@ -82,6 +87,16 @@ mod tests {
         whole.extend_from_slice(&4096_u64.to_le_bytes());
         whole.extend_from_slice(b"some bytes");
         assert_eq!(checksum(FILE_ID, 4096, b"some bytes"), crc32c::crc32c(&whole));
+    }
+
+    #[test]
+    fn crcs_of_parts_make_that_of_the_whole() {
+        let bytes: Vec<u8> = (0..10_000_u32).map(|i| (i * i % 251) as u8).collect();
+        for cut in [0, 1, 7, 4096, 9_999, 10_000] {
+            let (first, rest) = bytes.split_at(cut);
+            let joined = joined_crc(crc_of(0, first), crc_of(0, rest), rest.len() as u64);
+            assert_eq!(joined, crc_of(0, &bytes), "{cut}");
+        }
     }
 
     #[test]

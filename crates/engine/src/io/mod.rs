@@ -34,6 +34,7 @@ pub use profile::curve::{Profile, ProfilePoint, ReadQuantiles};
 pub use profile::measure::{MeasureOptions, MeasuredProfile};
 pub(crate) use profile::spread::{TimeSpread, quantile_of_mixture};
 pub(crate) use reads::handoff::Handoff;
+pub(crate) use reads::long_reads::{LongFile, LongPieces, LongReads, PieceShape};
 pub use reads::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub(crate) use reads::worker::spawn_helper;
 #[cfg(test)]
@@ -68,5 +69,5 @@ pub use {
     storage::request::UnreadablePart,
     storage::schemes::{LocatedFile, local_path, locate, locate_folder, percent_decoded, remote_url, without_query},
     storage::stoppable::StoppableStorage,
-    storage::traits::{check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
+    storage::traits::{FileCopy, check_name, check_range, check_write, copy_file, not_for_objects, open_compared},
 };

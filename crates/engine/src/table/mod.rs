@@ -38,6 +38,7 @@ pub(crate) use read::separators::parts as separator_parts;
 pub use report::lookup_sample::LookupSample;
 pub use report::summary::{LayerSummary, ReadsPerGet, TableReport};
 pub use sort::sorting::SortingWriter;
+pub(crate) use verify::WalkStep;
 pub use verify::{Finding, TableVerifyReport};
 pub(crate) use write::bottom_layer::NodeRun;
 pub(crate) use write::published_file::PublishedFile;

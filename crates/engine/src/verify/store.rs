@@ -3,7 +3,7 @@
 use super::report::{StoreReport, file_name_of, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Cause, Error, Result};
-use crate::io::{LenientStorage, Place, Storage, is_of_no_file};
+use crate::io::{LenientStorage, LongPieces, LongReads, PieceShape, Place, Storage, is_of_no_file};
 use crate::lsm::images::closed_image::{COPY_TRIES_MIN, ClosedImage, no_store};
 use crate::lsm::images::live::{StoreImage, all_names, named_files};
 use crate::lsm::open::newest_state::{attempts, changed, is_removal};
@@ -15,6 +15,13 @@ use crate::lsm::{Db, DbOptions};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// Memory of a verification unless it is stated, in bytes: as much as an open store takes.
+const MEMORY_BYTES: u64 = 256 << 20;
+
+/// A part of the memory for pointers that wait to be followed. Half of all is for what is read, and the rest for open
+/// tables.
+const POINTERS_DIVISOR: u64 = 8;
 
 /// A progress callback: bytes processed so far, and in total.
 pub(crate) type VerifyProgress<'p> = &'p mut dyn FnMut(u64, u64);
@@ -34,6 +41,8 @@ pub(crate) struct StoreVerifier<'p> {
     verified: VerifiedFiles,
     /// Whether the values of tables are read one by one.
     pub(crate) follows_pointers: bool,
+    /// Memory for pointers that wait to be followed.
+    pub(crate) pointers_bytes: u64,
 }
 
 /// Verifies the store at a [place](Place), whether or not it is open in this process or another: reads every byte of
@@ -47,14 +56,53 @@ pub(crate) struct StoreVerifier<'p> {
 /// [`Cause::NotAStore`]; an error of kind `ResourceBusy` if the writer of the store removes files too fast; errors of
 /// the storage. A part of a file that the device cannot read is a finding, unless there are very many.
 pub fn verify_store(place: impl Into<Place>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+    verify_store_within(place, MEMORY_BYTES, progress)
+}
+
+/// As [`verify_store`], within about this much memory instead of 256 MiB, apart from the logs of the store. Behind a
+/// URL, more memory allows longer reads, and more of them in flight.
+///
+/// # Errors
+/// As there.
+pub fn verify_store_within(
+    place: impl Into<Place>,
+    memory_bytes: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<StoreReport> {
     let storage = &LenientStorage::around(&place.into().folder()?);
-    let mut report = verify_image(storage, progress)?;
+    let mut report = verify_image(storage, memory_bytes, progress)?;
     report.add_unreadable(&**storage);
     Ok(report)
 }
 
+/// The names of the tables and complete value files, in the order of their verification, without those of these
+/// numbers.
+fn names_in_order(state: &ManifestState, without: &BTreeSet<u64>) -> Vec<String> {
+    let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
+    let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
+    let wanted = tables.chain(values).filter(|(number, _)| !without.contains(number));
+    wanted.map(|(number, kind)| file_name(number, kind)).collect()
+}
+
+/// The files of a state, read in long pieces where that pays.
+fn read_long(
+    files: &Arc<dyn Storage>,
+    shape: Option<PieceShape>,
+    state: &ManifestState,
+    without: &BTreeSet<u64>,
+) -> Arc<dyn Storage> {
+    let Some(shape) = shape else { return Arc::clone(files) };
+    let names = names_in_order(state, without);
+    Arc::new(LongReads::around(files, &LongPieces::new(shape, None), &names))
+}
+
 /// Verifies an image of a store.
-fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+fn verify_image(
+    storage: &Arc<dyn Storage>,
+    memory_bytes: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<StoreReport> {
+    let shape = PieceShape::for_storage(&**storage, memory_bytes / 2);
     let mut verified = VerifiedFiles::default();
     for _ in attempts(COPY_TRIES_MIN) {
         let names = all_names(storage)?;
@@ -67,8 +115,11 @@ fn verify_image(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) 
             Err(error) if is_removal(&error) && !is_of_no_file(&**storage, &error) => return Err(error),
             Err(error) => return manifest_report(&**storage, error),
         };
-        let mut walk = StoreVerifier::new(&image.storage(), image.recovered.state.clone(), progress);
+        let state = image.recovered.state.clone();
+        let files = read_long(&image.storage(), shape, &state, &verified.numbers);
+        let mut walk = StoreVerifier::new(&files, state, progress);
         walk.verified = std::mem::take(&mut verified);
+        walk.pointers_bytes = memory_bytes / POINTERS_DIVISOR;
         match walk.files(&image.recovered, &image.names, &image.unnamed) {
             // The writer has removed files that this process had to close; those verified before are as they were.
             Err(error) if is_removal(&error) => verified = walk.verified,
@@ -109,13 +160,15 @@ pub(crate) fn verify_files(
 }
 
 /// Verifies the files of a closed store, except for some tables and complete value files, by number. Pointers into
-/// value files are not followed, since these are read to their ends.
+/// value files are not followed, since these are read to their ends. Files are read in pieces of this shape.
 pub(crate) fn verify_closed(
     image: &ClosedImage,
+    shape: Option<PieceShape>,
     trusted: BTreeSet<u64>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<StoreReport> {
-    let mut walk = StoreVerifier::new(&image.files, image.state.clone(), progress);
+    let files = read_long(&image.files, shape, &image.state, &trusted);
+    let mut walk = StoreVerifier::new(&files, image.state.clone(), progress);
     walk.verified.numbers = trusted;
     walk.follows_pointers = false;
     let recovered =
@@ -139,6 +192,8 @@ impl Db {
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
         let pinned = self.pin_files();
         let storage = LenientStorage::around(&pinned.storage);
+        let shape = PieceShape::for_storage(&*storage, MEMORY_BYTES / 2);
+        let storage = read_long(&storage, shape, &pinned.state, &BTreeSet::new());
         let mut walk = StoreVerifier::new(&storage, pinned.state.clone(), progress);
         walk.open_values()?;
         walk.tables()?;
@@ -177,6 +232,7 @@ impl<'p> StoreVerifier<'p> {
             total_bytes,
             verified: VerifiedFiles::default(),
             follows_pointers: true,
+            pointers_bytes: MEMORY_BYTES / POINTERS_DIVISOR,
         }
     }
 

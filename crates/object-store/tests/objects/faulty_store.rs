@@ -11,8 +11,9 @@ use object_store::client::{HttpError, HttpErrorKind};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    CopyMode, CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    UploadPart,
 };
 use ogive::io::{Profile, Storage};
 use ogive_object_store::{ObjectOptions, ObjectStorage};
@@ -63,6 +64,8 @@ pub(crate) struct Lacks {
     pub(crate) conditions: bool,
     /// Conditions of puts: they are ignored.
     pub(crate) put_conditions: bool,
+    /// Conditions of copies: they are refused.
+    pub(crate) copy_conditions: bool,
     /// Whole copies: half of the bytes are there.
     pub(crate) copies: bool,
 }
@@ -77,6 +80,7 @@ pub(crate) struct Counts {
     pub(crate) deletes: u64,
     pub(crate) uploads: u64,
     pub(crate) aborts: u64,
+    pub(crate) copies: u64,
     /// Bytes of answers to GETs.
     pub(crate) bytes: u64,
     /// Sizes of the GETs of each wave.
@@ -98,6 +102,7 @@ struct State {
     gets: VecDeque<Option<Fault>>,
     puts: VecDeque<Option<Fault>>,
     parts: VecDeque<Option<Fault>>,
+    copies: VecDeque<Option<Fault>>,
     hidden: Vec<String>,
     /// What GETs do not find, though HEADs do.
     denied: Vec<String>,
@@ -191,6 +196,11 @@ impl FaultyStore {
 
     pub(crate) fn fail_parts(&self, faults: &[Option<Fault>]) {
         self.state().parts.extend(faults);
+    }
+
+    /// What happens to the next copies.
+    pub(crate) fn fail_copies(&self, faults: &[Option<Fault>]) {
+        self.state().copies.extend(faults);
     }
 
     /// Draws faults of one in this many requests from now on; returns what was drawn before.
@@ -435,12 +445,22 @@ impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        let fault = {
+            let mut state = self.state();
+            state.counts.copies += 1;
+            state.copies.pop_front().flatten()
+        };
+        before(fault, from).await?;
+        if self.lacks.copy_conditions && options.mode == CopyMode::Create {
+            return Err(Error::NotSupported { source: "conditions of copies".into() });
+        }
         if self.lacks.copies {
             let whole = self.inner.get(from).await?.bytes().await?;
             self.inner.put(to, whole.slice(..whole.len() / 2).into()).await?;
             return Ok(());
         }
-        self.inner.copy_opts(from, to, options).await
+        let copied = self.inner.copy_opts(from, to, options).await;
+        if fault == Some(Fault::LateReset) { Err(reset()) } else { copied }
     }
 }
 

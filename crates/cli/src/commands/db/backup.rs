@@ -16,12 +16,13 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db backup fruit backups                  the first backup copies all files, later ones what is new
   ogive db backup fruit backups --keep 7         remove all but the newest 7 afterwards
+  ogive db backup s3://b/fruit s3://b/backups    within a bucket, tables are copied by requests, and read once
   ogive db backups backups                       list the backups
   ogive db restore backups fruit-again           restore the newest
 
 The store may be open in another process, which goes on reading and writing: no lock is taken, and nothing is written to
-the store. The backup has everything that was durable when the command began. New files are read back and verified. If
-the command fails or is killed, earlier backups are as they were.";
+the store. The backup has everything that was durable when the command began. New files are read back and verified,
+unless --trust is given. If the command fails or is killed, earlier backups are as they were.";
 
 /// Make an incremental backup of a store
 #[derive(Debug, clap::Args)]
@@ -37,6 +38,11 @@ pub(crate) struct DbBackup {
     /// Number of backups that remain: older ones are removed afterwards [default: all]
     #[arg(long, value_name = "N", value_parser = positive_count)]
     keep: Option<u64>,
+
+    /// Trust the files of the store: do not read and verify the copies. The record says so, and `ogive db restore`
+    /// verifies them before it restores
+    #[arg(long)]
+    trust: bool,
 }
 
 /// Runs the command.
@@ -46,7 +52,7 @@ pub(crate) fn run(arguments: &DbBackup, output: &mut Output) -> Result<Outcome> 
     arguments.store.check_there()?;
     let source = arguments.store.stoppable(&interrupt)?;
     let keep = arguments.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
-    let options = keep.into_iter().fold(BackupOptions::default(), BackupOptions::keep);
+    let options = keep.into_iter().fold(BackupOptions::default().trust(arguments.trust), BackupOptions::keep);
     let backups = Backups::at(&arguments.backups)?;
     let made = Progress::during("backing up", Unit::Bytes, |progress| backups.create(&source, &options, progress));
     let summary = made.map_err(|error| match interrupt.interrupted(&error) {
@@ -58,7 +64,7 @@ pub(crate) fn run(arguments: &DbBackup, output: &mut Output) -> Result<Outcome> 
         output.json(&summary)?;
     } else {
         output.line(format_args!(
-            "{}: backup {} of {}: {} of {}, of which {} of {} copied{}",
+            "{}: backup {} of {}: {} of {}, of which {} of {} copied{}{}",
             arguments.backups.display(),
             summary.backup.number,
             arguments.store,
@@ -66,6 +72,7 @@ pub(crate) fn run(arguments: &DbBackup, output: &mut Output) -> Result<Outcome> 
             human_bytes(summary.backup.bytes),
             counted(summary.copied_files, "file"),
             human_bytes(summary.copied_bytes),
+            if summary.backup.unread_files > 0 { ", not verified" } else { "" },
             removed(&summary.removed),
         ))?;
     }

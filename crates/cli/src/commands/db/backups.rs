@@ -56,6 +56,7 @@ fn print(folder: &Path, backups: &[BackupInfo], findings: &[BackupFinding], outp
     let rows = backups.iter().map(|backup| {
         let state = match findings.iter().any(|finding| finding.backups.contains(&backup.number)) {
             true => "damaged",
+            false if backup.unread_files > 0 => "not verified when it was made",
             false => "",
         };
         let numbers =

@@ -6,7 +6,7 @@
 use crate::interrupt::Interrupt;
 use ogive::Result;
 use ogive::io::{
-    ListedFile, PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
+    FileCopy, ListedFile, PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -82,6 +82,13 @@ impl StorageWrapper for Stoppable {
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         self.interrupt.engine_check()?;
         self.inner.export(name, target, new_name)
+    }
+
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        match self.interrupt.engine_check() {
+            Ok(()) => self.inner.copy_within(files, target),
+            Err(_) => files.iter().map(|_| self.interrupt.engine_check().map(|()| false)).collect(),
+        }
     }
 }
 

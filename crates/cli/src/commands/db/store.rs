@@ -20,7 +20,7 @@ use ogive::block::Slice;
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, Keyspace, KeyspaceStats};
 use ogive::types::{RecordType, ValueType};
-use ogive::verify::verify_store;
+use ogive::verify::verify_store_within;
 use ogive::{Cause, Error, FileFormat, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -545,7 +545,8 @@ impl OrderedMap for OpenKeyspace {
         let StorePart { store, .. } = place;
         store.check_there()?;
         let storage = store.options().storage(&store.folder)?;
-        Ok(Progress::during("verifying", Unit::Bytes, |progress| verify_store(&storage, progress))?)
+        let verify = |progress: &mut dyn FnMut(u64, u64)| verify_store_within(&storage, store.memory.0, progress);
+        Ok(Progress::during("verifying", Unit::Bytes, verify)?)
     }
 }
 

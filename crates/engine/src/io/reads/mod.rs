@@ -2,6 +2,7 @@
 
 pub(crate) mod fair;
 pub(super) mod handoff;
+pub(super) mod long_reads;
 pub(super) mod read_ahead;
 pub(super) mod read_pool;
 #[cfg(test)]

@@ -6,7 +6,8 @@
 use super::request::UnreadablePart;
 use super::request::{Purpose, ReadRequest};
 use super::traits::{
-    FileLock, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file, open_expected, read_whole,
+    FileCopy, FileLock, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file, open_expected,
+    read_whole,
 };
 use crate::error::{Cause, Error, Result};
 use crate::io::reads::read_ahead::{PendingReads, RangeRequest, read_at_once};
@@ -159,6 +160,15 @@ impl Storage for FrozenFiles {
             FrozenFile::Open(reader) => copy_file(&**reader, target, new_name),
             FrozenFile::Named(old_name, _) => self.place.export(old_name, target, new_name),
         }
+    }
+
+    /// Those that never change, and have their own names in the place.
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let is_immutable = |file: &&FileCopy| matches!(self.files.get(&file.name), Some(FrozenFile::Immutable(_)));
+        let immutable: Vec<FileCopy> = files.iter().filter(is_immutable).cloned().collect();
+        let mut copied = self.place.copy_within(&immutable, target).into_iter();
+        let outcome = |file| if is_immutable(&file) { copied.next().unwrap_or(Ok(false)) } else { Ok(false) };
+        files.iter().map(outcome).collect()
     }
 }
 

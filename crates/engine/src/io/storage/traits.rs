@@ -159,6 +159,17 @@ pub(in crate::io) fn read_as_listed(
     }
 }
 
+/// A file to be copied by [`Storage::copy_within`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCopy {
+    /// Its name.
+    pub name: String,
+    /// Its length in bytes.
+    pub length_bytes: u64,
+    /// The name of the copy.
+    pub new_name: String,
+}
+
 /// A flat directory of named files: the interface through which the engine accesses all data.
 ///
 /// Names are plain file names without separators. All methods may be called from several threads. A file is durable
@@ -386,6 +397,20 @@ pub trait Storage: Debug + Send + Sync {
     /// An error of kind `AlreadyExists` if the new name is taken; storage errors.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         copy_file(&*self.open(name)?, target, new_name)
+    }
+
+    /// Copies immutable files to another folder of the same object store, each by a request that moves no bytes through
+    /// this machine, as many at a time as the storage serves at once. The results are in the order of the files:
+    /// `false` for one that cannot be copied in this way, of which nothing was done. The default copies none.
+    ///
+    /// A file of the new name is not replaced where the store has a condition for that; elsewhere the caller must know
+    /// that the name is free. The copies are not read: who relies on them compares their contents, or their lengths.
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` if the new name is taken; errors of the storage, after which there may be a
+    /// copy.
+    fn copy_within(&self, files: &[FileCopy], _target: &dyn Storage) -> Vec<Result<bool>> {
+        files.iter().map(|_| Ok(false)).collect()
     }
 }
 

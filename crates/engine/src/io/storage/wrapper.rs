@@ -7,8 +7,8 @@
 use super::request::UnreadablePart;
 use super::request::{Purpose, ReadRequest};
 use super::traits::{
-    FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
-    open_as_listed, opened_as_known, read_as_listed, read_whole,
+    FileCopy, FileLock, FolderIdentity, FolderListing, ListedFile, ReadableFile, Storage, UpdatableFile, WritableFile,
+    copy_file, open_as_listed, opened_as_known, read_as_listed, read_whole,
 };
 use crate::error::{Error, Result};
 use crate::io::profile::curve::Profile;
@@ -108,6 +108,11 @@ pub trait StorageWrapper: Debug + Send + Sync {
     /// As [`Storage::export`]: by reading and writing, so that no byte bypasses the wrapper.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         copy_file(&*self.open(name)?, target, new_name)
+    }
+
+    /// As [`Storage::copy_within`]: none, so that no byte bypasses the wrapper.
+    fn copy_within(&self, files: &[FileCopy], _target: &dyn Storage) -> Vec<Result<bool>> {
+        files.iter().map(|_| Ok(false)).collect()
     }
 }
 
@@ -226,6 +231,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         StorageWrapper::export(self, name, target, new_name)
+    }
+
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        StorageWrapper::copy_within(self, files, target)
     }
 }
 

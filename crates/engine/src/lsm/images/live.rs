@@ -117,12 +117,14 @@ impl StoreImage {
         if !state.logs.is_empty() && !newest(storage)?.is_some_and(|now| needs_logs_of(&now, state)) {
             return Ok(Attempt::Changed);
         }
+        let open =
+            |name: &str| objects.as_ref().map_or_else(|| place.open(name), |objects| objects.open_as_listed(name));
         for name in immutable_names(state) {
-            let opened = place.open(&name).map(|file| files.add_immutable(&name, file));
+            let opened = open(&name).map(|file| files.add_immutable(&name, file));
             note_missing(&mut missing, &name, opened)?;
         }
         for name in young_value_files(&files, state)? {
-            let opened = place.open(&name).map(|file| files.add(&name, file));
+            let opened = open(&name).map(|file| files.add(&name, file));
             note_missing(&mut missing, &name, opened)?;
         }
         if !missing.is_empty() && !newest(storage)?.is_some_and(|now| are_lost(&missing, state, &now)) {

@@ -13,8 +13,8 @@ use super::version::StoreVersion;
 use crate::error::{Cause, Error, Result};
 use crate::io::local::sync::Mutex;
 use crate::io::{
-    FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file,
-    not_for_objects, remove_if_present,
+    FileCopy, FileLock, ListedFile, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
+    copy_file, not_for_objects, remove_if_present,
 };
 use crate::lsm::state::version::{ChainId, is_chain, parse_part_name};
 use crate::lsm::state::version::{FileKind, ManifestState, file_name, parse_file_name};
@@ -298,6 +298,23 @@ impl ObjectFolder {
     pub(crate) fn open_later(&self, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
         let known = KnownFile { length_bytes, tail: Arc::default() };
         Arc::new(LaterFile::new(self.place_of(&self.object_of(name)), known))
+    }
+
+    /// Opens a file as the listing shows it, without a request if that states its length: what is different then is an
+    /// error of the first read.
+    ///
+    /// # Errors
+    /// As [`Storage::open`].
+    pub(crate) fn open_as_listed(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let object = self.object_of(name);
+        let listed = self.listing.lock().as_ref().and_then(|listing| listing.object(&object));
+        let Some((listed, length_bytes)) = listed.and_then(|listed| Some((listed.clone(), listed.length_bytes?)))
+        else {
+            return self.open(name);
+        };
+        let later = LaterFile::new(self.place_of(&object), KnownFile { length_bytes, tail: Arc::default() });
+        _ = later.file.set(self.explained_part(&listed, self.inner.open_known(&listed))?);
+        Ok(Arc::new(later))
     }
 
     /// The place of a file that is a single object.
@@ -656,6 +673,16 @@ impl Storage for ObjectFolder {
                 self.place_of(&object).explained(self.inner.export(&object, target, new_name))
             }
         }
+    }
+
+    fn copy_within(&self, files: &[FileCopy], target: &dyn Storage) -> Vec<Result<bool>> {
+        let object = |file: &FileCopy| FileCopy { name: self.object_of(&file.name).to_string(), ..file.clone() };
+        let is_object = |file: &&FileCopy| chain_of(&file.name).is_none();
+        let objects: Vec<FileCopy> = files.iter().filter(is_object).map(object).collect();
+        let copied = self.inner.copy_within(&objects, target).into_iter();
+        let mut copied = objects.iter().zip(copied).map(|(file, copied)| self.place_of(&file.name).explained(copied));
+        let outcome = |file| if is_object(&file) { copied.next().unwrap_or(Ok(false)) } else { Ok(false) };
+        files.iter().map(outcome).collect()
     }
 
     /// Of a chain, the length of its parts, as they are there.

@@ -19,3 +19,4 @@ mod tests;
 mod walk;
 
 pub use report::{Finding, TableVerifyReport};
+pub(crate) use walk::WalkStep;

@@ -3,7 +3,7 @@
 use super::report::TableVerifyReport;
 use super::route::RouteCache;
 use crate::error::{Cause, Error, Result};
-use crate::io::{LenientStorage, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
+use crate::io::{LenientStorage, LongPieces, PieceShape, Purpose, ReadRequest, ReadableFile, Storage, UnreadablePart};
 use crate::table::format::meta as format;
 use crate::table::format::meta::{DataSource, Section};
 use crate::table::read::context::ReadContext;
@@ -23,9 +23,19 @@ pub(super) struct VerifyWalk<'t> {
     pub(super) routes: RouteCache,
     /// Whether the record counts could be read; otherwise they are not checked.
     pub(super) has_counts: bool,
-    progress: &'t mut dyn FnMut(u64, u64),
+    progress: &'t mut dyn FnMut(WalkStep),
     done_bytes: u64,
     total_bytes: u64,
+}
+
+/// How far a verification has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WalkStep {
+    /// Bytes checked so far, and in total.
+    pub(crate) done_bytes: u64,
+    pub(crate) total_bytes: u64,
+    /// Records checked so far, from the front.
+    pub(crate) records: u64,
 }
 
 impl Table {
@@ -38,13 +48,41 @@ impl Table {
     /// # Errors
     /// Storage errors only. What the device cannot read is a finding, unless it is too much: see [`LenientStorage`].
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
+        let files = &self.inner.files;
+        let mut files = (Arc::clone(files.own()), Arc::clone(files.data()));
+        // Half of the memory, so that the rest of the table has some.
+        let memory_bytes = self.inner.memory.limit_bytes() / 2;
+        if let Some(shape) = PieceShape::for_storage(&**self.inner.files.storage(), memory_bytes) {
+            let pieces = LongPieces::new(shape, None);
+            let own: Arc<dyn ReadableFile> = pieces.file(Arc::clone(&files.0));
+            files.1 = if Arc::ptr_eq(&files.0, &files.1) { Arc::clone(&own) } else { pieces.file(files.1) };
+            files.0 = own;
+        }
+        self.verify_files(files, &mut |step| progress(step.done_bytes, step.total_bytes))
+    }
+
+    /// As [`Self::verify`], through the files as the table has them.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn verify_as_open(&self, progress: &mut dyn FnMut(WalkStep)) -> Result<TableVerifyReport> {
+        let files = &self.inner.files;
+        self.verify_files((Arc::clone(files.own()), Arc::clone(files.data())), progress)
+    }
+
+    /// Verifies the table through its own file, and that of the blocks.
+    fn verify_files(
+        &self,
+        (own, data): (Arc<dyn ReadableFile>, Arc<dyn ReadableFile>),
+        progress: &mut dyn FnMut(WalkStep),
+    ) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
         let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.files.data().len() };
         let lenient = &LenientStorage::over(inner.files.storage());
         let mut walk = VerifyWalk {
             inner,
-            file: lenient.file(Arc::clone(inner.files.own())),
-            data: lenient.file(Arc::clone(inner.files.data())),
+            file: lenient.file(own),
+            data: lenient.file(data),
             report: TableVerifyReport::default(),
             routes: RouteCache::default(),
             has_counts: true,
@@ -75,7 +113,8 @@ impl VerifyWalk<'_> {
     /// Advances the progress by `bytes`.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes = (self.done_bytes + bytes).min(self.total_bytes);
-        (self.progress)(self.done_bytes, self.total_bytes);
+        let (done_bytes, total_bytes) = (self.done_bytes, self.total_bytes);
+        (self.progress)(WalkStep { done_bytes, total_bytes, records: self.report.records });
     }
 
     /// Reports damage as a finding, and returns other errors.
