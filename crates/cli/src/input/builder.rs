@@ -52,6 +52,7 @@ impl RecordBuilder {
     ///
     /// # Errors
     /// [`InputError::WrongType`] for a field that is not of its type.
+    #[cfg(any(feature = "parquet", test))]
     pub(crate) fn build<'a>(
         &mut self,
         convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, Option<String>>,

@@ -180,7 +180,6 @@ impl Read for DecodedInput {
 }
 
 /// The decoder of a compression.
-#[cfg_attr(not(feature = "zstd"), expect(clippy::unnecessary_wraps, reason = "one decoder may be left out"))]
 fn decoder(compression: Compression, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     match compression {
         Compression::Gzip => {

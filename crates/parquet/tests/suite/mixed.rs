@@ -187,15 +187,14 @@ fn what_reads_otherwise_is_no_column_of_one_index() {
     }
 }
 
-/// Values of a column in several types, of which the last one has all.
-#[test]
-fn numbers_and_times_of_a_column_take_the_widest_type() {
+/// Two columns of values in different types, the type that has all of them, and their texts.
+fn columns_of_two_types() -> [(ArrayRef, ArrayRef, DataType, [&'static str; 4]); 6] {
     use arrow_array::{
         Date32Array, Date64Array, Decimal128Array, Float32Array, Float64Array, Int32Array, TimestampMillisecondArray,
         TimestampNanosecondArray, UInt32Array,
     };
     let day = 86_400_000;
-    let cases: [(ArrayRef, ArrayRef, DataType, [&str; 4]); 6] = [
+    [
         (
             Arc::new(Int32Array::from(vec![5, -5])),
             Arc::new(Int64Array::from(vec![1 << 40, 3])),
@@ -237,8 +236,12 @@ fn numbers_and_times_of_a_column_take_the_widest_type() {
                 "1970-01-01T00:00:00.000000004",
             ],
         ),
-    ];
-    for (one, other, data_type, expected) in cases {
+    ]
+}
+
+#[test]
+fn numbers_and_times_of_a_column_take_the_widest_type() {
+    for (one, other, data_type, expected) in columns_of_two_types() {
         for (first, second, expected) in
             [(&one, &other, expected), (&other, &one, [expected[2], expected[3], expected[0], expected[1]])]
         {
@@ -249,7 +252,12 @@ fn numbers_and_times_of_a_column_take_the_widest_type() {
             assert_eq!([0, 1, 2, 3].map(shown), expected, "{data_type}");
         }
     }
-    // A key is in the types of its files, and what no type has is refused.
+}
+
+#[test]
+fn a_key_keeps_the_types_of_its_files_and_no_time_is_changed() {
+    use arrow_array::{Int32Array, TimestampMillisecondArray, TimestampNanosecondArray};
+    // What no type has is refused, too.
     let numbers: ArrayRef = Arc::new(Int32Array::from(vec![5, -5]));
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
     let naturals: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2]));
