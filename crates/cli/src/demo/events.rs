@@ -30,7 +30,7 @@ impl Events {
         Self { left: count, time_ns: BEGIN_NS, state: 1 }
     }
 
-    /// A random number of so many bits.
+    /// A random number of `bits` bits.
     fn draw(&mut self, bits: u32) -> i64 {
         self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT);
         (self.state >> (u64::BITS - bits)).cast_signed()
