@@ -17,7 +17,7 @@ const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, w
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive demo                                  index the files of this machine and look some up
+  ogive demo                                  index generated data, beside a B-tree
   ogive build words.txt -o words.ogive        build a table from lines of text
   ogive get words.ogive apple --explain       look up a key and show every read
   ogive db put fruit.db apple red             write to a store

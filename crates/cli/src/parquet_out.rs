@@ -9,7 +9,7 @@ use ::parquet::column::writer::ColumnWriter;
 use ::parquet::data_type::{ByteArray, FixedLenByteArray};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 use arrow_schema::{Field, Schema};
@@ -25,6 +25,13 @@ const LONG_INTEGER_BYTES: i32 = 17;
 /// Rows and bytes of a row group, so that one stays in memory at a time.
 const GROUP_ROWS: usize = 1 << 16;
 const GROUP_BYTES: usize = 32 << 20;
+/// Bytes and rows of a page: a lookup by an index beside the file reads one page of each column.
+const PAGE_BYTES: usize = 32 << 10;
+const PAGE_ROWS: usize = 1 << 13;
+/// Bytes of a dictionary, which a lookup reads besides: a column with more distinct values is written without one.
+const DICTIONARY_BYTES: usize = 32 << 10;
+/// Values between two looks at these limits: fewer cost time, more exceed them by long values.
+const WRITE_VALUES: usize = 64;
 
 /// The values of a column in a row group.
 #[derive(Debug)]
@@ -54,8 +61,7 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         let types = fields.columns().iter().map(|column| column_type(column).map(Arc::new));
         let types = types.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let schema = Type::group_type_builder("records").with_fields(types).build().map_err(refused)?;
-        let properties = Arc::new(WriterProperties::builder().set_key_value_metadata(Some(hint(fields))).build());
-        let writer = SerializedFileWriter::new(target, Arc::new(schema), properties).map_err(refused)?;
+        let writer = SerializedFileWriter::new(target, Arc::new(schema), properties(fields)).map_err(refused)?;
         let columns = fields.columns().iter().map(|column| (empty(column.key_type), Vec::new())).collect();
         Ok(Self { fields, writer, columns, rows: 0, bytes: 0, total: 0 })
     }
@@ -112,6 +118,18 @@ impl<'a, W: Write + Send> ParquetWriter<'a, W> {
         (self.rows, self.bytes) = (0, 0);
         Ok(())
     }
+}
+
+/// Small pages, with the page index that leads to them.
+fn properties(fields: &RecordFields) -> Arc<WriterProperties> {
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(hint(fields)))
+        .set_data_page_size_limit(PAGE_BYTES)
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_dictionary_page_size_limit(DICTIONARY_BYTES)
+        .set_write_batch_size(WRITE_VALUES)
+        .set_statistics_enabled(EnabledStatistics::Page);
+    Arc::new(properties.build())
 }
 
 /// The key of the types of the records in the metadata of the schema.

@@ -140,6 +140,8 @@ pub struct FieldReader<R> {
     is_blank_ahead: bool,
     /// Whether a field of a form without quotes was in quotes.
     has_quotes: bool,
+    /// The names of columns that are not UTF-8.
+    altered_names: Vec<(usize, String)>,
 }
 
 impl<R: Read> FieldReader<R> {
@@ -166,6 +168,7 @@ impl<R: Read> FieldReader<R> {
             blanks_ahead: 0,
             is_blank_ahead: false,
             has_quotes: false,
+            altered_names: Vec::new(),
         };
         let names = rows.read_names()?;
         Ok((rows, names))
@@ -186,12 +189,21 @@ impl<R: Read> FieldReader<R> {
         Ok(columns.map(|column| format!("column{}", column + 1)).collect())
     }
 
+    /// The names of columns that are not UTF-8, which only lenient rows have: the position of each, counted from 0, and
+    /// what is written, with escapes.
+    pub fn altered_names(&self) -> &[(usize, String)] {
+        &self.altered_names
+    }
+
     /// The name of a column, in the row of the header.
-    fn name(&self, column: usize) -> Result<String, TextError> {
+    fn name(&mut self, column: usize) -> Result<String, TextError> {
         let field = self.row.field(column);
         match std::str::from_utf8(field) {
             Ok(name) => Ok(name.to_owned()),
-            Err(_) if self.layout.is_lenient => Ok(String::from_utf8_lossy(field).into_owned()),
+            Err(_) if self.layout.is_lenient => {
+                self.altered_names.push((column, crate::shortened(field)));
+                Ok(String::from_utf8_lossy(field).into_owned())
+            }
             Err(_) => {
                 let (line, name) = (self.row.line(), crate::shortened(field));
                 Err(TextError::NameNotText { line, column: column + 1, name })

@@ -72,6 +72,13 @@ impl Files {
         }
     }
 
+    /// At most about `count` evenly spaced keys: present or absent ones.
+    pub(crate) fn some_keys(&self, order: Order, present: bool, count: usize) -> impl Iterator<Item = Vec<u8>> {
+        let stride = (self.len() / count.max(1)).max(1);
+        let files = (stride / 2..self.len()).step_by(stride).filter_map(move |position| self.at(order, position));
+        files.filter_map(move |file| if present { Some(Self::key(order, file)) } else { self.absent_key(order, file) })
+    }
+
     /// The records in one of the orders.
     pub(crate) fn input(&self, order: Order) -> FilesInput<'_> {
         let text = self.found.iter().all(|file| std::str::from_utf8(&file.path).is_ok());

@@ -1,6 +1,5 @@
 //! Cold lookups, with their reads and measured times.
 
-use super::files::{Files, Order};
 use crate::failure::{Failure, Result};
 use crate::values::key;
 use ogive::io::Storage;
@@ -57,29 +56,19 @@ impl LookUps {
     }
 }
 
-/// Looks up at most `count` evenly spaced keys: present or absent ones.
+/// Looks up keys that are all there or all absent, until the time for it is over.
 ///
 /// # Errors
 /// [`Failure::Refused`] when a lookup gives a wrong answer: the demonstration is also a test.
-pub(crate) fn look_up(
-    cold: &ColdTable<'_>,
-    files: &Files,
-    order: Order,
-    present: bool,
-    count: usize,
-) -> Result<LookUps> {
+pub(crate) fn look_up(cold: &ColdTable<'_>, keys: impl Iterator<Item = Vec<u8>>, present: bool) -> Result<LookUps> {
     let mut sums = LookUps { cold: true, ..LookUps::default() };
     let mut times_us = Vec::new();
-    let stride = (files.len() / count.max(1)).max(1);
     let begun = Instant::now();
-    for position in (stride / 2..files.len()).step_by(stride) {
+    for key in keys {
         // At least one, even if this process was paused.
         if sums.keys > 0 && begun.elapsed() >= PATIENCE {
             break;
         }
-        let Some(file) = files.at(order, position) else { break };
-        let key = if present { Some(Files::key(order, file)) } else { files.absent_key(order, file) };
-        let Some(key) = key else { continue };
         let started = Instant::now();
         let (table, value, trace) = cold.get(&key)?;
         times_us.push(started.elapsed().as_secs_f64() * 1e6);

@@ -54,12 +54,17 @@ fn print_designs(data: &Data, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
-    let tables = || all.iter().flat_map(|data| &data.tables);
-    let cold = tables().all(|made| made.present.cold);
+/// Says how the lookups were measured.
+pub(super) fn print_how<'a>(mut tables: impl Iterator<Item = &'a DemoTable>, output: &mut Output) -> Result<()> {
+    let cold = tables.all(|made| made.present.cold);
     let how =
         if cold { "bypassing the page cache" } else { "through the page cache, without support for direct reads" };
-    output.line(format_args!("\nCold lookups on this machine, {how}; all answers were right:\n"))?;
+    output.line(format_args!("\nCold lookups on this machine, {how}; all answers were right:\n"))
+}
+
+fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
+    let tables = || all.iter().flat_map(|data| &data.tables);
+    print_how(tables(), output)?;
     let rows = tables().flat_map(|made| {
         [("present", made.present), ("absent", made.absent)].map(|(what, sums)| {
             vec![

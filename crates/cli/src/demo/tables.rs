@@ -1,4 +1,4 @@
-//! The tables of the demonstration: one per order of the files and storage.
+//! The tables of the demonstration: of the files, one per order and storage.
 
 use super::files::{Files, Order};
 use super::lookups::{ColdTable, LookUps, look_up};
@@ -17,9 +17,9 @@ use std::sync::Arc;
 const PROFILES: [&str; 2] = ["nvme", "s3"];
 /// Designs compared with the tuned ones, with blocks of 4 KiB.
 const FIXED_DESIGNS: [&str; 2] = ["coded", "btree"];
-const FIXED_BLOCK_BYTES: u32 = 4096;
+pub(super) const FIXED_BLOCK_BYTES: u32 = 4096;
 /// Lookups per table, of present and of absent keys.
-const LOOK_UPS: usize = 1000;
+pub(super) const LOOK_UPS: usize = 1000;
 
 /// A table with the results of its lookups.
 #[derive(Debug)]
@@ -67,7 +67,10 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
     for order in [Order::Path, Order::Time] {
         let mut tables = Vec::new();
         for profile in profiles()? {
-            tables.push(make(files, order, profile, folder, interrupt)?);
+            let options = TableWriteOptions::default();
+            let made = Made { name: name(order, &profile), profile, options, folder, interrupt };
+            let keys = |present| files.some_keys(order, present, LOOK_UPS);
+            tables.push(make(&made, &mut files.input(order), keys)?);
         }
         // Fixed designs do not depend on the storage.
         let designs: Vec<_> =
@@ -81,19 +84,34 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
     Ok(all)
 }
 
-fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<DemoTable> {
-    let name = name(order, &profile);
-    let options = TableWriteOptions::default().profile(profile.clone()).replace(true);
-    let place = claim(&folder.join(&name), OutputKind::Table, &[], None)?;
+/// What a table is to be.
+pub(super) struct Made<'a> {
+    pub(super) name: String,
+    pub(super) profile: Profile,
+    pub(super) options: TableWriteOptions,
+    pub(super) folder: &'a Path,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// Builds a table of an input, and looks up `keys` in it: those that are there, and absent ones.
+pub(super) fn make<K: Iterator<Item = Vec<u8>>>(
+    made: &Made<'_>,
+    input: &mut dyn Input,
+    keys: impl Fn(bool) -> K,
+) -> Result<DemoTable> {
+    let &Made { ref name, ref profile, ref options, folder, interrupt } = made;
+    let options = options.clone().profile(profile.clone()).replace(true);
+    let place = claim(&folder.join(name), OutputKind::Table, &[], None)?;
     let storage = place.storage(LocalStorage::new);
     let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0, lookups: None };
-    let poured = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt);
+    let poured = pour(input, &target, false, &format!("building {name}"), interrupt);
     let report = poured.map_err(|failure| place.left(failure))?;
     let table = Table::open((storage, &place.name), &TableOptions::default())?;
-    let cold = ColdTable { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
-    let present = look_up(&cold, files, order, true, LOOK_UPS)?;
-    let absent = look_up(&cold, files, order, false, LOOK_UPS)?;
-    Ok(DemoTable { profile, path: folder.join(&name), name, report, table, present, absent })
+    let cold = ColdTable { storage: Arc::new(LocalStorage::direct(folder)), name };
+    let present = look_up(&cold, keys(true), true)?;
+    let absent = look_up(&cold, keys(false), false)?;
+    let (profile, name, path) = (profile.clone(), name.clone(), folder.join(name));
+    Ok(DemoTable { profile, path, name, report, table, present, absent })
 }
 
 fn name(order: Order, profile: &Profile) -> String {

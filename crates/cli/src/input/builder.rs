@@ -4,7 +4,7 @@ use super::InputError;
 use super::record::Record;
 use super::schema::{ReadColumn, Schema};
 use ogive::KeyType;
-use ogive::types::{RowBuilder, Value, ValueType};
+use ogive::types::{Component, NullOrder, RowBuilder, TupleType, Value, ValueType};
 use ogive_text::FieldBytes;
 use std::path::{Path, PathBuf};
 
@@ -147,15 +147,36 @@ impl RecordBuilder {
     }
 
     fn refuse(&self, column: &ReadColumn, written: Option<String>) -> InputError {
+        let is_key = self.keys.iter().any(|key| key.name == column.name);
+        let remedy = match written.as_deref() {
+            None | Some("") if is_key => self.with_null(column).map(|keys| format!("--key-type '{keys}'")),
+            None => None,
+            written => column.fitting(written).map(|fitting| format!("--type '{}={fitting}'", column.name)),
+        };
         InputError::WrongType {
             path: self.path.clone(),
             record: self.records,
             line: self.line,
             column: (!column.name.is_empty()).then(|| column.name.as_str().into()),
-            is_key: self.keys.iter().any(|key| key.name == column.name),
-            fitting: column.fitting(written.as_deref()).map(String::into_boxed_str),
+            is_key,
+            remedy: remedy.map(String::into_boxed_str),
             written: written.map(String::into_boxed_str),
             wanted: column.key_type.to_string().into(),
         }
+    }
+
+    /// The type of the keys with nulls in one of its columns, as an option states it.
+    fn with_null(&self, column: &ReadColumn) -> Option<String> {
+        let index = self.keys.iter().position(|key| key.name == column.name)?;
+        let mut components = match (self.key_type, &self.keys[..]) {
+            (KeyType::Tuple(tuple), keys) if keys.len() == tuple.components().len() => tuple.components().collect(),
+            (KeyType::Tuple(_), _) => return None,
+            (key_type, _) => vec![Component::new(key_type)],
+        };
+        let component: &mut Component = components.get_mut(index)?;
+        component.nulls = NullOrder::Last;
+        let keys = TupleType::new(&components).ok()?.to_string();
+        // That is where nulls come unless it is stated.
+        Some(keys.replace("? nulls last", "?"))
     }
 }

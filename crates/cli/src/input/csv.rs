@@ -71,9 +71,14 @@ impl TextRows for CsvRows {
         })
     }
 
-    fn remark(&self) -> Option<String> {
+    fn remarks(&self) -> Vec<String> {
         let path = shown(&self.path);
-        self.rows.has_quotes().then(|| format!("{path} has fields that begin with quotes: {QUOTES_ARE_CHARACTERS}"))
+        let altered = self.rows.altered_names().iter().map(|(column, written)| {
+            let (number, name) = (column + 1, &self.names[*column]);
+            format!("the name of column {number} of {path}, '{written}', is not UTF-8, and became '{name}'")
+        });
+        let quotes = format!("{path} has fields that begin with quotes: {QUOTES_ARE_CHARACTERS}");
+        altered.chain(self.rows.has_quotes().then_some(quotes)).collect()
     }
 
     fn is_blank(&self) -> bool {

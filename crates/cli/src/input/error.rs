@@ -46,7 +46,7 @@ pub(crate) enum InputError {
     #[error(
         "{}{} in record {} of {}{} is not of type {wanted}",
         place(column.as_deref(), *is_key),
-        shown_field(written.as_deref()),
+        shown_field(written.as_deref(), *is_key),
         grouped(*record),
         shown(path),
         line.map_or_else(String::new, |line| format!(" (line {})", grouped(line)))
@@ -66,8 +66,9 @@ pub(crate) enum InputError {
         written: Option<Box<str>>,
         /// The type of the column.
         wanted: Box<str>,
-        /// The narrowest type of this value and those by which the type was guessed.
-        fitting: Option<Box<str>>,
+        /// The option that reads it: with the narrowest type of this value and those by which the type was guessed, or,
+        /// if it is a null in a key, with keys that may be null.
+        remedy: Option<Box<str>>,
     },
     /// An array or an object in the place of a scalar.
     #[error("field '{field}' in record {} of {} is {what}, but fields are scalars", grouped(*record), shown(path))]
@@ -188,8 +189,12 @@ pub(crate) enum InputError {
 }
 
 /// A field, for messages.
-fn shown_field(written: Option<&str>) -> String {
-    written.map_or_else(|| "a null".to_owned(), |written| format!("'{written}'"))
+fn shown_field(written: Option<&str>, is_key: bool) -> String {
+    match written {
+        None => "a null".to_owned(),
+        Some("") if is_key => "an empty field, which is a null,".to_owned(),
+        Some(written) => format!("'{written}'"),
+    }
 }
 
 /// The column of a field, for messages.
@@ -261,16 +266,16 @@ impl InputError {
             Self::WrongType { is_key: true, column: None, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
-            Self::WrongType { column: Some(column), fitting: Some(fitting), written: Some(_), .. } => {
-                format!("--type '{column}={fitting}' reads it; --scan-all finds types by all rows")
+            Self::WrongType { is_key: true, written, remedy, .. } if written.as_deref().is_none_or(str::is_empty) => {
+                match remedy {
+                    Some(remedy) => format!("read nulls in keys with {remedy}"),
+                    None => "give each row a key".into(),
+                }
             }
-            Self::WrongType { is_key: true, written, wanted, .. } => match written.as_deref() {
-                None => format!("read nulls with --key-type '({wanted}?)'"),
-                Some("") => format!(
-                    "read empty fields as nulls with --key-type '({wanted}?)', or as empty text with --key-type text"
-                ),
-                Some(_) => "choose another type with --key-type, such as text".into(),
-            },
+            Self::WrongType { remedy: Some(remedy), .. } => {
+                format!("{remedy} reads it; --scan-all finds types by all rows")
+            }
+            Self::WrongType { is_key: true, .. } => "choose another type with --key-type, such as text".into(),
             Self::WrongType { column, written, wanted, .. } => {
                 let column = column.as_deref().unwrap_or("1");
                 match written.as_deref() {

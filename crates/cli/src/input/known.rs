@@ -18,7 +18,7 @@ impl FromStr for ColumnType {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (column, name) = text.rsplit_once('=').ok_or("write it as COL=TYPE, such as price=decimal(8,2)")?;
+        let (column, name) = text.rsplit_once('=').ok_or("write it as COL=TYPE, such as 'price=decimal(8,2)'")?;
         let (name, nullable) = name.trim().strip_suffix('?').map_or((name, false), |name| (name, true));
         let key_type: KeyType = name.parse().map_err(|error: ogive::Error| crate::advice::told(&error))?;
         if matches!(key_type, KeyType::Tuple(_)) {

@@ -94,7 +94,7 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
-    /// Type of a column, such as price=decimal(8,2); with a question mark, empty fields are nulls [default: the
+    /// Type of a column, such as 'price=decimal(8,2)'; with a question mark, empty fields are nulls [default: the
     /// first of u64, i64, u128, i128, f64, bool, date, time, timestamp, UUID and text that fits all rows]
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,

@@ -37,9 +37,9 @@ pub(crate) trait TextRows: Debug + Send {
     /// Appends the row as it is written.
     fn write_row(&self, row: &mut Vec<u8>);
 
-    /// What may be wrong with the rows so far.
-    fn remark(&self) -> Option<String> {
-        None
+    /// What may be wrong with the names and the rows so far.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// A field of the current row.

@@ -170,7 +170,7 @@ impl Schema {
             }
         }
         let key_count = selection.keys.len();
-        let mut remarks: Vec<String> = rows.remark().into_iter().collect();
+        let mut remarks: Vec<String> = rows.remarks();
         for (column, guess) in columns.iter_mut().zip(&guesses) {
             let Some(guess) = guess else { continue };
             let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);

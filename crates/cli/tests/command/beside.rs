@@ -53,6 +53,31 @@ fn rows_of_a_parquet_file_are_found_by_its_index() {
     assert_eq!(found[0]["kind"], json!("parquet index"));
 }
 
+/// Bytes of a lookup in a Parquet file of 300,000 rows whose texts are all different, however they are distributed.
+const LOOKUP_BYTES_MAX: u64 = 100_000;
+
+#[test]
+fn a_lookup_in_an_exported_file_of_unique_text_reads_small_pages() {
+    let folder = Folder::new();
+    let text = |i: u64| format!("{:016x} of {i}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let rows: String = (0..300_000).map(|i| format!("{},{},{}\n", i * 7, text(i), i % 5)).collect();
+    folder.write("rows.csv", format!("id,name,level\n{rows}"));
+    folder.build("rows.csv", "rows.ogive", &[]);
+    folder.run(&["export", "rows.ogive", "rows.parquet"]).exits_with(0);
+    for key in ["id", "name"] {
+        let index = format!("{key}.idx");
+        folder.run(&["build", "rows.parquet", "--external", "--key", key, "-o", &index]).exits_with(0);
+        for i in [0, 700, 65_535, 65_536, 200_001, 299_999] {
+            let key = if key == "id" { (i * 7).to_string() } else { text(i) };
+            let found = folder.run(&["get", &index, &key, "--explain", "--json"]).exits_with(0).json();
+            assert_eq!(found["record"], json!({ "id": i * 7, "name": text(i), "level": i % 5 }));
+            let reads = found["reads"].as_array().unwrap();
+            let bytes: u64 = reads.iter().map(|read| read["size_bytes"].as_u64().unwrap()).sum();
+            assert!((1..LOOKUP_BYTES_MAX).contains(&bytes), "{index} {key}: {bytes} in {reads:?}");
+        }
+    }
+}
+
 #[test]
 fn rows_are_found_by_position_and_printed_backwards() {
     let folder = events();

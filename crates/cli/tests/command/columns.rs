@@ -51,6 +51,45 @@ fn a_key_type_with_nulls_takes_nulls_of_numbers_from_every_format() {
 }
 
 #[test]
+fn a_null_key_is_named_and_the_hint_on_it_works_as_it_is_printed() {
+    let folder = Folder::new();
+    folder.write("one.csv", "k,v\n1,a\n,b\n");
+    folder.write("one.jsonl", "{\"k\": 1, \"v\": \"a\"}\n{\"k\": null, \"v\": \"b\"}\n");
+    folder.write("two.csv", "k,j,v\n1,1,a\n,2,b\n");
+    let mut cases = vec![
+        ("one.csv", vec!["--key-type", "u64"]),
+        ("one.csv", vec!["--type", "k=u64?"]),
+        ("one.csv", vec!["--type", "k=i64", "--key", "k"]),
+        ("one.jsonl", vec![]),
+        ("one.jsonl", vec!["--type", "k=u64?"]),
+        ("one.jsonl", vec!["--key-type", "text"]),
+        ("two.csv", vec!["--key", "k", "--key", "j", "--key-type", "(u64, u64 desc)"]),
+        ("two.csv", vec!["--key", "j", "--key", "k", "--type", "k=u64"]),
+    ];
+    if cfg!(feature = "parquet") {
+        folder.build("two.csv", "two.ogive", &["--key", "v", "--key-type", "text"]);
+        folder.run(&["export", "two.ogive", "two.parquet"]).exits_with(0);
+        cases.push(("two.parquet", vec!["--key", "k"]));
+        cases.push(("two.parquet", vec!["--key", "k", "--type", "k=u64?"]));
+        cases.push(("two.parquet", vec!["--key", "k", "--key", "j", "--key-type", "(u64, u64)"]));
+    }
+    for (input, given) in cases {
+        let build = [&["build", input, "-o", "t.ogive", "--force"], &given[..]].concat();
+        let run = folder.run(&build).exits_with(1).complains_of("key column 'k': ").complains_of(" null");
+        assert!(run.stderr.contains("in record 2 of "), "{}", run.stderr);
+        let hint = run.stderr.split("hint: read nulls in keys with --key-type '").nth(1);
+        let hint = hint.and_then(|hint| hint.split('\'').next()).unwrap_or_else(|| panic!("{}", run.stderr)).to_owned();
+        assert!(!given.contains(&&hint[..]), "{given:?}: {hint}");
+        let others = match given.iter().position(|word| *word == "--key-type") {
+            Some(at) => [&given[..at], &given[at + 2..]].concat(),
+            None => given.clone(),
+        };
+        folder.build(input, "t.ogive", &[&["--force", "--key-type", &hint], &others[..]].concat());
+        assert!(folder.run(&["count", "t.ogive"]).exits_with(0).stdout == "2\n", "{hint}");
+    }
+}
+
+#[test]
 fn keys_with_zones_join_those_without_as_timestamps_of_utc() {
     let folder = Folder::new();
     folder.write("plain.csv", "at,v\n2024-01-01T00:00:00,a\n2024-06-01T10:00:00,b\n");

@@ -38,6 +38,39 @@ fn the_demonstration_shows_designs_traces_and_where_the_tables_are() {
     folder.run(&["get", "tables/paths-s3.ogive", "tree/1/113.txt"]).exits_with(0);
 }
 
+#[test]
+fn the_demonstration_without_files_compares_a_tuned_index_with_a_btree() {
+    let folder = Folder::new();
+    folder.write("mine.txt", "not to be read");
+    let arguments = ["demo", "--events", "200000", "--dir", "tables"];
+    let text = folder.run(&arguments).exits_with(0).stdout;
+    for word in ["200,000 generated events", "B-tree", "bits/key", "reads/lookup", "--explain", "ogive scan", "Next:"] {
+        assert!(text.contains(word), "no {word:?} in\n{text}");
+    }
+    assert!(!text.contains("mine.txt"), "{text}");
+    let told = folder.run(&[&arguments[..], &["--json"]].concat()).exits_with(0).json();
+    assert_eq!(told["events"], 200_000);
+    let tables = told["tables"].as_array().unwrap();
+    let of = |index: usize, field: &str| tables[index]["report"][field].as_u64().unwrap();
+    assert!(of(0, "index_bytes") * 2 < of(1, "index_bytes"), "{told}");
+    for (index, name) in ["events-tuned.ogive", "events-btree.ogive"].into_iter().enumerate() {
+        let table = format!("tables/{name}");
+        assert_eq!((of(index, "records"), &tables[index]["path"]), (200_000, &Value::from(table.as_str())));
+        // What is told is what a lookup of the command reads.
+        let key = folder.run(&["nth", &table, "77777"]).exits_with(0).stdout;
+        let key = key.split('\t').next().unwrap();
+        let got = folder.run(&["get", &table, key, "--explain", "--json"]).exits_with(0).json();
+        let sums = &tables[index]["present"];
+        let reads = sums["requests"].as_f64().unwrap() / sums["keys"].as_f64().unwrap();
+        assert!((got["reads"].as_array().unwrap().len() as f64 - reads).abs() < 1.0, "{reads} {got}");
+        folder.run(&["verify", &table]).exits_with(0);
+    }
+    for wrong in [["demo", "--files", "7"], ["demo", "--seconds", "7"]] {
+        folder.run(&wrong).exits_with(2).complains_of("FROM");
+    }
+    folder.run(&["demo", ".", "--events", "7"]).exits_with(2).complains_of("--events");
+}
+
 /// The commands that the demonstration ends with.
 fn closing_commands(text: &str) -> Vec<String> {
     let closing = text.split("Next:").nth(1).unwrap();
@@ -54,9 +87,12 @@ fn the_closing_commands_of_the_demonstration_work_as_they_are_printed() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_ogive"));
     let with_program = std::env::join_paths([program.parent().unwrap(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
     for (path, name) in [("/usr/bin:/bin".into(), program.to_str().unwrap()), (with_program, "ogive")] {
-        let mut demo = folder.command(&["demo", "it's a tree", "--dir", "my tables"]);
-        let text = String::from_utf8(demo.env("PATH", &path).output().unwrap().stdout).unwrap();
-        for command in closing_commands(&text) {
+        let demo = |arguments: &[&str]| {
+            let mut demo = folder.command(&[&["demo", "--dir", "my tables"], arguments].concat());
+            String::from_utf8(demo.env("PATH", &path).output().unwrap().stdout).unwrap()
+        };
+        let of_files = closing_commands(&demo(&["it's a tree"]));
+        for command in of_files.into_iter().chain(closing_commands(&demo(&["--events", "5000"]))) {
             assert!(command.starts_with(&format!("{name} ")) || command.starts_with("ls "), "{command}");
             let command = command.replace("profile .", "profile . --seconds 0.05 --file-size 32MiB");
             let mut shell = std::process::Command::new("sh");

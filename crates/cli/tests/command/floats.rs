@@ -126,6 +126,23 @@ fn values_are_the_floats_that_programs_write() {
     assert!(folder.build("v.csv", "v.ogive", &["--force"]).stdout.contains("f64 -> {v: f64}"));
 }
 
+#[test]
+fn large_and_small_floats_are_short_and_read_again() {
+    let folder = Folder::new();
+    let rows = "-1e308,1.7976931348623157e308\n1e-7,-5e-324\n0.000001,100000000000000000000\n1e21,1e21\n";
+    folder.write("f.csv", format!("k,x\n{rows}"));
+    folder.build("f.csv", "f.ogive", &["--key-type", "f64", "--type", "x=f64"]);
+    let lines = rows.replace(',', "\t");
+    folder.run(&["scan", "f.ogive"]).exits_with(0).prints(&lines);
+    for (key, value) in rows.lines().map(|line| line.split_once(',').unwrap()) {
+        folder.run(&["get", "f.ogive", key]).exits_with(0).prints(&format!("{value}\n"));
+    }
+    folder.run(&["export", "f.ogive", "again.csv"]).exits_with(0);
+    let again = folder.build("again.csv", "again.ogive", &[]);
+    assert!(again.stdout.contains("f64 -> {x: f64}"), "{}", again.stdout);
+    folder.run(&["scan", "again.ogive"]).exits_with(0).prints(&lines);
+}
+
 #[cfg(feature = "parquet")]
 #[test]
 fn floats_of_parquet_become_no_decimals_and_no_integers() {

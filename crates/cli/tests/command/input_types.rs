@@ -66,7 +66,10 @@ fn keys_of_one_column_are_never_null() {
         folder.build("rows.csv", "t", flags);
         folder.run(&["scan", "t"]).exits_with(0).prints("\ta\nx\tb\n");
     }
-    folder.run(&["build", "rows.csv", "-o", "t", "--type", "id=u8?"]).exits_with(1).complains_of("key column 'id': ''");
+    folder
+        .run(&["build", "rows.csv", "-o", "t", "--type", "id=u8?"])
+        .exits_with(1)
+        .complains_of("key column 'id': an empty field");
 }
 
 #[test]

@@ -112,7 +112,12 @@ fn backups_are_made_listed_restored_and_removed() {
     db(&folder, &["restore", "all/backups", "other", "--backup", "1"]).exits_with(2).complains_of("ogive db backups");
     db(&folder, &["restore", "all/backups", "old"]).exits_with(1).complains_of("old");
     db(&folder, &["restore", "missing", "other"]).exits_with(1).complains_of("missing");
-    db(&folder, &["backups", "missing"]).exits_with(1).complains_of("missing");
+    db(&folder, &["backups", "missing"]).exits_with(1).complains_of("missing: no such folder");
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    for (place, flags) in [("empty", &[][..]), ("s", &["--verify"]), ("new", &["--json"])] {
+        let run = db(&folder, &[&["backups", place], flags].concat()).exits_with(1);
+        assert!(format!("{}{}", run.stdout, run.stderr).contains(&format!("{place} contains no backups")));
+    }
     db(&folder, &["backup", "s", "s"]).exits_with(2).complains_of("the store itself");
     db(&folder, &["backup", "s", "b", "--keep", "0"]).exits_with(2);
     db(&folder, &["backup", "new", "s"]).exits_with(2).complains_of("no backups");

@@ -51,6 +51,62 @@ fn every_command_explains_itself_with_examples() {
     );
 }
 
+/// The characters that a shell takes for itself outside quotes; a pipe and a redirection are meant.
+const OF_SHELL: [char; 9] = ['(', ')', '{', '}', '[', ']', '*', '?', ';'];
+
+/// What is not in quotes.
+fn bare(text: &str) -> String {
+    let mut open = None;
+    let keep = |letter: &char| match (*letter, open) {
+        (quote @ ('\'' | '"'), None) => {
+            open = Some(quote);
+            false
+        }
+        (quote, Some(begun)) => {
+            open = open.filter(|_| quote != begun);
+            false
+        }
+        _ => true,
+    };
+    text.chars().filter(keep).collect()
+}
+
+/// The sub-commands that a help text lists.
+fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let words = lines.filter(|line| line.starts_with(|letter: char| letter.is_ascii_lowercase()));
+    words
+        .filter_map(|line| Some(line.split_once("  ")?.0.to_owned()))
+        .filter(|word| !word.contains(' ') && word != "help")
+        .collect()
+}
+
+#[test]
+fn what_help_texts_show_is_quoted_for_a_shell() {
+    let folder = Folder::new();
+    let groups = ["index", "db"].map(|group| {
+        let inner = listed(&folder.run(&[group, "--help"]).exits_with(0).stdout);
+        assert!(inner.len() >= INDEX_COMMANDS.len(), "{inner:?}");
+        inner.into_iter().map(move |command| vec![group.to_owned(), command])
+    });
+    let outer = COMMANDS.iter().map(|command| vec![(*command).to_owned()]);
+    for command in outer.chain(groups.into_iter().flatten()) {
+        let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+        words.push("--help");
+        let help = folder.run(&words).exits_with(0).stdout;
+        for line in help.lines().filter(|line| line.starts_with("  ogive ")) {
+            let shown = line.trim_start().split("  ").next().unwrap();
+            assert!(!bare(shown).contains(OF_SHELL), "{shown}");
+        }
+        for word in help.split_whitespace().filter(|word| word.contains('=') && word.contains('(')) {
+            assert!(word.starts_with('\''), "{words:?}: {word}");
+        }
+    }
+    folder.write("rows.csv", "id,price\n1,2.50\n");
+    let wrong = folder.run(&["build", "rows.csv", "-o", "t", "--type", "price"]).exits_with(2);
+    wrong.complains_of("'price=decimal(8,2)'");
+}
+
 #[test]
 fn wrong_usage_exits_with_two() {
     let folder = Folder::new();

@@ -7,6 +7,10 @@ use super::key_type::KeyType;
 const F32_DIGITS: usize = 7;
 const F64_DIGITS: usize = 15;
 
+/// Floats from the one up to the other have no exponent, as in JavaScript: others would be mostly zeros.
+const PLAIN_MIN: f64 = 1e-6;
+const PLAIN_END: f64 = 1e21;
+
 /// The float of a text in values. An integer that is not held may be the shortest that leads back to its float:
 /// programs that print floats without an exponent write them so.
 pub(super) fn parse(key_type: KeyType, text: &str) -> Option<f64> {
@@ -20,14 +24,23 @@ pub(super) fn parse_key(key_type: KeyType, text: &str) -> Option<f64> {
     nearest(key_type, text).filter(|&float| is_held(key_type, text, float))
 }
 
-/// The shortest decimal that leads back to a float, with an exponent if it were another integer without one.
+/// The shortest decimal that leads back to a float, with an exponent if it were another integer or mostly zeros without
+/// one.
 pub(super) fn display(key_type: KeyType, float: f64) -> String {
-    let shown = shortest(key_type, float);
-    match key_type {
-        _ if is_held(key_type, &shown, float) => shown,
-        KeyType::F32 => format!("{:e}", float as f32),
-        _ => format!("{float:e}"),
+    if !has_exponent(key_type, float) {
+        let shown = shortest(key_type, float);
+        if is_held(key_type, &shown, float) {
+            return shown;
+        }
     }
+    if key_type == KeyType::F32 { format!("{:e}", float as f32) } else { format!("{float:e}") }
+}
+
+/// Whether a float is so large or so small that it is written with an exponent.
+fn has_exponent(key_type: KeyType, float: f64) -> bool {
+    let size = float.abs();
+    let held = |bound: f64| if key_type == KeyType::F32 { (bound as f32).into() } else { bound };
+    size.is_finite() && size != 0.0 && !(held(PLAIN_MIN)..held(PLAIN_END)).contains(&size)
 }
 
 /// The float that is nearest to a number; `None` beyond the range, of which the standard library makes infinity.

@@ -358,6 +358,24 @@ fn numbers_beyond_the_range_of_a_float_are_none() {
     }
 }
 
+#[test]
+fn floats_of_many_zeros_have_an_exponent_that_is_read_again() {
+    let large = ["100000000000000000000", "1e21", "1.5e21", "1.7976931348623157e308"];
+    let small = ["123456.789", "0.000001", "9.9e-7", "1e-7", "2.2250738585072014e-308", "5e-324"];
+    let shorter = ["0.000001", "9.9e-7", "1e-7", "1e-45", "16777216", "1e21", "3.4028235e38"];
+    for (key_type, texts) in [(KeyType::F64, &large[..]), (KeyType::F64, &small), (KeyType::F32, &shorter)] {
+        let values = ValueType::Scalar(key_type);
+        for text in texts.iter().flat_map(|text| [(*text).to_owned(), format!("-{text}")]) {
+            assert_eq!(key_type.display(&key_type.parse(&text).unwrap()), text, "{key_type}");
+            assert_eq!(values.display(&values.parse(&text).unwrap()), text, "{key_type}");
+        }
+    }
+    for text in ["0", "-0", "NaN", "inf", "-inf"] {
+        let values = ValueType::Scalar(KeyType::F64);
+        assert_eq!(values.display(&values.parse(text).unwrap()), text);
+    }
+}
+
 /// Integers around all powers of two, and drawn ones: each is its float, or no key, and every float is the key of its
 /// text.
 #[test]

@@ -1,7 +1,7 @@
 //! `ogive db backups`: lists and verifies backups.
 
 use crate::commands::db::store::check_backups_there;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
@@ -12,7 +12,7 @@ use crate::values::table_text::plain_table;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::{BackupFinding, BackupInfo, Backups};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   ogive db backups backups --verify              also read all files and compare them with their checksums
   ogive db backups backups --json
 
-Exits with 1 if a backup is damaged.";
+Exits with 1 if a backup is damaged, and if there is none.";
 
 /// List the backups of a store
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,11 @@ pub(crate) fn run(arguments: &DbBackups, output: &mut Output) -> Result<Outcome>
     check_backups_there(&arguments.backups)?;
     let backups = Backups::at(&arguments.backups)?;
     let list = backups.list()?;
+    if list.backups.is_empty() && list.damaged.is_empty() {
+        let (folder, hint) =
+            (arguments.backups.display(), "check the path; `ogive db backup` makes backups of a store");
+        return Err(Failure::refused(format!("{folder} contains no backups"), hint));
+    }
     let findings = match arguments.verify {
         true => Progress::during("verifying", Unit::Bytes, |progress| backups.verify(progress))?,
         false => list.damaged,
@@ -47,12 +52,12 @@ pub(crate) fn run(arguments: &DbBackups, output: &mut Output) -> Result<Outcome>
     if output.is_json() {
         output.json(&json!({ "backups": list.backups, "damaged": findings }))?;
     } else {
-        print(&arguments.backups, &list.backups, &findings, output)?;
+        print(&list.backups, &findings, output)?;
     }
     Ok(if findings.is_empty() { Outcome::Done } else { Outcome::Negative })
 }
 
-fn print(folder: &Path, backups: &[BackupInfo], findings: &[BackupFinding], output: &mut Output) -> Result<()> {
+fn print(backups: &[BackupInfo], findings: &[BackupFinding], output: &mut Output) -> Result<()> {
     let rows = backups.iter().map(|backup| {
         let state = match findings.iter().any(|finding| finding.backups.contains(&backup.number)) {
             true => "damaged",
@@ -63,9 +68,7 @@ fn print(folder: &Path, backups: &[BackupInfo], findings: &[BackupFinding], outp
             [backup.number.to_string(), date(backup.made_ms.saturating_mul(1_000_000)), grouped(backup.files)];
         numbers.into_iter().chain([human_bytes(backup.bytes), state.to_owned()]).collect()
     });
-    if backups.is_empty() {
-        output.line(format_args!("{}: no backups", folder.display()))?;
-    } else {
+    if !backups.is_empty() {
         output.line(plain_table(&["backup", "made (UTC)", "files", "bytes", ""], rows))?;
     }
     for finding in findings {

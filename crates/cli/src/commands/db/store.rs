@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::Read;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -400,6 +401,11 @@ impl OpenKeyspace {
         self.db.close().map_err(|error| Failure::from(error).but(done))
     }
 
+    /// The statistics of the keyspace.
+    fn keyspace_stats(&self) -> Option<KeyspaceStats> {
+        self.db.stats().keyspaces.into_iter().find(|found| found.name == self.keyspace.name())
+    }
+
     /// Takes back what opening the keyspace created, the store too, if nothing was written to it, and closes the store.
     pub(super) fn take_back(self) -> Result<()> {
         if self.db.take_back()? {
@@ -499,9 +505,7 @@ impl OrderedMap for OpenKeyspace {
     }
 
     fn expected(&self) -> Option<u64> {
-        let stats = self.db.stats();
-        let found = stats.keyspaces.iter().find(|found| found.name == self.keyspace.name());
-        found.map(|found| found.rows)
+        self.keyspace_stats().map(|stats| stats.rows)
     }
 
     fn export(&self, range: Bounds<Vec<u8>>, visit: &mut RecordVisitor<'_>) -> Result<()> {
@@ -520,6 +524,11 @@ impl OrderedMap for OpenKeyspace {
     }
 
     fn count(&self, range: Bounds<Vec<u8>>) -> Result<u64> {
+        if matches!(range, (Bound::Unbounded, Bound::Unbounded))
+            && let Some(stats) = self.keyspace_stats().filter(|stats| stats.is_exact)
+        {
+            return Ok(stats.rows);
+        }
         let mut count = 0;
         let mut progress = Progress::start("counting", None, Unit::Items);
         for key in self.keyspace.range(range).keys() {

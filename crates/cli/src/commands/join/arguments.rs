@@ -199,8 +199,8 @@ pub(super) struct LeftSide {
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Left side")]
     left_delimiter: Option<u8>,
 
-    /// Type of a column of LEFT, such as price=decimal(8,2); with a question mark, empty fields are nulls [default: the
-    /// narrowest that fits all rows]
+    /// Type of a column of LEFT, such as 'price=decimal(8,2)'; with a question mark, empty fields are nulls [default:
+    /// the narrowest that fits all rows]
     #[arg(long, value_name = "COL=TYPE", help_heading = "Left side")]
     left_type: Vec<ColumnType>,
 
@@ -242,7 +242,7 @@ pub(super) struct RightSide {
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Right side")]
     right_delimiter: Option<u8>,
 
-    /// Type of a column of RIGHT, such as price=decimal(8,2); with a question mark, empty fields are nulls [default:
+    /// Type of a column of RIGHT, such as 'price=decimal(8,2)'; with a question mark, empty fields are nulls [default:
     /// the narrowest that fits all rows]
     #[arg(long, value_name = "COL=TYPE", help_heading = "Right side")]
     right_type: Vec<ColumnType>,
