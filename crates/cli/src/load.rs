@@ -149,7 +149,9 @@ fn tell_restart(failure: &Failure) {
 /// Tries plans until one succeeds or fails for a reason that no other plan avoids. Tells where numbers became text.
 fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> Result<T> {
     let is_rereadable = input.is_rereadable();
-    let mut sample = if is_rereadable { TypeSample::Start } else { TypeSample::LongStart };
+    // Rows that do not fit are left out, and do not lead to another reading: types must not hang on the first thousand.
+    let reads_again = is_rereadable && input.skip_bad_rows.is_none();
+    let mut sample = if reads_again { TypeSample::Start } else { TypeSample::LongStart };
     let mut plan = Plan { schema: input.schema(sample)?, sort: !is_rereadable };
     loop {
         let failure = match attempt(&plan) {

@@ -85,7 +85,7 @@ fn integers(one: &DataType, other: &DataType) -> Option<DataType> {
 }
 
 /// An array in the type of its column in all files, which is [`common`] to its own and others, or
-/// [wider](wider) than its own.
+/// [`wider`] than its own.
 ///
 /// # Errors
 /// Arrays that are damaged, or too long for the type; times that a finer unit does not have.

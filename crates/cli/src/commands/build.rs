@@ -190,6 +190,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         arguments.input.refuse_table()?;
     }
     let place = claim(&arguments.output, OutputKind::Table, &[&arguments.input.path], Some(arguments.force))?;
+    arguments.input.refuse_bad_rows_at(&arguments.output)?;
     let target = Target {
         storage: place.storage(LocalStorage::new),
         name: place.name.clone(),

@@ -26,7 +26,7 @@ modification times, each tuned for a local NVMe disk and for an object store. Ta
 /// Files between two checks of the clock.
 const FILES_A_STEP: usize = 256;
 
-/// Index generated events beside a B-tree, or the files below a folder, and show what lookups read
+/// Index generated events, or the files of a folder, and show what lookups read
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DemoArguments {

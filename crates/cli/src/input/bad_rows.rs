@@ -32,6 +32,11 @@ impl BadRows {
         Self { path: path.to_owned(), state: Mutex::default() }
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The number of rows that were left out.
     pub(crate) fn count(&self) -> u64 {
         self.state().rows

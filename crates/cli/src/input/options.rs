@@ -248,6 +248,22 @@ impl InputOptions {
         Err(self.refused_as(what, advice))
     }
 
+    /// Refuses an output as the file of the rows that are left out.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn refuse_bad_rows_at(&self, output: &Path) -> Result<()> {
+        let is_one =
+            |bad_rows: &Arc<BadRows>| std::path::absolute(bad_rows.path()).ok() == std::path::absolute(output).ok();
+        match &self.skip_bad_rows {
+            Some(bad_rows) if is_one(bad_rows) => Err(Failure::usage(
+                format!("{} is the output, and the file of --skip-bad-rows", shown(output)),
+                "give them two names",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the number of rows that were left out to a report, if that is asked for.
     pub(crate) fn tell_skipped(&self, report: &mut serde_json::Value) {
         if let Some(bad_rows) = &self.skip_bad_rows {

@@ -118,6 +118,14 @@ fn bad_rows_are_left_out_counted_and_written_with_their_reasons() {
     let again = ["build", "c.csv", "-o", "u.ogive", "--type", "id=u64", "--skip-bad-rows", "c.bad"];
     folder.run(&again).exits_with(0);
     assert_eq!(std::fs::read_to_string(folder.path("c.bad")).unwrap().lines().count(), 2);
+    folder.write("e.csv", numbers("7,1.5\n"));
+    folder
+        .run(&["build", "e.csv", "-o", "e.ogive", "--skip-bad-rows", "./e.ogive"])
+        .exits_with(2)
+        .complains_of("two names");
+    // Types are found by more than the first rows, since no other reading follows.
+    let built = folder.build("e.csv", "e.ogive", &["--skip-bad-rows", "e.bad"]);
+    assert!(built.stdout.contains("{n: f64}") && !folder.path("e.bad").exists(), "{}", built.stdout);
     folder.write("d.jsonl", "{\"id\":1}\n{\"id\":\nnonsense\n{\"id\":2}\n");
     folder.run(&["db", "import", "s", "d.jsonl", "--keys-only", "--skip-bad-rows", "d.bad"]).exits_with(0);
     folder.run(&["count", "s"]).exits_with(0).prints("2\n");

@@ -234,12 +234,12 @@ fn an_answer_does_not_wait_for_further_keys() {
 
 #[cfg(unix)]
 #[test]
-fn a_command_that_waits_for_keys_ends_by_an_interrupt() {
+fn a_command_that_waits_for_keys_ends_by_a_signal() {
     let (folder, _) = places();
     let mut talk = Conversation::begin(&folder, &["get", "rows.ogive", "-"]);
     talk.says("2\n");
     talk.hears("2\t1");
-    let kill = std::process::Command::new("kill").args(["-INT", &talk.child.id().to_string()]).status().unwrap();
+    let kill = std::process::Command::new("kill").args(["-TERM", &talk.child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let ended = talk.child.wait().unwrap();
     assert!(!ended.success());

@@ -13,8 +13,9 @@ use std::sync::Arc;
 const MANIFEST_TRIES_MAX: u32 = 64;
 
 /// Seconds for which a reader tries again, however many attempts that takes: on a busy machine a writer may remove
-/// files hundreds of times before a reader gets its turn.
-const PATIENCE_S: f64 = 5.0;
+/// files hundreds of times before a reader gets its turn. 5 s were too few for one of 25 backups beside three builds on
+/// two cores.
+const PATIENCE_S: f64 = 20.0;
 
 /// Attempts to read a store before its writer removes what is read, numbered from 1: at least `tries_min`, and for some
 /// seconds.
