@@ -135,7 +135,8 @@ fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) ->
 fn is_wrong_guess(failure: &Failure, schema: &Schema) -> bool {
     match failure {
         // A key that is looked up may be one of a later record, which changes the guess.
-        Failure::Input(InputError::WrongType { .. } | InputError::WrongKey { .. }) => schema.is_guessed(),
+        Failure::Input(InputError::WrongKey { .. }) => schema.is_guessed(),
+        Failure::Input(error @ InputError::WrongType { .. }) => schema.has_guessed(error.wrong_column()),
         Failure::Input(InputError::NewField { .. }) => true,
         _ => false,
     }

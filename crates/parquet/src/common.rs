@@ -52,7 +52,8 @@ fn fields(one: &Fields, other: &Fields) -> Option<Fields> {
 
 /// The type that has the values of both, as [`common`] has it, or a wider one of numbers, dates or times. A key has
 /// none of these: what files state of the values of its pages is in their own types.
-pub(crate) fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
+#[must_use]
+pub fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{Date32, Date64, Decimal128, Float32, Float64, Time32, Time64, Timestamp};
     common(one, other).or_else(|| {
         Some(match (one, other) {

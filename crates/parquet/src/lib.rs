@@ -76,6 +76,7 @@ mod verify;
 
 pub use build::{BuildOptions, BuildReport};
 pub use catalog::check_catalog;
+pub use common::wider;
 pub use data::SCHEMA_COLUMN;
 #[doc(hidden)]
 pub use error::error_samples;
@@ -84,7 +85,7 @@ pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
 pub use rows::{ParquetRows, RowsOptions};
 pub use scan::{KeyBounds, ParquetScan};
-pub use source::check_table_log;
+pub use source::{FolderFiles, StatedColumns, check_table_log};
 pub use structure::{IndexStructure, IndexedFile, IndexedRun};
 pub use trace::{Trace, TracedRequest};
 pub use verify::VerifyReport;

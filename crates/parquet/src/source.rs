@@ -74,19 +74,97 @@ fn told(reasons: Vec<LogReason>, ignores_log: bool) -> Result<Vec<String>> {
 /// # Errors
 /// [`ParquetIndexError::TableLog`]; those of finding the file.
 pub fn check_table_log(path: &Path, ignores_log: bool) -> Result<Vec<String>> {
-    let (folder, whole): (Arc<dyn Folder>, String) = match remote_url(path) {
-        Some(url) => match url.split_once('?') {
+    let Some((folder, whole)) = located(path)? else { return Ok(Vec::new()) };
+    told(log_reasons(&folder, "", &[whole]), ignores_log)
+}
+
+/// The folder that leads to a path or URL, and the path that it has there; `None` for a path that is no text, which is
+/// not one of a lake table's.
+fn located(path: &Path) -> Result<Option<(Arc<dyn Folder>, String)>> {
+    Ok(match remote_url(path) {
+        Some(url) => Some(match url.split_once('?') {
             Some((url, query)) => (Arc::new(QueriedFolder(query.to_owned())), url.to_owned()),
             None => (Arc::new(PathFolder::new("")), url.to_owned()),
-        },
+        }),
         None => {
             let whole = path.canonicalize().map_err(|source| ogive::Error::io("read", path, source))?;
-            // A path that is no text is not one of a lake table's.
-            let Some(whole) = whole.to_str() else { return Ok(Vec::new()) };
-            (Arc::new(PathFolder::new("")), whole.to_owned())
+            whole.to_str().map(|whole| (Arc::new(PathFolder::new("")) as Arc<dyn Folder>, whole.to_owned()))
         }
-    };
-    told(log_reasons(&folder, "", &[whole]), ignores_log)
+    })
+}
+
+/// The files in a folder and below it that are read one after another, without an index, and what their paths state.
+#[derive(Clone, Debug)]
+pub struct FolderFiles {
+    root: String,
+    paths: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl FolderFiles {
+    /// The files in the folder at a path or URL, of any format, without those whose names, or those of their folders,
+    /// begin with `_` or `.`.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::TableFormat`] for the folder of a lake table, whose log says which files count;
+    /// [`ParquetIndexError::TableLog`] for a part of one, unless the log is ignored; those of listing it.
+    pub fn of(path: &Path, ignores_log: bool) -> Result<Self> {
+        let Some((folder, root)) = located(path)? else {
+            let detail = "its path is not text in UTF-8; rename the folder".to_owned();
+            return Err(ParquetIndexError::NotIndexable { path: path.to_owned(), detail });
+        };
+        let all = folder.list(&root)?;
+        let reasons = refuse_table(&*folder, &root, &all)?;
+        let paths = all.into_iter().filter(|path| !is_hidden(path)).collect();
+        Ok(Self { root, paths, warnings: told(reasons, ignores_log)? })
+    }
+
+    /// The paths of the files, relative to the folder, with `/` between their parts; sorted.
+    #[must_use]
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Why the files may not show the rows of the lake table that they belong to, where that is ignored.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The columns that the folders of one path state, with their values.
+    #[must_use]
+    pub fn stated_in(path: &str) -> Vec<(String, Option<String>)> {
+        stated(path)
+    }
+
+    /// The columns that the folders of these files state, as `dt=2026-01-01`, with their types, and their values for
+    /// each file; `None` is a null. Columns that `exists` says the files have are not among them, and those that are
+    /// `known` keep their types.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Unstated`] for values that leave the type open, [`ParquetIndexError::NotIndexable`] for
+    /// those that contradict one another.
+    pub fn stated_columns(
+        &self,
+        paths: &[String],
+        exists: &dyn Fn(&str) -> bool,
+        known: &[(String, KeyType)],
+    ) -> Result<StatedColumns> {
+        let known = known.iter().map(|(name, key_type)| PathColumn { name: name.clone(), key_type: *key_type });
+        let (columns, values) = path_columns(&self.root, paths, exists, &known.collect::<Vec<_>>())?;
+        let columns = columns.into_iter().map(|column| (column.name, column.key_type)).collect();
+        Ok(StatedColumns { columns, values })
+    }
+}
+
+/// The columns that paths of files state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatedColumns {
+    /// Their names and types.
+    pub columns: Vec<(String, KeyType)>,
+    /// The value of each column for each file, as text; `None` is a null.
+    pub values: Vec<Vec<Option<String>>>,
 }
 
 /// The folders of URLs with the query of one of them, which has options of the store.
@@ -114,16 +192,27 @@ fn one_spelling_each(root: &str, listed: &[String]) -> Result<Vec<String>> {
     Ok(listed)
 }
 
+/// Refuses a folder of a lake table, by all files in it, and returns what is in the way of reading logs above it.
+///
+/// # Errors
+/// [`ParquetIndexError::TableFormat`].
+fn refuse_table(folder: &dyn Folder, root: &str, all: &[String]) -> Result<Vec<LogReason>> {
+    match all.iter().find_map(|path| table_format(path)) {
+        Some((below, format)) => Err(ParquetIndexError::TableFormat { path: join(root, below).into(), format }),
+        None => refuse_part_of_table(folder, root),
+    }
+}
+
+/// Whether a path in a folder is of a file that is not one of its data, by the names of its parts.
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with(['_', '.']) && !part.contains('='))
+}
+
 /// The data files among all files in a folder, and what is in the way of reading logs above it.
 fn below(folder: &dyn Folder, root: &str, all: &[String]) -> Result<(Vec<String>, Vec<LogReason>)> {
-    if let Some((below, format)) = all.iter().find_map(|path| table_format(path)) {
-        return Err(ParquetIndexError::TableFormat { path: join(root, below).into(), format });
-    }
-    let reasons = refuse_part_of_table(folder, root)?;
-    let is_data = |path: &&String| {
-        let is_hidden = path.split('/').any(|part| part.starts_with(['_', '.']) && !part.contains('='));
-        !is_hidden && ENDINGS.iter().any(|ending| path.to_ascii_lowercase().ends_with(ending))
-    };
+    let reasons = refuse_table(folder, root, all)?;
+    let is_data =
+        |path: &&String| !is_hidden(path) && ENDINGS.iter().any(|ending| path.to_ascii_lowercase().ends_with(ending));
     let found: Vec<String> = all.iter().filter(is_data).cloned().collect();
     if found.is_empty() {
         let detail = "no file in it or below ends in .parquet; name the file, or list the files".to_owned();

@@ -38,6 +38,8 @@ pub struct ColumnGuess {
     has_nothing: bool,
     /// The first record whose value is not a number, and that value.
     first_other: Option<(u64, String)>,
+    /// The first record whose value is not UTF-8, and that value.
+    first_not_text: Option<(u64, String)>,
     /// The first number that no float holds without loss, with its record.
     inexact: Option<(u64, String)>,
 }
@@ -126,6 +128,7 @@ impl ColumnGuess {
             first_empty: None,
             has_nothing: false,
             first_other: None,
+            first_not_text: None,
             inexact: None,
         }
     }
@@ -148,6 +151,7 @@ impl ColumnGuess {
         self.values += 1;
         let Ok(text) = std::str::from_utf8(field) else {
             self.is_text = false;
+            self.first_not_text.get_or_insert_with(|| (record, shortened(field)));
             self.first_other.get_or_insert_with(|| (record, shortened(field)));
             return;
         };
@@ -202,6 +206,12 @@ impl ColumnGuess {
         }
     }
 
+    /// Whether a value was seen.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        self.values > 0
+    }
+
     /// The narrowest type for the values seen; a key that is not nullable has none for empty fields but text.
     #[must_use]
     pub fn guessed(&self, may_be_null: bool) -> GuessedType {
@@ -251,6 +261,7 @@ impl ColumnGuess {
             first_empty: self.first_empty.or(other.first_empty),
             has_nothing: self.has_nothing || other.has_nothing,
             first_other: None,
+            first_not_text: None,
             inexact: None,
         }
     }
@@ -281,10 +292,14 @@ impl ColumnGuess {
         Some(format!("{column} has keys of type {own}, but {reason}, so the keys of both are {together}"))
     }
 
-    /// Why a column with numbers is text, if it is.
+    /// Why a column with numbers is text, or one with text is bytes, if it is.
     #[must_use]
     pub fn remark(&self, column: &str, may_be_null: bool) -> Option<String> {
         let key_type = self.guessed(may_be_null).key_type;
+        if let Some((record, text)) = &self.first_not_text {
+            let record = grouped(*record);
+            return Some(format!("{column} is {key_type}, since record {record}, '{text}', is not UTF-8"));
+        }
         if self.numbers == 0 || !matches!(key_type, KeyType::Text | KeyType::Bytes) {
             return None;
         }

@@ -14,7 +14,8 @@ use crate::urls;
 /// no store; errors of opening it.
 pub(crate) fn open(options: &InputOptions, keyspace: Option<&str>) -> Result<Option<Box<dyn Input>>> {
     let path = &options.path;
-    let may_be_stored = options.format.is_none() && (path.is_file() || path.is_dir() || urls::is_url(path));
+    let may_be_stored =
+        options.format.is_none() && !options.is_folder() && (path.is_file() || path.is_dir() || urls::is_url(path));
     let kind = if may_be_stored { PlaceKind::of(path)? } else { None };
     if keyspace.is_some() && kind != Some(PlaceKind::Store) && (may_be_stored || path.exists()) {
         let message = format!("--keyspace is for a store, but {} is none", path.display());

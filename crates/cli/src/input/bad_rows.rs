@@ -69,14 +69,17 @@ impl BadRows {
         written.map_err(|source| self.refused(source))
     }
 
-    /// Completes the file, and tells how many rows of the input at `path` were left out.
+    /// Completes the file, and tells how many rows of the input at `path` were left out, beside `good` ones.
     ///
     /// # Errors
-    /// Those of the file.
-    pub(super) fn finish(&self, path: &Path) -> Result<(), InputError> {
+    /// Those of the file; [`InputError::NoGoodRow`] if all were.
+    pub(super) fn finish(&self, path: &Path, good: u64) -> Result<(), InputError> {
         let mut state = self.state();
         let flushed = state.file.as_mut().map_or(Ok(()), BufWriter::flush);
         flushed.map_err(|source| self.refused(source))?;
+        if state.rows > 0 && good == 0 {
+            return Err(InputError::NoGoodRow { path: path.to_owned(), rows: state.rows, bad_rows: self.path.clone() });
+        }
         if state.rows > 0 {
             let rows = counted(state.rows, "row");
             note(format_args!("note: {rows} of {} left out; see {}", shown(path), self.path.display()));

@@ -8,8 +8,16 @@ use ogive_text::BYTE_ORDER_MARK;
 pub(super) const HEAD_BYTES: u64 = 64 << 10;
 /// Rows by which separated fields are recognised, at most.
 const ROWS_MAX: usize = 100;
+/// The byte that separates fields in text of Hive, which has no header.
+pub(super) const HIVE_DELIMITER: u8 = 1;
+/// How text of Hive writes a null.
+pub(super) const HIVE_NULL: &str = "\\N";
 /// Bytes that separate fields, in the order of preference.
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', HIVE_DELIMITER];
+
+/// Rows that have as many fields as the first one, of so many, are separated; the others are mistakes.
+const MOST: usize = 9;
+const MOST_OF: usize = 10;
 
 /// What a file is that is no input, and what to do with it.
 pub(super) type ForeignFormat = (&'static str, &'static str);
@@ -63,15 +71,28 @@ const HDF5: ForeignFormat = ("is an HDF5 file", "write the data as Parquet or CS
 const PICTURE: ForeignFormat =
     ("is a picture or a document, and no data", "give a file of CSV, TSV, JSON, Parquet or text");
 const BINARY: ForeignFormat = ("contains bytes of zero, so it is no text", "convert it to CSV, JSON lines or Parquet");
-const UTF_16: ForeignFormat = (
+const UTF_16_LITTLE: ForeignFormat = (
     "is UTF-16 without a byte order mark",
     "convert it, as in `iconv -f UTF-16LE -t UTF-8 FILE | ogive build - --format csv -o TABLE`",
 );
+const UTF_16_BIG: ForeignFormat = (
+    "is UTF-16 without a byte order mark",
+    "convert it, as in `iconv -f UTF-16BE -t UTF-8 FILE | ogive build - --format csv -o TABLE`",
+);
+const COMPRESSED_TWICE: ForeignFormat =
+    ("is compressed twice", "pipe it in, as in `gzip -dc FILE | ogive build - -o TABLE`");
+const TAPE: ForeignFormat = (
+    "is an archive of tar",
+    "pipe one of its files in, as in `tar -xOf FILE NAME | ogive build - --format csv -o TABLE`",
+);
+const PROGRAM: ForeignFormat = ("is a program, and no data", "give a file of CSV, TSV, JSON, Parquet or text");
 const SQL_DUMP: ForeignFormat =
     ("is a script of SQL statements", "write the tables as CSV, as in `psql -c \"copy NAME to stdout csv header\"`");
 
 /// Formats by their first bytes.
-const MAGICS: [(&[u8], ForeignFormat); 24] = [
+const MAGICS: [(&[u8], ForeignFormat); 26] = [
+    (b"\x1f\x8b\x08", COMPRESSED_TWICE),
+    (b"\x28\xb5\x2f\xfd", COMPRESSED_TWICE),
     (b"BZh", BZIP2),
     (b"\xfd7zXZ\0", XZ),
     (b"\x04\x22\x4d\x18", LZ4),
@@ -95,12 +116,12 @@ const MAGICS: [(&[u8], ForeignFormat); 24] = [
     (b"-- MySQL dump", SQL_DUMP),
     (b"-- MariaDB dump", SQL_DUMP),
     (b"PRAGMA foreign_keys=", SQL_DUMP),
-    (b"\x7fELF", PICTURE),
+    (b"\x7fELF", PROGRAM),
 ];
 
 /// Formats by bytes at a place behind the first.
 const INNER_MAGICS: [(usize, &[u8], ForeignFormat); 3] =
-    [(8, b"DUCK", DUCKDB), (16, b"\xde\xc0\xef\xbe", LMDB), (257, b"ustar", PACKED)];
+    [(8, b"DUCK", DUCKDB), (16, b"\xde\xc0\xef\xbe", LMDB), (257, b"ustar", TAPE)];
 
 /// Formats by their last bytes: RocksDB's tables of blocks, and LevelDB's.
 const LAST_MAGICS: [(&[u8], ForeignFormat); 2] =
@@ -116,9 +137,11 @@ pub(super) enum Content {
     /// Some of its bytes are zero, so it is hardly text.
     Zeros,
     /// It is UTF-16 without a byte order mark.
-    Utf16,
-    /// Text with fields that are separated by this byte: all rows have as many.
+    Utf16(ForeignFormat),
+    /// Text with fields that are separated by this byte: all rows have as many, but for some mistakes.
     Separated(u8),
+    /// Text with as many of this byte in most rows.
+    Unclear(u8),
     /// It may be of any format of text.
     Text,
 }
@@ -126,20 +149,22 @@ pub(super) enum Content {
 impl Content {
     /// What `head`, the first decoded bytes, and `last`, the last eight bytes of the file, say.
     pub(super) fn of(head: &[u8], last: &[u8]) -> Self {
-        if head.starts_with(b"PAR1") || head.starts_with(b"PARE") {
+        // What ends otherwise is cut off, or text.
+        let is_parquet = |magic: &[u8]| head.starts_with(magic) && (last.ends_with(magic) || !is_text(head));
+        if is_parquet(b"PAR1") || is_parquet(b"PARE") {
             return Self::Of(Format::Parquet);
         }
         if let Some(foreign) = foreign(head, last) {
             return Self::Foreign(foreign);
         }
         if head.contains(&0) {
-            return if is_utf_16(head) { Self::Utf16 } else { Self::Zeros };
+            return utf_16(head).map_or(Self::Zeros, Self::Utf16);
         }
         let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
         if is_json(text.trim_ascii_start()) {
             return Self::Of(Format::Jsonl);
         }
-        delimiter_of(text).map_or(Self::Text, Self::Separated)
+        fields_of(text)
     }
 
     /// What it is, if it is no input.
@@ -147,7 +172,7 @@ impl Content {
         match self {
             Self::Foreign(foreign) => Some(foreign),
             Self::Zeros => Some(BINARY),
-            Self::Utf16 => Some(UTF_16),
+            Self::Utf16(foreign) => Some(foreign),
             _ => None,
         }
     }
@@ -166,53 +191,129 @@ fn foreign(head: &[u8], last: &[u8]) -> Option<ForeignFormat> {
     by_first.or_else(inner).or_else(by_last)
 }
 
-/// Whether every second byte is zero, as in UTF-16 of most texts.
-fn is_utf_16(head: &[u8]) -> bool {
+/// Whether bytes are text, as far as it goes: neither NULs, nor control characters other than those of lines.
+fn is_text(head: &[u8]) -> bool {
+    !head.iter().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\r' | b'\n'))
+}
+
+/// UTF-16 without a byte order mark, in which every second byte of most texts is zero.
+fn utf_16(head: &[u8]) -> Option<ForeignFormat> {
     let (pairs, _) = head.as_chunks::<2>();
     let zeros = |place: usize| pairs.iter().filter(|pair| pair[place] == 0 && pair[1 - place] != 0).count();
-    zeros(0).max(zeros(1)) * 10 >= pairs.len() * 9
+    let are_most = |zeros: usize| zeros * MOST_OF >= pairs.len() * MOST;
+    [(0, UTF_16_BIG), (1, UTF_16_LITTLE)].into_iter().find_map(|(place, of)| are_most(zeros(place)).then_some(of))
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether text begins as objects of JSON do, or as an array of them.
+/// Whether text begins as objects of JSON do, or as an array, even of what is no object: as lines of text it would be
+/// something else.
 fn is_json(text: &[u8]) -> bool {
+    let is_array = |text: &[u8]| serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(text).is_ok();
+    if text.starts_with(b"[") && is_array(text) {
+        return true;
+    }
     let object = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
     let Some(member) = object.strip_prefix(b"{") else { return false };
     // An empty object is written as `{}`; a member begins with its name.
     matches!(member.trim_ascii_start().first(), Some(b'"' | b'}'))
 }
 
-/// The byte that separates as many fields in each row, if there is one: the one with most fields.
+/// What the bytes that separate fields say of text. The one with most fields counts, but a semicolon more than commas
+/// within numbers.
+fn fields_of(text: &[u8]) -> Content {
+    let kinds = DELIMITERS.iter().rev().map(|&delimiter| (counts_of(text, delimiter), delimiter));
+    let kinds: Vec<(Evenness, usize, u8)> = kinds.filter_map(|(counts, of)| counts.evenness(of)).collect();
+    let is_even = |of: u8| kinds.iter().any(|(evenness, _, delimiter)| *delimiter == of && *evenness == Evenness::Even);
+    if is_even(b';') && has_decimal_commas(text) {
+        return Content::Separated(b';');
+    }
+    match kinds.into_iter().max_by_key(|(evenness, count, _)| (*evenness, *count)) {
+        Some((Evenness::Even, _, delimiter)) => Content::Separated(delimiter),
+        Some((Evenness::Most, _, delimiter)) => Content::Unclear(delimiter),
+        None => Content::Text,
+    }
+}
+
+/// The byte that separates as many fields in each row, if there is one.
 pub(super) fn delimiter_of(text: &[u8]) -> Option<u8> {
-    let counted = DELIMITERS.iter().rev().filter_map(|&delimiter| {
-        let counts = counts_of(text, delimiter);
-        let first = *counts.first()?;
-        let is_even = counts.len() > 1 && first > 0 && counts.iter().all(|count| *count == first);
-        is_even.then_some((first, delimiter))
-    });
-    counted.max_by_key(|(count, _)| *count).map(|(_, delimiter)| delimiter)
+    match fields_of(text) {
+        Content::Separated(delimiter) => Some(delimiter),
+        _ => None,
+    }
+}
+
+/// Whether each comma of the first row is within a number: `1,5;2,5`.
+fn has_decimal_commas(text: &[u8]) -> bool {
+    let row = text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let mut fields = row.split(|byte| *byte == b';').filter(|field| field.contains(&b',')).peekable();
+    let is_number = |field: &[u8]| {
+        let digits = field.strip_prefix(b"-").unwrap_or(field);
+        let mut parts = digits.split(|byte| *byte == b',');
+        let is_part =
+            |part: Option<&[u8]>| part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+        is_part(parts.next()) && is_part(parts.next()) && parts.next().is_none()
+    };
+    fields.peek().is_some() && fields.all(is_number)
 }
 
 /// The byte that separates the names in the first row, if it is not a comma, and as many fields in the others.
 pub(super) fn delimiter_of_header(text: &[u8]) -> Option<u8> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let has_commas = counts_of(text, b',').first().is_none_or(|count| *count > 0);
-    let is_of_header = |delimiter: &u8| counts_of(text, *delimiter).first().is_some_and(|count| *count > 0);
+    let has_commas = counts_of(text, b',').rows.first().is_none_or(|count| *count > 0);
+    let is_of_header = |delimiter: &u8| has_in_header(text, *delimiter);
     if has_commas {
         return None;
     }
-    match counts_of(text, b',').len() {
+    match counts_of(text, b',').rows.len() {
         1 => DELIMITERS.into_iter().find(is_of_header),
         _ => delimiter_of(text).filter(|delimiter| *delimiter != b','),
     }
 }
 
+/// Whether a delimiter is in the first row.
+pub(super) fn has_in_header(text: &[u8], delimiter: u8) -> bool {
+    counts_of(text, delimiter).rows.first().is_some_and(|count| *count > 0)
+}
+
+/// How often a delimiter is in rows.
+#[derive(Debug, Default)]
+struct Counts {
+    /// In each of the first rows that are not empty.
+    rows: Vec<usize>,
+    /// In the row behind them, if the text that is known ends in it.
+    cut: Option<usize>,
+}
+
+/// Of how many rows a delimiter is as often as in the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Evenness {
+    Most,
+    Even,
+}
+
+impl Counts {
+    /// Whether rows have the delimiter as often as the first one, with how often that is.
+    fn evenness(&self, delimiter: u8) -> Option<(Evenness, usize, u8)> {
+        let first = *self.rows.first().filter(|count| **count > 0)?;
+        let (all, even) = (self.rows.len(), self.rows.iter().filter(|count| **count == first).count());
+        // One row says little, unless the next is so long that it is cut off.
+        let is_one_enough = delimiter == HIVE_DELIMITER || self.cut.is_some_and(|cut| cut <= first);
+        let evenness = match all {
+            1 => is_one_enough.then_some(Evenness::Even)?,
+            _ if even == all || (all >= MOST_OF && even * MOST_OF >= all * MOST) => Evenness::Even,
+            _ if even * 2 > all => Evenness::Most,
+            _ => return None,
+        };
+        Some((evenness, first, delimiter))
+    }
+}
+
 /// How often a delimiter is in each of the first rows that are not empty, quoted fields aside. The last row of a text
 /// that goes on may be cut off.
-fn counts_of(text: &[u8], delimiter: u8) -> Vec<usize> {
+fn counts_of(text: &[u8], delimiter: u8) -> Counts {
     let (mut counts, mut count, mut is_quoted, mut is_empty) = (Vec::new(), 0, false, true);
     for &byte in text {
         is_quoted ^= byte == b'"';
@@ -220,7 +321,7 @@ fn counts_of(text: &[u8], delimiter: u8) -> Vec<usize> {
             counts.extend((!is_empty).then_some(count));
             (count, is_empty) = (0, true);
             if counts.len() == ROWS_MAX {
-                return counts;
+                return Counts { rows: counts, cut: None };
             }
             continue;
         }
@@ -229,7 +330,7 @@ fn counts_of(text: &[u8], delimiter: u8) -> Vec<usize> {
     }
     let is_whole = (text.len() as u64) < HEAD_BYTES && !is_empty;
     counts.extend(is_whole.then_some(count));
-    counts
+    Counts { rows: counts, cut: (!is_whole && !is_empty).then_some(count) }
 }
 
 #[cfg(test)]
@@ -253,7 +354,11 @@ mod tests {
         }
         assert_eq!(Content::of(b"PK\x03\x04\x14\0xl/workbook.xml", b"").foreign(), Some(SHEET));
         assert_eq!(Content::of(b"\0\0", b"\x57\xfb\x80\x8b\x24\x75\x47\xdb").foreign(), Some(SORTED_STRINGS));
-        for text in ["", "one\ntwo\n", "[section]\n", "{a}\n", "a,b\nc\n", "a,b"] {
+        for text in ["[]", "[1, 2]", "[\"a\"]\n", "[{}]"] {
+            assert_eq!(Content::of(text.as_bytes(), b""), Content::Of(Format::Jsonl), "{text}");
+        }
+        assert_eq!(Content::of(b"PAR1,b\n1,2\n", b"b\n1,2\n"), Content::Separated(b','));
+        for text in ["", "one\ntwo\n", "[section]\n", "{a}\n", "a,b\nc\n", "a,b", "[1] a\n", "a, b\nc\nd\ne\n"] {
             assert_eq!(Content::of(text.as_bytes(), b""), Content::Text, "{text}");
         }
     }
@@ -270,6 +375,13 @@ mod tests {
         ] {
             assert_eq!(delimiter_of(text.as_bytes()), Some(delimiter), "{text}");
         }
+        assert_eq!(delimiter_of(b"1,5;2,5\n3,5;4,25\n"), Some(b';'));
+        assert_eq!(delimiter_of(b"a,b;c\nd,e;f\n"), Some(b','));
+        let ragged = format!("a,b\n{}3\n", "1,2\n".repeat(20));
+        assert_eq!(delimiter_of(ragged.as_bytes()), Some(b','));
+        assert_eq!(Content::of(b"a,b\n1,2\n3\n", b""), Content::Unclear(b','));
+        let long = format!("a,b\n1,\"{}", "x,\n".repeat(HEAD_BYTES as usize));
+        assert_eq!(delimiter_of(&long.as_bytes()[..HEAD_BYTES as usize]), Some(b','));
         assert_eq!(delimiter_of_header(b"\xef\xbb\xbfa;b\n1;2\n"), Some(b';'));
         assert_eq!(delimiter_of_header(b"a;b\n"), Some(b';'));
         assert_eq!(delimiter_of_header(b"a;b\n1\n2\n"), None);

@@ -22,6 +22,16 @@ pub(crate) enum InputError {
         /// The input file.
         path: PathBuf,
     },
+    /// An input whose rows were all left out.
+    #[error("no row of {} can be read: all {} were left out", shown(path), grouped(*rows))]
+    NoGoodRow {
+        /// The input file.
+        path: PathBuf,
+        /// Rows that were left out.
+        rows: u64,
+        /// The file that has them.
+        bad_rows: PathBuf,
+    },
     /// A SOSD file whose length does not match its count.
     #[error("{} is not a SOSD file of {key_bytes}-byte keys: {detail}", shown(path))]
     NotSosd {
@@ -212,6 +222,7 @@ impl InputError {
         match self {
             Self::Io { path, .. }
             | Self::Empty { path }
+            | Self::NoGoodRow { path, .. }
             | Self::NotSosd { path, .. }
             | Self::NoSuchColumn { path, .. }
             | Self::WrongType { path, .. }
@@ -253,6 +264,9 @@ impl InputError {
                 _ => return None,
             },
             Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),
+            Self::NoGoodRow { bad_rows, .. } => {
+                format!("see the reasons in {}; check --format and --type", bad_rows.display())
+            }
             Self::NotSosd { .. } => {
                 "a SOSD file is a little-endian u64 count followed by that number of little-endian \
                  keys; for another kind of file, use --format"

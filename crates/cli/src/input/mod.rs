@@ -9,6 +9,8 @@ mod columns;
 mod content;
 mod csv;
 mod error;
+#[cfg(feature = "parquet")]
+mod folder;
 mod format;
 mod json;
 mod known;

@@ -3,6 +3,8 @@
 use super::InputError;
 use super::columns::{self, Column};
 use super::csv::CsvRows;
+#[cfg(feature = "parquet")]
+use super::folder::FolderInput;
 use super::format::Format;
 use super::json::JsonRows;
 use super::lines::LineRows;
@@ -38,6 +40,16 @@ impl InputOptions {
     /// # Errors
     /// As [`Self::schema`].
     pub(crate) fn column_names(&self) -> Result<InputColumns> {
+        #[cfg(feature = "parquet")]
+        if let Some(folder) = self.folder()? {
+            self.check()?;
+            let names = folder.names(self)?;
+            return Ok(match folder.format {
+                Format::Sosd | Format::Lines => InputColumns::Keys(Vec::new()),
+                Format::Csv | Format::Tsv if !self.has_header() => InputColumns::Unnamed(names.len()),
+                _ => InputColumns::Named(names),
+            });
+        }
         self.refuse_foreign()?;
         self.check()?;
         Ok(match self.format() {
@@ -46,7 +58,7 @@ impl InputOptions {
                 let names =
                     if self.format() == Format::Jsonl { self.json_names(TypeSample::Start)? } else { Vec::new() };
                 let rows = self.rows(&names)?;
-                let is_named = self.format() == Format::Jsonl || !self.no_header;
+                let is_named = self.format() == Format::Jsonl || self.has_header();
                 match is_named {
                     true => InputColumns::Named(self.unique(rows.names())),
                     false => InputColumns::Unnamed(rows.names().len()),
@@ -66,6 +78,12 @@ impl InputOptions {
     /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
     pub(crate) fn schema(&self, sample: TypeSample) -> Result<Schema> {
         let sample = if self.scan_all { TypeSample::Whole } else { sample };
+        #[cfg(feature = "parquet")]
+        if let Some(folder) = self.folder()? {
+            self.check()?;
+            folder.tell(&self.path);
+            return folder.schema(self, sample);
+        }
         self.refuse_foreign()?;
         self.check()?;
         match self.format() {
@@ -86,14 +104,19 @@ impl InputOptions {
     /// # Errors
     /// As [`Self::schema`].
     pub(crate) fn open(&self, schema: &Schema) -> Result<Box<dyn Input + Send>> {
+        if let Some(bad_rows) = self.skip_bad_rows.as_ref().filter(|_| !self.finds.is_part) {
+            bad_rows.restart();
+        }
         let input: Box<dyn Input + Send> = match self.format() {
+            #[cfg(feature = "parquet")]
+            _ if let Some(folder) = self.folder()? => Box::new(FolderInput::new(folder, self, schema)),
             Format::Sosd => Box::new(self.open_sosd()?),
             Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
                 let rows = self.rows(&schema.names)?;
                 if let Some(pipe) = &self.pipe {
                     pipe.keep_no_more();
                 }
-                Box::new(TextInput::new(&self.path, rows, schema, self.skip_bad_rows.clone()))
+                Box::new(TextInput::new(&self.path, rows, schema, self))
             }
             #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),
@@ -108,7 +131,7 @@ impl InputOptions {
 
     /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there. A
     /// file without objects has the columns of known records, and those that are asked for.
-    fn json_names(&self, sample: TypeSample) -> Result<Vec<String>> {
+    pub(super) fn json_names(&self, sample: TypeSample) -> Result<Vec<String>> {
         let among =
             |sample| JsonRows::names(self.file()?, &self.path, self.row_limit.0, sample, self.skip_bad_rows.is_some());
         let names = match among(sample) {
@@ -131,7 +154,7 @@ impl InputOptions {
     }
 
     /// The rows of a text input; those of JSON have fields of these names.
-    fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
+    pub(super) fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
         let form = match self.format() {
             Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
             Format::Jsonl => {
@@ -146,9 +169,9 @@ impl InputOptions {
         let layout = Layout {
             form: Separated { delimiter, ..form },
             is_lenient: self.lenient,
-            has_header: !self.no_header,
+            has_header: self.has_header(),
             record_limit_bytes: self.row_limit.0,
-            null: self.null.clone(),
+            null: self.null_text(),
         };
         Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
     }

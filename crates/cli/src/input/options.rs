@@ -3,11 +3,15 @@
 use super::InputError;
 use super::bad_rows::BadRows;
 use super::columns::Column;
+use super::content::HIVE_NULL;
+#[cfg(feature = "parquet")]
+use super::folder::Folder;
 use super::format::Format;
 use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::places::may_be_store;
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
@@ -140,20 +144,88 @@ pub(crate) struct InputOptions {
     #[arg(skip)]
     pub(crate) pads_bytes: bool,
 
-    /// What the input was found to be.
+    /// What was found of the input.
     #[arg(skip)]
-    pub(crate) recognised: OnceLock<Arc<Recognised>>,
+    pub(crate) finds: Box<Finds>,
+}
+
+/// What an input was found to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Finds {
+    recognised: OnceLock<Arc<Recognised>>,
+    /// The files that it has, if it is a folder.
+    #[cfg(feature = "parquet")]
+    folder: OnceLock<Arc<Folder>>,
+    /// Whether it is a file of a folder that is read as one input.
+    pub(super) is_part: bool,
 }
 
 impl InputOptions {
     /// The format, as given, by the content of the file, or by its name.
     pub(crate) fn format(&self) -> Format {
+        #[cfg(feature = "parquet")]
+        // What fails fails where the records are read.
+        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+            return folder.format;
+        }
         self.format.unwrap_or_else(|| self.recognised().format)
+    }
+
+    /// Whether the first row has the names of the columns, if it is separated text.
+    pub(super) fn has_header(&self) -> bool {
+        !self.no_header && !self.is_hive()
+    }
+
+    /// The text without quotes that is a null in separated text.
+    pub(super) fn null_text(&self) -> Option<Box<str>> {
+        self.null.clone().or_else(|| self.is_hive().then(|| HIVE_NULL.into()))
+    }
+
+    /// Whether the input is text of Hive, or a folder of it.
+    fn is_hive(&self) -> bool {
+        #[cfg(feature = "parquet")]
+        if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
+            return folder.files(self).first().is_some_and(Self::is_hive);
+        }
+        self.format.is_none() && self.recognised().is_hive
+    }
+
+    /// Whether the input is a folder, and not a store.
+    pub(crate) fn is_folder(&self) -> bool {
+        let path = self.source();
+        match is_url(path) {
+            true => path.as_os_str().as_encoded_bytes().ends_with(b"/"),
+            false => path.is_dir() && !may_be_store(path),
+        }
+    }
+
+    /// The files of the input, if it is a folder.
+    ///
+    /// # Errors
+    /// As [`Folder::of`].
+    #[cfg(feature = "parquet")]
+    pub(super) fn folder(&self) -> Result<Option<Arc<Folder>>> {
+        if let Some(folder) = self.finds.folder.get() {
+            return Ok(Some(Arc::clone(folder)));
+        }
+        if self.finds.is_part || !self.is_folder() {
+            return Ok(None);
+        }
+        let found = Arc::new(Folder::of(self)?);
+        Ok(Some(Arc::clone(self.finds.folder.get_or_init(|| found))))
+    }
+
+    /// The options of a file of the folder.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_part(&self, path: PathBuf) -> Self {
+        let finds = Box::new(Finds { is_part: true, ..Finds::default() });
+        let keys_only = self.keys_only || self.payload.is_some();
+        Self { path, finds, keys_only, payload: None, spool: None, pipe: None, ..self.clone() }
     }
 
     /// What the input is. A pipe is recognised by its [copy](Self::rereadable).
     pub(super) fn recognised(&self) -> Arc<Recognised> {
-        let found = self.recognised.get_or_init(|| Arc::new(Recognised::of(self.unknown())));
+        let found = self.finds.recognised.get_or_init(|| Arc::new(Recognised::of(self.unknown())));
         if found.is_of(self.source()) { Arc::clone(found) } else { Arc::new(Recognised::of(self.unknown())) }
     }
 
@@ -170,9 +242,17 @@ impl InputOptions {
         let recognised = self.recognised();
         match recognised.foreign {
             Some((what, advice)) => Err(self.refused_as(what, advice)),
+            None if recognised.is_unclear && self.format.is_none() => Err(Failure::refused(
+                format!(
+                    "{} may be CSV or lines of text: most of its first rows have as many fields, but not all",
+                    shown(&self.path)
+                ),
+                "use --format csv, with --skip-bad-rows FILE to leave rows out, or --format lines (in a join, \
+                 --left-format or --right-format)",
+            )),
             None => {
                 if self.delimiter.is_none() {
-                    recognised.tell(&self.path);
+                    recognised.tell(&self.path, self.has_header());
                 }
                 Ok(())
             }
@@ -283,7 +363,7 @@ impl InputOptions {
 
     /// Whether the input is behind a URL or compressed, and of a format that is read from a file of its own.
     pub(super) fn is_fetched(&self) -> bool {
-        let needs_file = matches!(self.format(), Format::Sosd | Format::Parquet);
+        let needs_file = matches!(self.format(), Format::Sosd | Format::Parquet) && !self.is_folder();
         needs_file && (is_url(self.source()) || self.is_compressed())
     }
 
@@ -300,7 +380,7 @@ impl InputOptions {
         if is_url(self.source()) {
             return true;
         }
-        std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file())
+        std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     }
 
     /// The input, to be read more than once: a pipe whose format or types are not stated is copied to a temporary file
@@ -320,7 +400,7 @@ impl InputOptions {
     fn kept(&self) -> Result<Self> {
         let refused = |source| InputError::Io { path: self.path.clone(), source };
         let pipe = Some(Arc::new(KeptPipe::open(self.source()).map_err(refused)?));
-        Ok(Self { pipe, recognised: OnceLock::new(), ..self.clone() })
+        Ok(Self { pipe, finds: Box::default(), ..self.clone() })
     }
 
     /// The input with a copy of it.
@@ -359,7 +439,7 @@ impl InputOptions {
             })?;
         }
         interrupt.check()?;
-        Ok((Self { spool: Some(spool.into()), pipe: None, recognised: OnceLock::new(), ..self.clone() }, Some(scratch)))
+        Ok((Self { spool: Some(spool.into()), pipe: None, finds: Box::default(), ..self.clone() }, Some(scratch)))
     }
 
     /// The input, to be read once: what is read of a pipe to find its format and its types is kept until then. Files of
@@ -456,8 +536,10 @@ fn parse_scalar(text: &str) -> Result<KeyType, String> {
 }
 
 /// The file of an argument for the rows that cannot be read.
-#[expect(clippy::unnecessary_wraps, reason = "the form of parsers of arguments")]
 fn bad_rows(path: &str) -> Result<Arc<BadRows>, String> {
+    if path == STANDARD_INPUT {
+        return Err("rows that are left out are written to a file".to_owned());
+    }
     Ok(Arc::new(BadRows::at(Path::new(path))))
 }
 

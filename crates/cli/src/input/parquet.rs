@@ -19,7 +19,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit as ArrowUnit
 use ogive::KeyType;
 use ogive::types::{ColumnPlace, KeyColumn, RecordColumn, RecordType, TimeUnit, Value, ValueType};
 use ogive_arrow::{append_frequent_key, key_type_of, key_type_of_field, type_name, value_of};
-use ogive_parquet::{ParquetIndexError, ParquetRows, ParquetVoice, RowsOptions, check_table_log};
+use ogive_parquet::{ParquetIndexError, ParquetRows, ParquetVoice, RowsOptions, check_table_log, wider};
 use ogive_text::FieldBytes;
 use std::path::{Path, PathBuf};
 
@@ -81,6 +81,98 @@ pub(super) fn column_names(options: &InputOptions) -> Result<InputColumns> {
         Some(told) => InputColumns::Keys(told.keys),
         None => InputColumns::Named(fields.iter().map(|field| field.name().to_owned()).collect()),
     })
+}
+
+/// The names of the columns of a file.
+///
+/// # Errors
+/// As [`schema`].
+pub(super) fn names(options: &InputOptions) -> Result<Vec<String>> {
+    let rows = open(options.source(), &options.path, RowsOptions::default().columns(Vec::new()))?;
+    Ok(rows.file_columns().iter().map(|field| field.name().to_owned()).collect())
+}
+
+/// The columns to read of the Parquet files of a folder, whose columns have these names: a column has the type that
+/// holds the values of all files.
+///
+/// # Errors
+/// As [`schema`]; [`InputError`] for a column whose types have none in common.
+pub(super) fn folder_schema(options: &InputOptions, files: &[InputOptions], names: &[String]) -> Result<Schema> {
+    if names.is_empty() {
+        return Err(InputError::Empty { path: options.path.clone() }.into());
+    }
+    let selection = Selection::of(options, names)?;
+    let mut columns = selection.columns(options, names)?;
+    let mut found: Vec<Option<CommonType>> = vec![None; columns.len()];
+    for file in files {
+        let path = &file.path;
+        let rows = open(file.source(), path, RowsOptions::default().columns(Vec::new()))?;
+        let (fields, hinted) = (rows.file_columns(), rows.hinted_columns());
+        for (column, common) in columns.iter_mut().zip(&mut found) {
+            let Some(name) = column.position.and_then(|position| names.get(position)) else { continue };
+            let place = fields.iter().position(|field| field.name() == name);
+            let of_file = place.and_then(|place| Some((fields.get(place)?, hinted.fields().get(place)?)));
+            let Some((field, hinted)) = of_file else {
+                column.nullable |= column.guessed;
+                continue;
+            };
+            if !column.guessed {
+                check_unit(path, field, hinted, column.key_type)?;
+                continue;
+            }
+            column.nullable |= field.get_basic_info().repetition() == Repetition::OPTIONAL;
+            if *hinted.data_type() != DataType::Null {
+                let own = CommonType { key_type: type_of(path, field, hinted)?, data_type: hinted.data_type().clone() };
+                *common = Some(match common.take() {
+                    None => own,
+                    Some(known) => known.with(own, name, path)?,
+                });
+            }
+        }
+    }
+    for (column, common) in columns.iter_mut().zip(found).filter(|(column, _)| column.guessed) {
+        // Without a value in any file it is of nulls.
+        column.key_type = common.map_or(KeyType::Text, |common| common.key_type);
+        column.guessed = false;
+    }
+    let count = selection.keys.len();
+    if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
+        columns[0].nullable = false;
+    }
+    let values = columns.split_off(count);
+    Schema::new(options, columns, values, true, Vec::new())
+}
+
+/// The type of a column in several files.
+#[derive(Clone, Debug)]
+struct CommonType {
+    key_type: KeyType,
+    data_type: DataType,
+}
+
+impl CommonType {
+    /// The type that holds the values of another file as well, which is at `path`.
+    fn with(self, other: Self, name: &str, path: &Path) -> Result<Self, InputError> {
+        if self.key_type == other.key_type {
+            return Ok(self);
+        }
+        let data_type = wider(&self.data_type, &other.data_type);
+        // There is no type of Arrow for unsigned and signed integers of 64 bits.
+        let are_integers = self.data_type.is_integer() && other.data_type.is_integer();
+        if are_integers && (data_type.is_none() || self.key_type == KeyType::I128) {
+            return Ok(Self { key_type: KeyType::I128, ..self });
+        }
+        let common =
+            data_type.and_then(|data_type| Some(Self { key_type: key_type_of(&data_type, false)?, data_type }));
+        common.ok_or_else(|| {
+            let (before, here) = (self.key_type, other.key_type);
+            let detail = format!(
+                "column '{name}' is {here} there, and {before} in files before it; give it a type with --type \
+                 '{name}=text'"
+            );
+            InputError::Malformed { path: path.to_owned(), detail }
+        })
+    }
 }
 
 /// The types of records as an export tells them beside the columns.
@@ -232,7 +324,9 @@ fn type_of(path: &Path, stored: &Type, hinted: &Field) -> Result<KeyType, InputE
 
 /// Opens the file at `source`, which messages call `path`.
 fn open(source: &Path, path: &Path, options: RowsOptions) -> Result<ParquetRows, InputError> {
-    open_seekable(source).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    if !is_url(source) {
+        open_seekable(source).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    }
     // What the writer hints at besides the types that Parquet states is converted: see `hint`.
     ParquetRows::open_with(source, &options.plain_types()).map_err(|error| malformed(path, error))
 }
@@ -286,8 +380,13 @@ impl ParquetInput {
             let detail = format!("two columns have the name '{name}'; write the file again with other names");
             return Err(InputError::Malformed { path: path.to_owned(), detail });
         }
-        let length = std::fs::metadata(source).map_err(|source| InputError::Io { path: path.to_owned(), source });
-        let length_bytes = length?.len();
+        let length_bytes = match is_url(source) {
+            true => 0,
+            false => {
+                let length = std::fs::metadata(source);
+                length.map_err(|source| InputError::Io { path: path.to_owned(), source })?.len()
+            }
+        };
         let rows = open(source, path, RowsOptions::default().columns(columns).nanoseconds(fine))?;
         let facts = InputFacts {
             path: path.to_owned(),
@@ -363,6 +462,9 @@ fn convert<'a>(
     is_key: bool,
     target: &mut Vec<u8>,
 ) -> Result<FieldBytes<'a>, Option<String>> {
+    if let Some(read) = column.read_stated(is_key, target) {
+        return read;
+    }
     let key_type = column.key_type;
     // Floats keep all their bits in values.
     let has_key_bytes = is_key || !matches!(key_type, KeyType::F32 | KeyType::F64);

@@ -1,6 +1,6 @@
 //! The format of an input, its compression and the delimiter of its fields: as given, by its content, or by its name.
 
-use super::content::{Content, ForeignFormat, HEAD_BYTES, delimiter_of_header};
+use super::content::{Content, ForeignFormat, HEAD_BYTES, HIVE_DELIMITER, delimiter_of_header, has_in_header};
 use super::format::Format;
 use crate::output::note;
 use crate::reading::decoded::{Compression, DecodedInput, Decoding};
@@ -36,7 +36,11 @@ pub(crate) struct Recognised {
     pub(super) format: Format,
     /// The delimiter, if it is not that of the format.
     pub(super) delimiter: Option<u8>,
+    /// Whether it is text of Hive: without a header, and with `\N` for nulls.
+    pub(super) is_hive: bool,
     pub(super) compression: Option<Compression>,
+    /// Whether it may be separated values or lines of text.
+    pub(super) is_unclear: bool,
     /// What it is, if it is no input.
     pub(super) foreign: Option<ForeignFormat>,
     /// What the content says that the name does not.
@@ -58,6 +62,8 @@ impl Recognised {
             source: source.to_owned(),
             format: format.or(by_name).unwrap_or(Format::Lines),
             delimiter: None,
+            is_hive: false,
+            is_unclear: false,
             compression: head.compression,
             foreign: None,
             inferred: None,
@@ -65,7 +71,7 @@ impl Recognised {
         };
         // The first bytes of SOSD files are a number.
         if format.is_none() && by_name != Some(Format::Sosd) {
-            found.take_content(Content::of(&head.bytes, &head.last), by_name);
+            found.take_content(Content::of(&head.bytes, &head.last), by_name, &head.bytes);
         }
         if found.format == Format::Csv && found.delimiter.is_none() {
             found.delimiter = delimiter_of_header(&head.bytes);
@@ -75,16 +81,19 @@ impl Recognised {
         found
     }
 
-    fn take_content(&mut self, content: Content, by_name: Option<Format>) {
+    fn take_content(&mut self, content: Content, by_name: Option<Format>, head: &[u8]) {
         // A file with the name of a text may contain bytes.
         let is_named = content == Content::Zeros && by_name.is_some();
         self.foreign = content.foreign().filter(|_| !is_named);
+        self.is_unclear = by_name.is_none() && matches!(content, Content::Unclear(_));
+        let is_without_tabs = || by_name == Some(Format::Tsv) && !has_in_header(head, b'\t');
         let (format, said) = match content {
             Content::Of(Format::Parquet) => (Format::Parquet, "Parquet".to_owned()),
             Content::Of(format) => (format, "JSON".to_owned()),
             Content::Separated(b'\t') if by_name.is_none() => (Format::Tsv, "TSV".to_owned()),
-            Content::Separated(delimiter) if by_name.is_none() => {
+            Content::Separated(delimiter) if by_name.is_none() || is_without_tabs() => {
                 self.delimiter = Some(delimiter);
+                self.is_hive = delimiter == HIVE_DELIMITER;
                 (Format::Csv, format!("CSV, delimiter {}", shown_byte(delimiter)))
             }
             _ => return,
@@ -99,17 +108,23 @@ impl Recognised {
     }
 
     /// Names what was inferred, once.
-    pub(super) fn tell(&self, path: &Path) {
+    pub(super) fn tell(&self, path: &Path, has_header: bool) {
         if let Some(said) = &self.inferred
             && !self.is_told.swap(true, Ordering::Relaxed)
         {
-            note(format_args!("note: {} is read as {said}; --format says otherwise", shown(path)));
+            let is_separated = matches!(self.format, Format::Csv | Format::Tsv);
+            let names = if has_header && is_separated { ", names of columns in line 1" } else { "" };
+            note(format_args!("note: {} is read as {said}{names}; --format says otherwise", shown(path)));
         }
     }
 }
 
 fn shown_byte(byte: u8) -> String {
-    if byte == b'\t' { "'\\t'".to_owned() } else { format!("'{}'", char::from(byte)) }
+    match byte {
+        b'\t' => "'\\t'".to_owned(),
+        HIVE_DELIMITER => "0x01, without a header, as of Hive".to_owned(),
+        byte => format!("'{}'", char::from(byte)),
+    }
 }
 
 /// The path without the extension of its compression.

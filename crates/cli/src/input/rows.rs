@@ -1,10 +1,10 @@
 //! Text inputs: rows of fields, and the records that they make.
 
-use super::InputError;
 use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
+use super::{InputError, InputOptions};
 use ogive_text::Written;
 use std::fmt::Debug;
 use std::path::Path;
@@ -45,6 +45,11 @@ pub(crate) trait TextRows: Debug + Send {
     /// A field of the current row.
     fn field(&self, column: usize) -> Written<'_>;
 
+    /// Whether some rows have no field of a column, whatever the first ones have.
+    fn may_lack(&self, _column: usize) -> bool {
+        false
+    }
+
     /// Bytes of the file read so far.
     fn position_bytes(&self) -> u64;
 
@@ -64,14 +69,15 @@ pub(crate) struct TextInput {
     facts: InputFacts,
     /// Takes the rows that cannot be read, if they are left out.
     bad_rows: Option<Arc<BadRows>>,
+    /// Whether other files have rows of the same input.
+    is_part: bool,
+    /// Rows that were taken.
+    good: u64,
 }
 
 impl TextInput {
     /// The records of these rows, which are at the start of the file at `path`.
-    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema, bad_rows: Option<Arc<BadRows>>) -> Self {
-        if let Some(bad_rows) = &bad_rows {
-            bad_rows.restart();
-        }
+    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema, options: &InputOptions) -> Self {
         let facts = InputFacts {
             path: path.to_owned(),
             record_type: schema.record_type.clone(),
@@ -81,7 +87,8 @@ impl TextInput {
             may_be_empty: rows.has_columns(),
         };
         let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
-        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows }
+        let (bad_rows, is_part) = (options.skip_bad_rows.clone(), options.finds.is_part);
+        Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows, is_part, good: 0 }
     }
 }
 
@@ -95,8 +102,8 @@ impl Input for TextInput {
             match self.take_row() {
                 Ok(true) => return Ok(Some(self.builder.record())),
                 Ok(false) => {
-                    let bad_rows = self.bad_rows.as_ref();
-                    bad_rows.map_or(Ok(()), |bad_rows| bad_rows.finish(&self.facts.path))?;
+                    let bad_rows = self.bad_rows.as_ref().filter(|_| !self.is_part);
+                    bad_rows.map_or(Ok(()), |bad_rows| bad_rows.finish(&self.facts.path, self.good))?;
                     return Ok(None);
                 }
                 Err(error) => match &self.bad_rows {
@@ -124,9 +131,12 @@ impl TextInput {
         }
         let (rows, keys) = (&*self.rows, self.keys);
         let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
-        let read =
-            |index, column: &ReadColumn, target: &mut Vec<u8>| column.text().read(field(column), index < keys, target);
+        let read = |index, column: &ReadColumn, target: &mut Vec<u8>| {
+            let stated = column.read_stated(index < keys, target);
+            stated.unwrap_or_else(|| column.text().read(field(column), index < keys, target))
+        };
         self.builder.fill(Some(rows.line()), read)?;
+        self.good += 1;
         Ok(true)
     }
 }
@@ -165,6 +175,7 @@ mod tests {
             may_be_null: true,
             guessed,
             is_zoned: false,
+            stated: None,
             seen: None,
         }
     }

@@ -10,7 +10,7 @@ use crate::reading::standard_input::shown;
 use crate::values::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, FIELDS_MAX, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
-use ogive_text::{ColumnGuess, GuessedType, TextColumn, Written, may_be_null, unique_names};
+use ogive_text::{ColumnGuess, FieldBytes, GuessedType, TextColumn, Written, may_be_null, unique_names};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,6 +78,8 @@ pub(crate) struct ReadColumn {
     pub(crate) guessed: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
     pub(crate) is_zoned: bool,
+    /// The text of all its fields, if the path of the file states it.
+    pub(super) stated: Option<Arc<str>>,
     /// What was seen of it, if the type is guessed.
     pub(super) seen: Option<Arc<ColumnGuess>>,
 }
@@ -93,8 +95,10 @@ pub(crate) struct Schema {
     pub(crate) record_type: RecordType,
     /// Columns of numbers that became text, and why.
     pub(crate) remarks: Vec<String>,
-    /// The names of all columns of a text input.
+    /// The names of all columns of a text input, or of a folder.
     pub(crate) names: Vec<String>,
+    /// How many of these names files have; the others are stated by the paths of the files of a folder.
+    pub(super) file_columns: usize,
     /// What was seen of the columns of the key whose types are guessed.
     pub(super) guesses: Vec<Option<ColumnGuess>>,
 }
@@ -108,6 +112,7 @@ impl Schema {
             record_type: RecordType::new(key_type, ValueType::default()).keys_only(),
             remarks: Vec::new(),
             names: Vec::new(),
+            file_columns: 0,
             guesses: Vec::new(),
         }
     }
@@ -124,6 +129,13 @@ impl Schema {
     /// Whether any type was guessed.
     pub(crate) fn is_guessed(&self) -> bool {
         self.keys.iter().chain(&self.values).any(|column| column.guessed)
+    }
+
+    /// Whether the type of a column was guessed, by whether it is one of the key, and its name.
+    pub(crate) fn has_guessed(&self, column: Option<(bool, &str)>) -> bool {
+        let Some((is_key, name)) = column else { return false };
+        let columns = if is_key { &self.keys } else { &self.values };
+        columns.iter().any(|column| column.guessed && column.name == name)
     }
 
     /// Bytes of every value, if all have one width.
@@ -145,23 +157,37 @@ impl Schema {
         let unseen = if options.format() == Format::Jsonl { ColumnGuess::of_floats() } else { ColumnGuess::new() };
         let mut guesses: Vec<Option<ColumnGuess>> =
             columns.iter().map(|column| column.guessed.then(|| unseen.clone())).collect();
+        for (column, guess) in columns.iter().zip(&mut guesses) {
+            match (column.position, guess) {
+                // Of a file that comes later.
+                (Some(position), Some(guess)) if rows.may_lack(position) => guess.see(0, Written::Null),
+                _ => {}
+            }
+        }
         let mut record = 0;
         // The type of a key of one column that is guessed has no nulls.
         let takes_blanks = takes_blanks(&columns[..selection.keys.len()]);
-        while guesses.iter().any(Option::is_some) && !sample.has_ended(record, rows.position_bytes()) {
+        // A column without a value in the first rows has its type by later ones.
+        let is_open = |guesses: &[Option<ColumnGuess>]| guesses.iter().flatten().any(|guess| !guess.has_values());
+        while guesses.iter().any(Option::is_some)
+            && (!sample.has_ended(record, rows.position_bytes())
+                || (is_open(&guesses) && !TypeSample::LongStart.has_ended(record, rows.position_bytes())))
+        {
             match advance(rows, takes_blanks) {
                 Err(error) if options.skip_bad_rows.is_some() && error.is_of_row() => continue,
                 Ok(false) => break,
                 advanced => _ = advanced?,
             }
             record += 1;
+            let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
+            let is_bad = || columns.iter().any(|column| matches!(field(column), Written::Nested(_)));
+            if options.skip_bad_rows.is_some() && is_bad() {
+                continue;
+            }
             for (column, guess) in columns.iter().zip(&mut guesses) {
                 let Some(guess) = guess else { continue };
-                let written = column.position.map_or(Written::Null, |position| rows.field(position));
+                let written = field(column);
                 if let Written::Nested(text) = written {
-                    if options.skip_bad_rows.is_some() {
-                        continue;
-                    }
                     let what = if text.first() == Some(&b'[') { "an array" } else { "an object" };
                     let (path, field) = (options.path.clone(), column.name.clone());
                     return Err(InputError::Nested { path, record, field, what }.into());
@@ -182,7 +208,7 @@ impl Schema {
         let values = columns.split_off(key_count);
         let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
         guesses.truncate(key_count);
-        Ok(Self { names, guesses, ..schema })
+        Ok(Self { file_columns: names.len(), names, guesses, ..schema })
     }
 
     /// Gives the keys of two text inputs, at these paths, the narrowest types that fit those of both, column by column.
@@ -267,7 +293,7 @@ impl Schema {
         let is_alone = values.is_empty();
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
         let record_type = if is_alone { record_type.keys_only() } else { record_type };
-        Ok(Self { keys, values, record_type, remarks, names: Vec::new(), guesses: Vec::new() })
+        Ok(Self { keys, values, record_type, remarks, names: Vec::new(), file_columns: 0, guesses: Vec::new() })
     }
 }
 
@@ -276,6 +302,24 @@ impl ReadColumn {
     pub(crate) fn text(&self) -> TextColumn {
         let &Self { key_type, nullable, may_be_null, guessed, is_zoned, .. } = self;
         TextColumn { key_type, nullable, may_be_null, guessed, is_zoned }
+    }
+
+    /// Reads what the path of the file states as its field, if it does.
+    pub(super) fn read_stated(
+        &self,
+        is_key: bool,
+        target: &mut Vec<u8>,
+    ) -> Option<Result<FieldBytes<'static>, Option<String>>> {
+        let text = self.stated.as_deref()?;
+        let read = self.text().read(Written::Text(text.as_bytes()), is_key, target);
+        Some(read.map(|bytes| match bytes {
+            FieldBytes::Null => FieldBytes::Null,
+            FieldBytes::Encoded => FieldBytes::Encoded,
+            FieldBytes::Own(bytes) => {
+                target.extend_from_slice(bytes);
+                FieldBytes::Encoded
+            }
+        }))
     }
 
     /// Takes the type of another column, which is given.
@@ -389,6 +433,7 @@ impl Selection {
                 may_be_null: may_be_null(index < self.keys.len(), self.keys.len()),
                 guessed: true,
                 is_zoned: false,
+                stated: None,
                 seen: None,
             })
             .collect();
@@ -535,7 +580,7 @@ impl InputOptions {
     /// The names of the columns: without a header those of known columns, if there are as many.
     fn named(&self, names: &[String]) -> Vec<String> {
         match &self.known {
-            Some(known) if self.no_header && known.names.len() == names.len() => known.names.clone(),
+            Some(known) if !self.has_header() && known.names.len() == names.len() => known.names.clone(),
             _ => names.to_vec(),
         }
     }

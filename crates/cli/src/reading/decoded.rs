@@ -226,7 +226,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// UTF-16 as UTF-8. A surrogate without its other half becomes the replacement character.
+/// UTF-16 as UTF-8. A surrogate without its other half is an error.
 struct Utf16Reader<R> {
     reader: R,
     unit: fn([u8; 2]) -> u16,
@@ -253,7 +253,10 @@ impl<R: Read> Utf16Reader<R> {
         if !is_last {
             self.high = units.pop_if(|unit| (0xd800..0xdc00).contains(unit));
         }
-        self.text = Cursor::new(String::from_utf16_lossy(&units).into_bytes());
+        let text = String::from_utf16(&units).map_err(|_| {
+            io::Error::new(ErrorKind::InvalidData, "its UTF-16 has half of a surrogate pair, which is no character")
+        })?;
+        self.text = Cursor::new(text.into_bytes());
         Ok(())
     }
 }
@@ -318,5 +321,6 @@ mod tests {
             }
         }
         assert!(decoded(vec![0xff, 0xfe, b'a']).is_err());
+        assert!(decoded(vec![0xff, 0xfe, 0x00, 0xd8, b'a', 0]).is_err());
     }
 }

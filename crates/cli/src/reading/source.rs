@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     /// The input itself, which is sorted.
-    Sorted { input: &'a InputOptions, schema: Schema },
+    Sorted { input: &'a InputOptions, schema: Box<Schema> },
     /// A temporary table of an unsorted input.
     Table { scratch: ScratchFolder, table: Table },
 }
@@ -25,7 +25,7 @@ impl<'a> Source<'a> {
         if input.is_rereadable() {
             let plan = examine(input, interrupt)?.plan;
             if !plan.sort {
-                return Ok(Self::Sorted { input, schema: plan.schema });
+                return Ok(Self::Sorted { input, schema: Box::new(plan.schema) });
             }
         }
         let scratch = ScratchFolder::create()?;

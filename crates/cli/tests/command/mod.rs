@@ -10,6 +10,7 @@ mod every_type;
 mod external;
 mod flags;
 mod floats;
+mod folders;
 #[cfg(feature = "object-store")]
 mod http;
 mod indexes;

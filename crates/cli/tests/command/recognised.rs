@@ -25,7 +25,11 @@ fn forms() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let tabs = CSV.replace(',', "\t");
     vec![
         ("a.csv", CSV.into(), ""),
-        ("part-00000", CSV.into(), "note: part-00000 is read as CSV, delimiter ','; --format says otherwise\n"),
+        (
+            "part-00000",
+            CSV.into(),
+            "note: part-00000 is read as CSV, delimiter ',', names of columns in line 1; --format says otherwise\n",
+        ),
         ("b.txt", CSV.replace('\n', "\r\n").into(), "read as CSV"),
         ("c.csv", semicolons.clone().into(), "read as CSV, delimiter ';'"),
         ("d", CSV.replace(',', "|").into(), "read as CSV, delimiter '|'"),
@@ -179,4 +183,37 @@ fn an_array_of_json_that_is_malformed_is_told_with_its_object() {
         folder.write("a.json", array);
         build(&folder, "a.json", false).exits_with(1).complains_of(told);
     }
+}
+
+#[test]
+fn rows_with_mistakes_are_rows_and_what_is_unclear_is_refused() {
+    let folder = Folder::new();
+    folder.write("rows", format!("id,n\n{}9\n", "1,2\n".repeat(20)));
+    folder.run(&["build", "rows", "-o", "t.ogive"]).exits_with_error().complains_of("line 22");
+    let built = folder.run(&["build", "rows", "-o", "t.ogive", "--skip-bad-rows", "bad.csv"]);
+    built.exits_with(0).complains_of("1 row of rows left out");
+    folder.write("few", "id,n\n1,2\n3\n");
+    for input in ["few", "-"] {
+        let run = folder.run_piped("few", &["build", input, "-o", "u.ogive"]);
+        run.exits_with_error().complains_of("may be CSV or lines of text").complains_of("--format lines");
+    }
+    folder.run(&["build", "few", "-o", "u.ogive", "--format", "lines"]).exits_with(0);
+    folder.write("none.csv", "id,n\n1\n2\n");
+    let all = folder.run(&["build", "none.csv", "-o", "u.ogive", "--force", "--skip-bad-rows", "all.csv"]);
+    all.exits_with_error().complains_of("no row of none.csv can be read: all 2 were left out").complains_of("all.csv");
+    folder.run(&["scan", "u.ogive"]).exits_with(0).prints("1,2\t\n3\t\nid,n\t\n");
+    folder.write("half.txt", [0xff, 0xfe, b'a', 0, 0, 0xd8, b'b', 0]);
+    folder.run(&["build", "half.txt", "-o", "v.ogive"]).exits_with_error().complains_of("half of a surrogate pair");
+    folder.write("latin.csv", b"id,name\n1,M\xfcller\n");
+    let told = folder.run(&["build", "latin.csv", "-o", "w.ogive"]);
+    told.exits_with(0).complains_of("column 'name' is bytes, since record 1, ");
+}
+
+#[test]
+fn a_column_that_begins_with_nulls_has_the_type_of_its_values() {
+    let folder = Folder::new();
+    let nulls: String = (0..2_000).map(|id| format!("{id},\n")).collect();
+    folder.write("late.csv", format!("id,n\n{nulls}5000,7\n"));
+    let built = folder.build("late.csv", "t.ogive", &[]);
+    assert!(built.stdout.contains("{n: u64?}"), "{}", built.stdout);
 }

@@ -16,7 +16,6 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::OnceLock;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -443,7 +442,7 @@ impl BothSides {
             value_type: None,
             known: None,
             pads_bytes: false,
-            recognised: OnceLock::new(),
+            finds: Box::default(),
             row_limit: self.row_limit,
             quote: None,
             lenient: false,

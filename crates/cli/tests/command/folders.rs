@@ -1,0 +1,108 @@
+//! Folders as inputs. Goal: the files of one format in a folder are one input, whatever their names, and nothing is
+//! left out in silence. Method: folders of each format, with columns that differ, compared with one file of all rows.
+
+use super::run::Folder;
+
+/// The same rows in one file, and in the files of a folder.
+const WHOLE: &str = "id,name,n\n1,a,10\n2,b,\n3,\"c,d\",-7\n4,,9000000000\n";
+
+fn folder_of(format: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("whole.csv", WHOLE);
+    folder.build("whole.csv", "whole.ogive", &[]);
+    std::fs::create_dir_all(folder.path("in/sub")).unwrap();
+    folder.write("one.csv", "id,name,n\n3,\"c,d\",-7\n4,,9000000000\n");
+    // Its columns are in another order, and `n` is of another type.
+    folder.write("two.csv", "n,id,name\n10,1,a\n,2,b\n");
+    folder.write("in/_SUCCESS", "");
+    folder.write("in/.hidden.csv", "id,name,n\n9,x,1\n");
+    folder.write("in/README.md", "No rows,\nbut text\n");
+    match format {
+        "csv" => {
+            std::fs::rename(folder.path("one.csv"), folder.path("in/part-0")).unwrap();
+            std::fs::rename(folder.path("two.csv"), folder.path("in/sub/b.csv")).unwrap();
+        }
+        format => {
+            for (from, to) in [("one.csv", "in/000000_0"), ("two.csv", "in/sub/part")] {
+                folder.build(from, "t.ogive", &["--force", "--key", "id"]);
+                folder.run(&["export", "t.ogive", &format!("{to}.{format}")]).exits_with(0);
+                std::fs::rename(folder.path(&format!("{to}.{format}")), folder.path(to)).unwrap();
+            }
+        }
+    }
+    folder
+}
+
+#[test]
+fn the_files_of_a_folder_are_one_input() {
+    for format in ["csv", "parquet", "jsonl"] {
+        let folder = folder_of(format);
+        let built = folder.run(&["build", "in", "-o", "t.ogive", "--key", "id"]);
+        let told = ["note: 2 files of in are read as", "note: left out of in: README.md\n"];
+        assert!(told.iter().all(|told| built.stderr.contains(told)), "{format}: {}", built.stderr);
+        built.exits_with(0);
+        let scanned = |table: &str| folder.run(&["scan", table]).stdout;
+        // Nulls in text are told from empty text by formats that know both.
+        assert_eq!(scanned("t.ogive"), scanned("whole.ogive"), "{format}");
+        let info = folder.run(&["info", "t.ogive"]).stdout;
+        // No type of Parquet holds the unsigned and the signed integers of both files.
+        let integers = if format == "parquet" { "n: i128?" } else { "n: i64?" };
+        assert!(info.contains(integers), "{format}: {info}");
+        folder.run(&["db", "import", "st", "in", "--key", "id"]).exits_with(0);
+        assert_eq!(scanned("st"), scanned("whole.ogive"), "{format}");
+    }
+}
+
+#[test]
+fn columns_that_paths_state_and_columns_that_a_file_lacks_are_there() {
+    let folder = Folder::new();
+    for (path, rows) in [("dt=2026-01-02/a.csv", "id,x\n1,5\n"), ("dt=2026-01-03/b.csv", "id,y\n2,t\n")] {
+        std::fs::create_dir_all(folder.path("in").join(path).parent().unwrap()).unwrap();
+        folder.write(&format!("in/{path}"), rows);
+    }
+    for key in [&["--key", "id"][..], &["--key", "dt", "--key", "id"]] {
+        let built = folder.run(&[&["build", "in", "-o", "t.ogive", "--force"], key].concat());
+        assert!(built.stderr.contains("2 files of in are read as comma-separated values"), "{}", built.stderr);
+        built.exits_with(0);
+        folder.run(&["export", "t.ogive", "out.csv", "--force"]).exits_with(0);
+        let written = std::fs::read_to_string(folder.path("out.csv")).unwrap();
+        assert_eq!(written, "id,x,y,dt\n1,5,,2026-01-02\n2,,t,2026-01-03\n");
+    }
+    let info = folder.run(&["info", "t.ogive"]).stdout;
+    assert!(info.contains("(date, u64) -> {x: u64?, y: text?}"), "{info}");
+}
+
+#[test]
+fn folders_of_several_formats_or_of_none_are_refused() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.run(&["build", "in", "-o", "t.ogive"]).exits_with_error().complains_of("in contains no records");
+    folder.write("in/a.csv", "id,n\n1,2\n");
+    folder.write("in/b.jsonl", "{\"id\":3}\n");
+    let refused = folder.run(&["build", "in", "-o", "t.ogive"]);
+    assert!(refused.stderr.contains("a.csv is comma-separated values, and b.jsonl is JSON"), "{}", refused.stderr);
+    folder.run(&["db", "import", "st", "in"]).exits_with_error().complains_of("several formats");
+    assert!(!folder.path("st").exists());
+    folder.write("in/a.csv", "id,n\n1\n");
+    std::fs::remove_file(folder.path("in/b.jsonl")).unwrap();
+    let bad = folder.run(&["build", "in", "-o", "t.ogive"]);
+    assert!(bad.stderr.contains("in/a.csv") && bad.stderr.contains("line 2"), "{}", bad.stderr);
+    folder.write("in/b.csv", "id,n\n7\n8,9\n");
+    let skipped = folder.run(&["build", "in", "-o", "t.ogive", "--skip-bad-rows", "bad.csv"]);
+    assert!(skipped.stderr.contains("2 rows of in left out"), "{}", skipped.stderr);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("8\t9\n");
+    assert_eq!(std::fs::read_to_string(folder.path("bad.csv")).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn text_of_hive_has_no_header() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("in")).unwrap();
+    folder.write("in/000000_0", "1\u{1}a\u{1}2.50\n2\u{1}\\N\u{1}3.75\n");
+    folder.write("in/000001_0", "3\u{1}c\u{1}\\N\n");
+    let built = folder.run(&["build", "in", "-o", "t.ogive"]);
+    assert!(built.stderr.contains("2 files of in"), "{}", built.stderr);
+    built.exits_with(0);
+    folder.run(&["scan", "t.ogive", "--json"]).exits_with(0);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\ta\t2.50\n2\t\t3.75\n3\tc\t\n");
+}
