@@ -148,20 +148,17 @@ pub(crate) fn to_json(files: &Files, all: &[Data]) -> Result<Value> {
         for made in &data.tables {
             let key_type = made.table.key_type();
             let scanned = ends(data.order, made)?;
-            tables.push(json!({
-                "path": made.path.display().to_string(),
-                "profile": made.profile.name(),
-                "modelled_us": made.report.modelled_us(&made.profile),
-                "report": made.report,
-                "present": made.present,
-                "absent": made.absent,
-                "scanned": scanned.iter().map(|(key, _)| key::to_json(key_type, key)).collect::<Vec<_>>(),
-                "fixed": data.fixed.iter().map(|row| json!({
+            let mut table = made.to_json();
+            table["scanned"] = scanned.iter().map(|(key, _)| key::to_json(key_type, key)).collect();
+            let fixed = data.fixed.iter().map(|row| {
+                json!({
                     "design": row.name,
                     "modelled_us": row.report.modelled_us(&made.profile),
                     "index_bytes": row.report.index_bytes,
-                })).collect::<Vec<_>>(),
-            }));
+                })
+            });
+            table["fixed"] = fixed.collect();
+            tables.push(table);
         }
     }
     Ok(json!({ "files": files.len(), "tables": tables }))

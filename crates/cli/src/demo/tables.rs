@@ -10,6 +10,7 @@ use crate::load::{Target, pour};
 use crate::replace::{OutputKind, claim};
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,6 +41,18 @@ impl DemoTable {
         let cold = ColdTable { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
         let (_, value, trace) = cold.get(key)?;
         Ok((value, trace))
+    }
+
+    /// The table and its lookups as an object.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "path": self.path.display().to_string(),
+            "profile": self.profile.name(),
+            "modelled_us": self.report.modelled_us(&self.profile),
+            "report": self.report,
+            "present": self.present,
+            "absent": self.absent,
+        })
     }
 }
 

@@ -137,16 +137,7 @@ impl Versus {
 
     /// The whole demonstration as an object.
     pub(crate) fn to_json(&self) -> Value {
-        let tables = self.tables().map(|(_, made)| {
-            json!({
-                "path": made.path.display().to_string(),
-                "profile": made.profile.name(),
-                "modelled_us": made.report.modelled_us(&made.profile),
-                "report": made.report,
-                "present": made.present,
-                "absent": made.absent,
-            })
-        });
+        let tables = self.tables().map(|(_, made)| made.to_json());
         json!({ "events": self.count, "tables": tables })
     }
 }

@@ -99,7 +99,7 @@ impl Folder {
         }
         let (files, format) = (counted(self.paths.len() as u64, "file"), self.format.name());
         if self.is_inferred {
-            note(format_args!("note: {files} of {} are read as {format}; --format says otherwise", shown(root)));
+            note(format_args!("note: {} is read as {format}, {files}; --format says otherwise", shown(root)));
         }
         let named = self.left_out.iter().take(TOLD_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
         match self.left_out.len() {

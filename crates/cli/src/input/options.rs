@@ -11,7 +11,7 @@ use super::known::{ColumnType, KnownColumns};
 use super::recognised::{Recognised, UnknownInput, extension};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::places::may_be_store;
+use crate::places::{is_folder, may_be_store};
 use crate::reading::decoded::{DecodedInput, Decoding};
 use crate::reading::kept_pipe::KeptPipe;
 use crate::reading::standard_input::{STANDARD_INPUT, shown};
@@ -194,7 +194,7 @@ impl InputOptions {
     pub(crate) fn is_folder(&self) -> bool {
         let path = self.source();
         match is_url(path) {
-            true => path.as_os_str().as_encoded_bytes().ends_with(b"/"),
+            true => path.as_os_str().as_encoded_bytes().ends_with(b"/") && !is_folder(path).unwrap_or(true),
             false => path.is_dir() && !may_be_store(path),
         }
     }
@@ -278,7 +278,7 @@ impl InputOptions {
 
     /// As [`Self::refuse_table`], with advice what to do with a table.
     pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
-        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
+        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
         match Table::open(&self.path, &TableOptions::default()) {
@@ -302,7 +302,7 @@ impl InputOptions {
     /// [`Failure::Refused`] if the file has the extension or a magic number of an Ogive file, unless `--format` is
     /// given; errors of reading it.
     pub(crate) fn refuse_damaged(&self) -> Result<()> {
-        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
+        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) || self.is_folder() {
             return Ok(());
         }
         let (what, advice) = match (FileFormat::at(&self.path)?, extension(&self.path).as_str()) {

@@ -38,7 +38,7 @@ fn the_files_of_a_folder_are_one_input() {
     for format in ["csv", "parquet", "jsonl"] {
         let folder = folder_of(format);
         let built = folder.run(&["build", "in", "-o", "t.ogive", "--key", "id"]);
-        let told = ["note: 2 files of in are read as", "note: left out of in: README.md\n"];
+        let told = ["note: in is read as", ", 2 files; --format", "note: left out of in: README.md\n"];
         assert!(told.iter().all(|told| built.stderr.contains(told)), "{format}: {}", built.stderr);
         built.exits_with(0);
         let scanned = |table: &str| folder.run(&["scan", table]).stdout;
@@ -50,6 +50,8 @@ fn the_files_of_a_folder_are_one_input() {
         assert!(info.contains(integers), "{format}: {info}");
         folder.run(&["db", "import", "st", "in", "--key", "id"]).exits_with(0);
         assert_eq!(scanned("st"), scanned("whole.ogive"), "{format}");
+        let joined = |side: &str| folder.run(&["join", side, "whole.csv", "--on", "id", "-o", "-"]).stdout;
+        assert_eq!(joined("in").lines().count(), 4, "{format}: {}", joined("in"));
     }
 }
 
@@ -62,7 +64,7 @@ fn columns_that_paths_state_and_columns_that_a_file_lacks_are_there() {
     }
     for key in [&["--key", "id"][..], &["--key", "dt", "--key", "id"]] {
         let built = folder.run(&[&["build", "in", "-o", "t.ogive", "--force"], key].concat());
-        assert!(built.stderr.contains("2 files of in are read as comma-separated values"), "{}", built.stderr);
+        assert!(built.stderr.contains("in is read as comma-separated values, 2 files"), "{}", built.stderr);
         built.exits_with(0);
         folder.run(&["export", "t.ogive", "out.csv", "--force"]).exits_with(0);
         let written = std::fs::read_to_string(folder.path("out.csv")).unwrap();
@@ -101,7 +103,7 @@ fn text_of_hive_has_no_header() {
     folder.write("in/000000_0", "1\u{1}a\u{1}2.50\n2\u{1}\\N\u{1}3.75\n");
     folder.write("in/000001_0", "3\u{1}c\u{1}\\N\n");
     let built = folder.run(&["build", "in", "-o", "t.ogive"]);
-    assert!(built.stderr.contains("2 files of in"), "{}", built.stderr);
+    assert!(built.stderr.contains("2 files"), "{}", built.stderr);
     built.exits_with(0);
     folder.run(&["scan", "t.ogive", "--json"]).exits_with(0);
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("1\ta\t2.50\n2\t\t3.75\n3\tc\t\n");

@@ -213,6 +213,11 @@ fn an_index_of_parquet_files_in_sub_folders_is_built_beside_them() {
     let days: Vec<&str> = rows.lines().map(|row| row.split("2026-01-0").nth(1).unwrap().get(..1).unwrap()).collect();
     assert_eq!(days, ["2", "2", "1", "2"], "{rows}");
     assert!(place.prints(&["verify", &index]).contains("sound"));
+    // The index is a file of the folder, and no input.
+    let copied = place.run(&["build", &url("events/"), "--key", "id", "-o", "copy.ogive"]);
+    assert!(copied.stderr.contains("is read as Parquet, 3 files"), "{copied:?}");
+    assert_eq!(place.prints(&["get", "copy.ogive", "302"]), "2\t2026-01-02\n");
+    assert_eq!(place.prints(&["count", "copy.ogive"]).trim(), "60000");
     // With or without a slash, as when it was built.
     for data in [url("events"), url("events/")] {
         let updated = place.prints(&["build", &data, "--external", "--update", "-o", &index]);

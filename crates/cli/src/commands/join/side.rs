@@ -274,7 +274,9 @@ fn is_untyped(input: &InputOptions) -> bool {
 
 fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
     let path = &side.input.path;
-    let found = if is_folder(path)? {
+    let found = if side.input.is_folder() {
+        InputKind::File
+    } else if is_folder(path)? {
         InputKind::Store
     } else if side.input.format.is_some() || (path.exists() && !path.is_file()) {
         InputKind::File
