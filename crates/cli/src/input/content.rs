@@ -15,7 +15,7 @@ pub(super) const HIVE_NULL: &str = "\\N";
 /// Bytes that separate fields, in the order of preference.
 const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', HIVE_DELIMITER];
 
-/// Rows that have as many fields as the first one, of so many, are separated; the others are mistakes.
+/// If 9 of 10 rows have as many fields as the first one, the others are mistakes.
 const MOST: usize = 9;
 const MOST_OF: usize = 10;
 

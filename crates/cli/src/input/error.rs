@@ -257,12 +257,7 @@ impl InputError {
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Io { path, source } => match source.kind() {
-                io::ErrorKind::NotFound => "check the path".into(),
-                io::ErrorKind::PermissionDenied => "check the permissions".into(),
-                io::ErrorKind::IsADirectory => crate::advice::advice_on_folder(path),
-                _ => return None,
-            },
+            Self::Io { path, source } => return advice_on_io(path, source),
             Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),
             Self::NoGoodRow { bad_rows, .. } => {
                 format!("see the reasons in {}; check --format and --type", bad_rows.display())
@@ -327,4 +322,14 @@ impl InputError {
             Self::Malformed { .. } => return None,
         })
     }
+}
+
+/// Advice on an error of the system.
+fn advice_on_io(path: &Path, source: &io::Error) -> Option<String> {
+    Some(match source.kind() {
+        io::ErrorKind::NotFound => "check the path".into(),
+        io::ErrorKind::PermissionDenied => "check the permissions".into(),
+        io::ErrorKind::IsADirectory => crate::advice::advice_on_folder(path),
+        _ => return None,
+    })
 }

@@ -11,6 +11,8 @@ mod csv;
 mod error;
 #[cfg(feature = "parquet")]
 mod folder;
+#[cfg(feature = "parquet")]
+mod folder_input;
 mod format;
 mod json;
 mod known;

@@ -4,7 +4,7 @@ use super::InputError;
 use super::columns::{self, Column};
 use super::csv::CsvRows;
 #[cfg(feature = "parquet")]
-use super::folder::FolderInput;
+use super::folder_input::FolderInput;
 use super::format::Format;
 use super::json::JsonRows;
 use super::lines::LineRows;
@@ -116,7 +116,7 @@ impl InputOptions {
                 if let Some(pipe) = &self.pipe {
                     pipe.keep_no_more();
                 }
-                Box::new(TextInput::new(&self.path, rows, schema, self))
+                Box::new(TextInput::new(&self.path, rows, schema, (self.skip_bad_rows.clone(), self.finds.is_part)))
             }
             #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),

@@ -185,7 +185,7 @@ impl InputOptions {
     fn is_hive(&self) -> bool {
         #[cfg(feature = "parquet")]
         if let (None, Ok(Some(folder))) = (self.format, self.folder()) {
-            return folder.files(self).first().is_some_and(Self::is_hive);
+            return folder.is_hive;
         }
         self.format.is_none() && self.recognised().is_hive
     }
@@ -211,7 +211,7 @@ impl InputOptions {
         if self.finds.is_part || !self.is_folder() {
             return Ok(None);
         }
-        let found = Arc::new(Folder::of(self)?);
+        let found = Arc::new(Folder::of(&self.path, self.format, self.ignore_table_log)?);
         Ok(Some(Arc::clone(self.finds.folder.get_or_init(|| found))))
     }
 

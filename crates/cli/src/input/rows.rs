@@ -1,10 +1,10 @@
 //! Text inputs: rows of fields, and the records that they make.
 
+use super::InputError;
 use super::bad_rows::BadRows;
 use super::builder::RecordBuilder;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
-use super::{InputError, InputOptions};
 use ogive_text::Written;
 use std::fmt::Debug;
 use std::path::Path;
@@ -57,6 +57,9 @@ pub(crate) trait TextRows: Debug + Send {
     fn length_bytes(&self) -> Option<u64>;
 }
 
+/// What takes the rows that cannot be read, if they are left out, and whether the input has other files.
+type LeftOut = (Option<Arc<BadRows>>, bool);
+
 /// The records of rows of text.
 #[derive(Debug)]
 pub(crate) struct TextInput {
@@ -77,7 +80,7 @@ pub(crate) struct TextInput {
 
 impl TextInput {
     /// The records of these rows, which are at the start of the file at `path`.
-    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema, options: &InputOptions) -> Self {
+    pub(crate) fn new(path: &Path, rows: Box<dyn TextRows>, schema: &Schema, left_out: LeftOut) -> Self {
         let facts = InputFacts {
             path: path.to_owned(),
             record_type: schema.record_type.clone(),
@@ -87,7 +90,7 @@ impl TextInput {
             may_be_empty: rows.has_columns(),
         };
         let (builder, takes_blanks) = (RecordBuilder::new(path, schema), takes_blanks(&schema.keys));
-        let (bad_rows, is_part) = (options.skip_bad_rows.clone(), options.finds.is_part);
+        let (bad_rows, is_part) = left_out;
         Self { rows, builder, keys: schema.keys.len(), takes_blanks, facts, bad_rows, is_part, good: 0 }
     }
 }

@@ -97,6 +97,7 @@ pub(crate) struct Schema {
     pub(crate) remarks: Vec<String>,
     /// The names of all columns of a text input, or of a folder.
     pub(crate) names: Vec<String>,
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "folders need the feature `parquet`"))]
     /// How many of these names files have; the others are stated by the paths of the files of a folder.
     pub(super) file_columns: usize,
     /// What was seen of the columns of the key whose types are guessed.
