@@ -95,6 +95,23 @@ fn a_reader_opens_a_store_with_one_listing_and_the_parts_of_one_manifest_and_its
     assert!(reader.get("299").unwrap().is_some());
 }
 
+#[test]
+fn a_reader_of_a_store_that_was_closed_reads_no_log() {
+    let server = SimulatedObjects::new();
+    for commits in [0, 1, 30] {
+        let db = Db::open(Arc::new(server.client()), &small()).unwrap();
+        for number in 0..commits {
+            db.insert(format!("{number}"), vec![b'x'; 50]).unwrap();
+        }
+        db.close().unwrap();
+        server.take_read();
+        let reader = Db::open_read_only(Arc::new(server.client()), &small()).unwrap();
+        let logs = server.take_read().iter().filter(|name| name.starts_with("wal-")).count();
+        assert_eq!(logs, if commits == 1 { 2 } else { 0 }, "a short log has a header and a commit");
+        assert_eq!(reader.iter().count(), commits);
+    }
+}
+
 /// A commit is one request, and so is an edit of the manifest.
 #[test]
 fn a_commit_is_one_request() {

@@ -1,5 +1,6 @@
 //! Opening: recovery, replay of logs, store folders, and operations on a store as a whole.
 
+pub(super) mod closing;
 pub(super) mod folder;
 pub(super) mod log_replay;
 pub(super) mod maintain;
