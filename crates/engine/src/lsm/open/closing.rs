@@ -15,6 +15,10 @@ const KEPT_LOG_BYTES_MAX: u64 = 64 << 10;
 /// Logs of more parts are flushed as well. Each part is an object, which the next opening reads by a request.
 const KEPT_LOG_PARTS_MAX: u64 = 16;
 
+/// The ends of tables that a closed manifest has, in bytes in all: a reader of one key reads the whole manifest. Others
+/// are read from the tables that are needed.
+const CLOSED_TAILS_BYTES_MAX: usize = 64 << 10;
+
 impl Core {
     /// Flushes the memtables, if it takes long to replay their logs. They stay as they are if there might be no room
     /// for the tables, or if the store takes no writes: then the next opening flushes them.
@@ -59,13 +63,15 @@ impl Core {
         drop(shared);
         writer.sync()?;
         writer.finish_values()?;
-        let shared = self.contents.lock();
+        let mut shared = self.contents.lock();
+        let recyclable = std::mem::take(&mut shared.recyclable);
         let mut logs = logs_of(&shared, &writer);
         let young = memtable_sets(&shared, &writer).flat_map(|memtable_set| &memtable_set.values);
         let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
         let mut state = shared.state.clone();
+        state.limit_tails(CLOSED_TAILS_BYTES_MAX);
         let is_flushed = memtable_sets(&shared, &writer)
             .all(|memtable_set| memtable_set.is_empty() && memtable_set.values.is_empty());
         let empty = if is_flushed { std::mem::take(&mut logs) } else { Vec::new() };
@@ -74,16 +80,16 @@ impl Core {
             state.end_logs(last + 1);
         }
         // A file that cannot be removed now is removed at the next opening.
-        let remove = || empty.iter().for_each(|(number, _)| _ = self.files.storage.remove(&log_name(*number)));
-        if self.files.objects.is_some() {
-            // They only begin to wait for their removal, which the manifest then says.
-            remove();
-        }
-        self.new_manifest(&mut state, Some(&ClosedLengths { logs, value_files }))?;
+        let unneeded: Vec<u64> = empty.iter().map(|(number, _)| *number).chain(recyclable).collect();
+        let remove = |logs: Vec<u64>| logs.iter().for_each(|log| _ = self.files.storage.remove(&log_name(*log)));
+        // On an object store they only begin to wait for their removal, which the manifest then says.
+        let (before, after) =
+            if self.files.objects.is_some() { (unneeded, Vec::new()) } else { (Vec::new(), unneeded) };
+        remove(before);
+        let anchor = self.files.objects.as_ref().map_or(Ok(None), |objects| objects.anchor_digest())?;
+        self.new_manifest(&mut state, Some(&ClosedLengths { anchor, logs, value_files }))?;
         writer.log = None;
-        if self.files.objects.is_none() {
-            remove();
-        }
+        remove(after);
         Ok(())
     }
 }
